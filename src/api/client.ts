@@ -1,0 +1,271 @@
+import { Agent, type Dispatcher } from "undici";
+import type { ErrorCode } from "../domain/errors.ts";
+import { BridgeError } from "../domain/errors.ts";
+import type { Clock } from "../domain/ports.ts";
+import { readRetryAfter } from "../domain/retry-after.ts";
+import { secretFilter } from "../domain/secrets.ts";
+import { type Area, codeOfStatus, ServiceError, shortWords } from "../domain/service-error.ts";
+import { Pacer } from "./pacer.ts";
+
+export interface ClientOptions {
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  requestsPerSecond: number;
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  /** Deadline of a whole request, body included. A body that drips never trips any shorter timer. */
+  totalTimeoutMs: number;
+  answerBytesMax: number;
+  userAgent: string;
+  clock: Clock;
+}
+
+export interface ServiceRequest {
+  area: Area;
+  method: "GET" | "POST" | "PUT" | "PATCH";
+  /** Absolute path below the base address, already encoded. */
+  path: string;
+  query?: readonly (readonly [string, string])[];
+  /** JSON text. */
+  body?: string;
+  totalTimeoutMs?: number;
+  signal: AbortSignal;
+}
+
+export interface ServiceAnswer {
+  status: number;
+  /** The `Date` header as sent: the service's own clock. */
+  date: string | undefined;
+  contentType: string;
+  body: Buffer;
+}
+
+const HEADER_BYTES_MAX = 64 * 1024;
+/** How much of an error's body is read: enough for its words, never a download. */
+const ERROR_BODY_BYTES_MAX = 64 * 1024;
+
+/**
+ * The one place that speaks HTTP. It follows no redirect, decodes no compression, reads no more than it was
+ * allowed, and has one deadline for a whole request. Every failure is a {@link ServiceError} that says whether the
+ * service may have acted.
+ */
+export class ServiceClient {
+  readonly #options: ClientOptions;
+  readonly #agent: Agent;
+  readonly #pacer: Pacer;
+  readonly #base: URL;
+  readonly hideSecrets: (text: string) => string;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#base = new URL(options.baseUrl);
+    this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
+    this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
+    this.#agent = new Agent({
+      connect: { timeout: options.connectTimeoutMs },
+      headersTimeout: options.headersTimeoutMs,
+      bodyTimeout: options.totalTimeoutMs,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      connections: 4,
+      pipelining: 1,
+      allowH2: false,
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /**
+   * Sends one request and gives the answer of any 2xx status with its whole body.
+   * @throws ServiceError for every other status and for every failure on the way; BridgeError `stopped`.
+   */
+  async request(request: ServiceRequest): Promise<ServiceAnswer> {
+    await this.#turn(request);
+    const totalMs = request.totalTimeoutMs ?? this.#options.totalTimeoutMs;
+    const deadline = AbortSignal.timeout(totalMs);
+    const signal = AbortSignal.any([request.signal, deadline]);
+    try {
+      const response = await this.#agent.request({
+        origin: this.#base.origin,
+        path: this.#pathOf(request),
+        method: request.method,
+        headers: this.#headersOf(request),
+        body: request.body ?? null,
+        signal,
+        bodyTimeout: totalMs,
+      });
+      return await this.#read(request, response);
+    } catch (error) {
+      if (error instanceof BridgeError) throw error;
+      if (request.signal.aborted) throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
+      throw this.#failure(request, error, deadline.aborted ? totalMs : undefined);
+    }
+  }
+
+  async #turn(request: ServiceRequest): Promise<void> {
+    try {
+      await this.#pacer.turn(request.signal);
+    } catch (error) {
+      throw new BridgeError("stopped", "Stopped before asking the service.", { cause: error });
+    }
+  }
+
+  #pathOf(request: ServiceRequest): string {
+    const query = new URLSearchParams((request.query ?? []).map(([name, value]): [string, string] => [name, value])).toString();
+    const prefix = this.#base.pathname === "/" ? "" : this.#base.pathname.replace(/\/$/, "");
+    return `${prefix}${request.path}${query === "" ? "" : `?${query}`}`;
+  }
+
+  #headersOf(request: ServiceRequest): Record<string, string> {
+    const { clientId, clientSecret, userAgent } = this.#options;
+    const credentials: Record<string, string> =
+      request.area === "imports"
+        ? { "x-client-id": clientId, "x-client-secret": clientSecret }
+        : { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`, "utf8").toString("base64")}` };
+    return {
+      ...credentials,
+      accept: "application/json",
+      "accept-encoding": "identity",
+      "user-agent": userAgent,
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+    };
+  }
+
+  async #read(request: ServiceRequest, response: Dispatcher.ResponseData): Promise<ServiceAnswer> {
+    const refused = codeOfStatus(response.statusCode);
+    const header = (name: string) => firstOf(response.headers[name]);
+    if (refused !== undefined) {
+      const preview = await readPreview(response.body);
+      throw this.#refusal(request, response, { ...refused, preview });
+    }
+    const encoding = header("content-encoding") ?? "identity";
+    if (encoding.toLowerCase() !== "identity") {
+      response.body.destroy();
+      throw this.#error("answer_unreadable", request, `came compressed (${shortWords(encoding)}) although that was not asked for`, {
+        status: response.statusCode,
+      });
+    }
+    const max = this.#options.answerBytesMax;
+    const body = await readUpTo(response.body, max, Number(header("content-length")));
+    if (body === undefined) {
+      throw this.#error("answer_too_large", request, `is larger than answer_bytes_max (${max} bytes)`, {
+        status: response.statusCode,
+      });
+    }
+    return {
+      status: response.statusCode,
+      date: header("date"),
+      contentType: (header("content-type") ?? "").toLowerCase(),
+      body,
+    };
+  }
+
+  #refusal(
+    request: ServiceRequest,
+    response: Dispatcher.ResponseData,
+    refused: { code: ErrorCode; effect: "none" | "unknown"; preview: string },
+  ): ServiceError {
+    const status = response.statusCode;
+    const words = shortWords(this.hideSecrets(refused.preview));
+    const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#options.clock.nowMs());
+    const place = refused.code === "redirected" ? ` to ${shortWords(this.hideSecrets(firstOf(response.headers["location"]) ?? "nowhere"))}` : "";
+    return this.#error(refused.code, request, `was answered with ${status}${place}${words === "" ? "" : `: ${words}`}`, {
+      status,
+      words,
+      effect: refused.effect,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+
+  #failure(request: ServiceRequest, error: unknown, deadlineMs: number | undefined): ServiceError {
+    const code = codeOf(error);
+    if (deadlineMs !== undefined) {
+      return this.#error("timed_out", request, `was not finished within ${deadlineMs / 1000} s`, { cause: error });
+    }
+    if (code === "UND_ERR_CONNECT_TIMEOUT") {
+      return this.#error("timed_out", request, "found no connection in time", { cause: error, effect: "none" });
+    }
+    if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") {
+      return this.#error("timed_out", request, "was not answered in time", { cause: error });
+    }
+    if (NEVER_LEFT.has(code)) {
+      return this.#error("unreachable", request, `did not reach the service (${code})`, { cause: error, effect: "none" });
+    }
+    if (code === "UND_ERR_HEADERS_OVERFLOW" || code.startsWith("HPE_")) {
+      return this.#error("answer_unreadable", request, `was answered with something that is not HTTP as it should be (${code})`, { cause: error });
+    }
+    return this.#error("unreachable", request, `was cut off on the way (${code})`, { cause: error });
+  }
+
+  #error(
+    code: ErrorCode,
+    request: ServiceRequest,
+    what: string,
+    more: { status?: number; words?: string; effect?: "none" | "unknown"; retryAfterMs?: number; cause?: unknown } = {},
+  ): ServiceError {
+    return new ServiceError(code, `${request.method} ${request.path} ${what}`, {
+      effect: "unknown",
+      ...more,
+      area: request.area,
+      method: request.method,
+      path: request.path,
+    });
+  }
+}
+
+/** Codes of connections that were never made: the service cannot have seen the request. */
+const NEVER_LEFT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "ENETDOWN",
+  "EADDRNOTAVAIL",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string") return error.code;
+  return error instanceof Error ? error.name : "unknown";
+}
+
+function firstOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The whole body, or undefined where it is larger than `max` bytes. A body that ends early rejects. */
+async function readUpTo(body: Dispatcher.ResponseData["body"], max: number, announced: number): Promise<Buffer | undefined> {
+  if (announced > max) {
+    body.destroy();
+    return undefined;
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > max) {
+      body.destroy();
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<string> {
+  try {
+    return (await readUpTo(body, ERROR_BODY_BYTES_MAX, 0))?.toString("utf8") ?? "";
+  } catch {
+    // The status line has said what matters; a body that breaks off adds nothing.
+    return "";
+  }
+}

@@ -1,0 +1,9 @@
+import type { ServiceAnswer, ServiceClient } from "./client.ts";
+
+/** Sends one import. Never repeated here: after an unknown outcome its rows go again with their newest values. */
+export function sendImport(
+  client: ServiceClient,
+  request: { path: string; body: string; totalTimeoutMs: number; signal: AbortSignal },
+): Promise<ServiceAnswer> {
+  return client.request({ area: "imports", method: "POST", ...request });
+}

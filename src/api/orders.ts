@@ -1,0 +1,32 @@
+import type { ServiceAnswer, ServiceClient } from "./client.ts";
+import { repeatSafely } from "./repeat.ts";
+
+const ORDERS = "/api/v1/1c/orders";
+
+/** Asks for the next batch. Never repeated here: a second call may hand out the following batch. */
+export function fetchBatch(
+  client: ServiceClient,
+  query: readonly (readonly [string, string])[],
+  signal: AbortSignal,
+): Promise<ServiceAnswer> {
+  return client.request({ area: "orders", method: "GET", path: ORDERS, query, signal });
+}
+
+/** Confirms a batch. `body` is JSON text. Repeating it is the job's decision, because only the job knows what is durable. */
+export function confirmBatch(client: ServiceClient, body: string, signal: AbortSignal): Promise<ServiceAnswer> {
+  return client.request({ area: "orders", method: "POST", path: `${ORDERS}/confirm`, body, signal });
+}
+
+/** Asks for changes. `since` is sent as it is, encoded. */
+export function fetchUpdates(client: ServiceClient, since: string, signal: AbortSignal): Promise<ServiceAnswer> {
+  return repeatSafely(signal, () =>
+    client.request({ area: "orders", method: "GET", path: `${ORDERS}/updates`, query: [["since", since]], signal }),
+  );
+}
+
+/** Reads one order whole. `serviceId` is a UUID as the service writes it. */
+export function fetchSnapshot(client: ServiceClient, serviceId: string, signal: AbortSignal): Promise<ServiceAnswer> {
+  return repeatSafely(signal, () =>
+    client.request({ area: "orders", method: "GET", path: `${ORDERS}/${encodeURIComponent(serviceId)}`, signal }),
+  );
+}

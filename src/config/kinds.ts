@@ -1,0 +1,189 @@
+import { validate as isCron } from "node-cron";
+import * as z from "zod";
+import { expressionProblem, pathProblem, templateKeyProblem, templateProblem } from "./syntax.ts";
+import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration } from "./units.ts";
+
+/**
+ * The kinds of values that the configuration knows. Each carries its `wording` ("a duration from 1s to 1h"), from
+ * which every message and the reference are made, and a `kind` where showing a value again needs to know it.
+ */
+export type Kind = "duration" | "bytes" | "secret" | "listen" | "command" | "url" | "section";
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Template = { [name: string]: Json };
+
+export interface KeyMeta {
+  description?: string;
+  /** What the default assumes about the service, and how to find out. */
+  assumption?: string;
+  wording?: string;
+  kind?: Kind;
+}
+
+/** Gives a key its meaning and, where its default is a guess about the service, how to find out. */
+export function key<S extends z.ZodType>(schema: S, meaning: string, assumption?: string): S {
+  const meta: KeyMeta = { description: meaning, ...(assumption === undefined ? {} : { assumption }) };
+  return schema.meta({ ...meta });
+}
+
+/** A group of keys. Absent, empty or without keys it stands for its defaults. */
+export function section<S extends z.ZodRawShape>(meaning: string, shape: S) {
+  const meta: KeyMeta = { description: meaning, kind: "section", wording: "a group of keys" };
+  return z
+    .strictObject(shape)
+    .prefault({} as never)
+    .meta({ ...meta });
+}
+
+export function worded<S extends z.ZodType>(schema: S, wording: string, kind?: Kind): S {
+  const meta: KeyMeta = { wording, ...(kind === undefined ? {} : { kind }) };
+  return schema.meta({ ...meta });
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the expression is there to refuse
+const CONTROL = /[\u0000-\u001f\u007f\u2028\u2029]/;
+const IDENTIFIER = /^[\p{L}_][\p{L}\p{N}_]{0,62}$/u;
+
+export function hasControl(text: string): boolean {
+  return CONTROL.test(text) || !text.isWellFormed();
+}
+
+export function text(max = 500, wording = `text of 1 to ${max} characters`) {
+  const schema = z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((value) => !hasControl(value), "holds a control character");
+  return worded(schema, wording);
+}
+
+/** A table or column: a letter or `_`, then letters, digits and `_`. */
+export function name(wording = "a name of letters, digits and _") {
+  return worded(z.string().regex(IDENTIFIER), wording);
+}
+
+export function isName(value: string): boolean {
+  return IDENTIFIER.test(value);
+}
+
+/** A word of the service or the ERP; a code written as a number is taken as its digits. */
+export function word() {
+  return worded(
+    z.union([text(200), z.int()]).transform((value) => String(value)),
+    "text or a whole number",
+  );
+}
+
+export function oneOf<const V extends readonly [string, ...string[]]>(values: V) {
+  return worded(z.enum(values), values.length === 1 ? values[0] : `one of ${values.join(", ")}`);
+}
+
+export function integer(min: number, max: number) {
+  return worded(z.int().min(min).max(max), `a whole number from ${min} to ${max}`);
+}
+
+export function decimal(min: number, max: number) {
+  return worded(z.number().min(min).max(max), `a number from ${min} to ${max}`);
+}
+
+/** Milliseconds, written with a unit. */
+export function duration(min: string, max: string) {
+  return limited({ form: DURATION, parse: parseDuration, show: formatDuration, min, max }, "a duration", "duration");
+}
+
+/** Bytes, written with a unit. */
+export function bytes(min: string, max: string) {
+  return limited({ form: BYTES, parse: parseBytes, show: formatBytes, min, max }, "a size", "bytes");
+}
+
+interface Units {
+  form: RegExp;
+  parse: (text: string) => number | null;
+  show: (value: number) => string;
+  min: string;
+  max: string;
+}
+
+function limited({ form, parse, show, min, max }: Units, noun: string, kind: Kind) {
+  const least = parse(min) ?? 0;
+  const most = parse(max) ?? 0;
+  const wording = `${noun} from ${show(least)} to ${show(most)}`;
+  const schema = z
+    .string()
+    .regex(form)
+    .transform((written) => parse(written) ?? 0)
+    .refine((value) => value >= least && value <= most, `must be ${wording}`);
+  return worded(schema, wording, kind);
+}
+
+/** Cron of five or six fields, UTC. */
+export function schedule() {
+  const schema = text(200).refine((value) => /^\S+( +\S+){4,5}$/.test(value) && isCron(value), {
+    error: "is not a schedule that cron understands",
+  });
+  return worded(schema, "a cron schedule of five or six fields");
+}
+
+/** A check of a small language: what it says may quote the value, so it travels apart from the message. */
+export interface Refusal {
+  what: string;
+  detail?: string;
+  path?: PropertyKey[];
+  /** The key is wrong, not the value below it. */
+  aboutKey?: boolean;
+}
+
+export function refuse(context: z.core.$RefinementCtx, { what, path = [], ...params }: Refusal): void {
+  context.addIssue({ code: "custom", message: what, params, path });
+}
+
+/** A path into an answer, in the notation of SQLite's JSON functions. */
+export function answerPath() {
+  const schema = text(500).superRefine((value, context) => {
+    const detail = pathProblem(value);
+    if (detail !== null) refuse(context, { what: "is not a path such as $.key", detail });
+  });
+  return worded(schema, "a path such as $.key");
+}
+
+/** Arithmetic over columns. */
+export function expression() {
+  const schema = text(500).superRefine((value, context) => {
+    const detail = expressionProblem(value);
+    if (detail !== null) refuse(context, { what: "is not a calculation such as quantity - reserved", detail });
+  });
+  return worded(schema, "a calculation over columns");
+}
+
+/** A JSON object whose texts may name values in braces; `names` limits which. */
+export function template(names?: readonly string[]) {
+  const schema = z.record(z.string(), z.json()).superRefine((value, context) => {
+    for (const [path, part] of textsOf(value)) {
+      const detail = templateProblem(part, names);
+      if (detail !== null) refuse(context, { what: "is not a template such as {name}", detail, path });
+    }
+    for (const path of keysIn(value)) {
+      const detail = templateKeyProblem(String(path.at(-1)));
+      if (detail !== null) refuse(context, { what: "is no name for a property", detail, path, aboutKey: true });
+    }
+  });
+  return worded(schema as unknown as z.ZodType<Template, Template>, "an object of templates");
+}
+
+/** Every text inside a template, with the way to it. */
+export function textsOf(value: Json, path: PropertyKey[] = []): [PropertyKey[], string][] {
+  if (typeof value === "string") return [[path, value]];
+  return partsOf(value).flatMap(([step, part]) => textsOf(part, [...path, step]));
+}
+
+function keysIn(value: Json, path: PropertyKey[] = []): PropertyKey[][] {
+  return partsOf(value).flatMap(([step, part]) => {
+    const inner = [...path, step];
+    return [...(typeof step === "string" ? [inner] : []), ...keysIn(part, inner)];
+  });
+}
+
+function partsOf(value: Json): [PropertyKey, Json][] {
+  if (value === null || typeof value !== "object") return [];
+  return Array.isArray(value) ? value.map((part, index) => [index, part]) : Object.entries(value);
+}

@@ -1,0 +1,201 @@
+import path from "node:path";
+import * as z from "zod";
+import {
+  type DocumentProblem,
+  type Expectations,
+  type Path,
+  placeKey,
+  type ReadDocument,
+  readDocument,
+} from "./document.ts";
+import { type Finding, findingsOf } from "./issues.ts";
+import { ConfigError, type ConfigProblem, dotted } from "./problems.ts";
+import { type Config, configSchema } from "./schema.ts";
+import { nodeOf, schemaAt } from "./schema-walk.ts";
+import { resolveSecret, type Secret } from "./secrets.ts";
+import { readSmallFile } from "./small-file.ts";
+import { decodeText } from "./text-file.ts";
+
+export interface LoadedConfig {
+  config: Config;
+  /** Absolute. */
+  file: string;
+  /** Dotted paths of the keys that stand in the file: what they say must match, a default may be absent. */
+  written: ReadonlySet<string>;
+  /** Sentences for the administrator; nothing here stops the program. */
+  warnings: string[];
+}
+
+const FILE_BYTES_MAX = 1_000_000;
+
+/** @throws ConfigError (`config_invalid`) with everything that is wrong, at once. */
+export function loadConfig({ file, env }: { file: string; env: NodeJS.ProcessEnv }): LoadedConfig {
+  const read = readSmallFile(file, FILE_BYTES_MAX);
+  if ("problem" in read) {
+    const hint = read.code === "ENOENT" ? "erp-bridge init writes a commented one" : undefined;
+    throw new ConfigError(file, [about(`the configuration file ${read.problem}`)], hint);
+  }
+  const decoded = decodeText(read.bytes);
+  if ("problem" in decoded) {
+    const { line, column, problem } = decoded;
+    throw new ConfigError(file, [{ ...about(`the file ${problem}`), line, column }]);
+  }
+  return parseConfig({ text: decoded.text, file, env, mode: read.mode });
+}
+
+function about(problem: string): ConfigProblem {
+  return { line: null, column: null, key: "", problem, source: null, meaning: null };
+}
+
+export interface ConfigText {
+  text: string;
+  /** For messages, and the folder that relative places start from. */
+  file: string;
+  env: NodeJS.ProcessEnv;
+  /** Permission bits of the file. */
+  mode?: number;
+}
+
+/** The same from text that was read already. Reads nothing but the secret's file. */
+export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedConfig {
+  const document = readDocument(text, env, EXPECTATIONS);
+  if (document.problems.some((problem) => problem.path.length === 0)) throw refusal(file, document, []);
+  const parsed = configSchema.safeParse(document.value, { reportInput: true });
+  const findings = findingsOf(configSchema, parsed.error?.issues ?? []).filter((finding) => !isEcho(finding, document));
+  const secret = secretOf(document, file, env);
+  if ("problem" in secret && !findings.some((finding) => isSecretPath(finding.path))) {
+    findings.push(secretFinding(secret));
+  }
+  if (!parsed.success || "problem" in secret || findings.length + document.problems.length > 0) {
+    throw refusal(file, document, findings);
+  }
+  const inline = document.places.get(placeKey(["service", "client_secret"]));
+  const isBare = inline !== undefined && !inline.fromEnvironment && (mode & 0o004) !== 0;
+  return {
+    config: effective(parsed.data, secret, path.dirname(path.resolve(file))),
+    file: path.resolve(file),
+    written: writtenKeys(document),
+    warnings: [
+      ...secret.warnings,
+      ...(isBare ? [`${file} holds the secret and may be read by every user of this machine; chmod o-r it`] : []),
+    ],
+  };
+}
+
+const EXPECTATIONS: Expectations = {
+  convert(at, text) {
+    const schema = schemaAt(configSchema, at);
+    const type = schema === undefined ? undefined : nodeOf(schema).core._zod.def.type;
+    if (type === "number" && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return Number(text);
+    return type === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
+  },
+  empty(at) {
+    const schema = schemaAt(configSchema, at);
+    if (schema === undefined) return null;
+    const { core, nullable } = nodeOf(schema);
+    if (nullable) return null;
+    const type = core._zod.def.type;
+    if (type === "array") return [];
+    return type === "object" || type === "record" ? {} : null;
+  },
+};
+
+/** A value that the reader refused is missing for the schema; it was told already. */
+function isEcho(finding: Finding, document: ReadDocument): boolean {
+  const at = placeKey(finding.path);
+  return finding.problem.startsWith("is missing") && document.problems.some((problem) => placeKey(problem.path) === at);
+}
+
+function isSecretPath(at: Path): boolean {
+  return at[0] === "service" && (at[1] === "client_secret" || at[1] === "client_secret_file");
+}
+
+type SecretOutcome = Secret | { key: null; problem: "" };
+
+function secretOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv): SecretOutcome {
+  if (document.problems.some(({ path: at }) => isSecretPath(at))) return { key: null, problem: "" };
+  const { service } = document.value as { service?: { client_secret?: unknown; client_secret_file?: unknown } };
+  const { client_secret: inline, client_secret_file: namedFile } = typeof service === "object" ? service : {};
+  return resolveSecret({
+    inline: typeof inline === "string" ? inline : undefined,
+    namedFile: typeof namedFile === "string" ? namedFile : undefined,
+    configFile,
+    env,
+  });
+}
+
+function secretFinding({ key, problem }: { key: string | null; problem: string }): Finding {
+  const at = key === null ? ["service"] : ["service", key];
+  return { path: at, problem, detail: null, aboutKey: key === null, meaningOf: at };
+}
+
+function effective(parsed: z.output<typeof configSchema>, secret: Secret, folder: string): Config {
+  if ("problem" in secret) throw new TypeError("the secret was not resolved");
+  const { service, database, backup, ...rest } = parsed;
+  const absolute = (place: string) => path.resolve(folder, place);
+  return {
+    ...rest,
+    service: { ...service, client_secret: secret.secret, client_secret_file: secret.file },
+    database: { ...database, path: absolute(database.path) },
+    backup: {
+      ...backup,
+      dir: absolute(backup.dir),
+      journal: backup.journal === null ? null : absolute(backup.journal),
+    },
+  };
+}
+
+function writtenKeys({ places }: ReadDocument): ReadonlySet<string> {
+  const paths = [...places.values()].map((place) => place.path);
+  return new Set(paths.filter((at) => at.length > 0 && at.every((step) => typeof step === "string")).map(dotted));
+}
+
+function refusal(file: string, document: ReadDocument, findings: readonly Finding[]): ConfigError {
+  const read = document.problems.map((problem) => ({ at: problem.at, finding: findingOf(problem) }));
+  const found = findings
+    .filter(({ problem }) => problem !== "")
+    .map((finding) => ({ at: offsetOf(document, finding), finding }));
+  const ordered = [...read, ...found].sort((a, b) => a.at - b.at);
+  return new ConfigError(
+    file,
+    ordered.map(({ at, finding }) => problemAt(document, at, finding)),
+  );
+}
+
+function findingOf({ path: at, problem }: DocumentProblem): Finding {
+  const words = at.length === 0 ? `the file ${problem}` : problem;
+  return { path: at, problem: words, detail: null, aboutKey: false, meaningOf: at };
+}
+
+/** Where the value stands, or the innermost group around it that is there. */
+function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Finding): number {
+  const place = places.get(placeKey(at));
+  if (place !== undefined) return aboutKey ? place.keyAt : place.valueAt;
+  for (let depth = at.length - 1; depth > 0; depth--) {
+    const around = places.get(placeKey(at.slice(0, depth)));
+    if (around !== undefined) return around.keyAt;
+  }
+  return 0;
+}
+
+function problemAt({ source, places }: ReadDocument, at: number, finding: Finding): ConfigProblem {
+  const place = source.placeOf(at);
+  const mayQuote = places.get(placeKey(finding.path))?.fromEnvironment !== true;
+  return {
+    ...place,
+    key: dotted(finding.path),
+    problem: finding.detail === null || !mayQuote ? finding.problem : `${finding.problem}: ${finding.detail}`,
+    source: source.lineAt(place.line),
+    meaning: meaningOf(finding.meaningOf),
+  };
+}
+
+/** The meaning of the key, or of the nearest key around it that has one. */
+function meaningOf(at: Path): string | null {
+  for (let depth = at.length; depth > 0; depth--) {
+    const schema = schemaAt(configSchema, at.slice(0, depth));
+    const meaning = schema === undefined ? undefined : z.globalRegistry.get(schema)?.description;
+    if (meaning !== undefined) return meaning;
+  }
+  return null;
+}

@@ -1,0 +1,102 @@
+import { BridgeError } from "../domain/errors.ts";
+
+/** One thing that is wrong with the file. Lines and columns count from 1; null where there is no place. */
+export interface ConfigProblem {
+  line: number | null;
+  column: number | null;
+  /** Dotted, as in `orders.fields.number`; empty where no key is concerned. */
+  key: string;
+  /** What is wrong. Never holds a value. */
+  problem: string;
+  /** The line of the file, with whatever may be secret blanked out. */
+  source: string | null;
+  /** The meaning of the key. */
+  meaning: string | null;
+}
+
+/** Everything that is wrong with a configuration, at once. */
+export class ConfigError extends BridgeError {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(file: string, problems: readonly ConfigProblem[], hint?: string) {
+    super("config_invalid", textOf(file, problems), {
+      hint: hint ?? "Correct the file, then try it with: erp-bridge check",
+    });
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** More than a person corrects in one go; a file of another kind would fill the screen. */
+const SHOWN_MAX = 50;
+
+function textOf(file: string, problems: readonly ConfigProblem[]): string {
+  const shown = problems.slice(0, SHOWN_MAX).map((problem) => problemText(file, problem));
+  const rest = problems.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join("\n");
+}
+
+function problemText(file: string, { line, column, key, problem, source, meaning }: ConfigProblem): string {
+  const place = line === null ? file : `${file}:${line}:${column ?? 1}`;
+  const head = `${printable(place)}${key === "" ? "" : ` ${key}`}: ${problem}`;
+  return [head, ...(source === null ? [] : [`    ${source}`]), ...(meaning === null ? [] : [`  ${meaning}`])].join(
+    "\n",
+  );
+}
+
+/** Control characters would move a terminal's cursor or forge a line. */
+export function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll("\t", " ")
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+}
+
+const PLAIN_KEY = /^[\p{L}\p{N}_-]{1,100}$/u;
+
+/** `imports.stocks.key[0]`; names that are no plain words stand in quotes. */
+export function dotted(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    const plain = String(step);
+    const name = PLAIN_KEY.test(plain) ? plain : printable(JSON.stringify(plain.slice(0, 100)));
+    return text === "" ? name : `${text}.${name}`;
+  }, "");
+}
+
+/** The candidate that a mistyped word most likely meant, or null if none is near. */
+export function nearest(word: string, candidates: readonly string[]): string | null {
+  const wanted = plainForm(word.slice(0, 60));
+  const rated = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, plainForm(candidate)) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = rated[0];
+  const limit = Math.max(1, Math.min(3, Math.floor(wanted.length / 3)));
+  return best !== undefined && best.distance <= limit ? best.candidate : null;
+}
+
+function plainForm(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_ ]/g, "");
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(
+        (row[j - 1] ?? 0) + 1,
+        (last[j] ?? 0) + 1,
+        (last[j - 1] ?? 0) + (same ? 0 : 1),
+        swapped ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}

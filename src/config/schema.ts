@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { imports } from "./imports.ts";
+import { orders, statuses, updates } from "./orders.ts";
+import { service } from "./service.ts";
+import { alerts, backup, database, erp, heartbeat, http, language, log, retention } from "./upkeep.ts";
+
+/** The whole file: every key with its default, its limits and its meaning. Messages, reference and example are made from it. */
+export const configSchema = z.strictObject({
+  service,
+  database,
+  orders,
+  updates,
+  statuses,
+  imports,
+  erp,
+  alerts,
+  heartbeat,
+  backup,
+  retention,
+  http,
+  log,
+  language,
+});
+
+type Parsed = z.output<typeof configSchema>;
+
+/**
+ * The effective configuration, with the file's own key names. Durations are milliseconds, sizes bytes, places on
+ * disk absolute, and the secret is resolved.
+ */
+export type Config = Omit<Parsed, "service"> & {
+  service: Omit<Parsed["service"], "client_secret" | "client_secret_file"> & {
+    client_secret: string;
+    /** Where the secret was read from, if a file was named. */
+    client_secret_file: string | null;
+  };
+};
+
+export type FeedName = keyof Config["imports"];
+export type FeedConfig = Config["imports"]["stocks"];

@@ -1,0 +1,73 @@
+import path from "node:path";
+import { readSmallFile } from "./small-file.ts";
+
+export interface SecretSources {
+  /** Value of `client_secret`, undefined where it is not written. */
+  inline: string | undefined;
+  /** Value of `client_secret_file`, relative to the configuration file. */
+  namedFile: string | undefined;
+  configFile: string;
+  env: NodeJS.ProcessEnv;
+}
+
+export interface SecretProblem {
+  key: "client_secret" | "client_secret_file" | null;
+  problem: string;
+}
+
+export type Secret = { secret: string; file: string | null; warnings: string[] } | SecretProblem;
+
+/** The name under which systemd hands the secret over (`LoadCredential=client-secret:…`). */
+const CREDENTIAL = "client-secret";
+const FILE_BYTES_MAX = 16_384;
+/** Shorter ones could not be blanked out of foreign text without blanking out ordinary words. */
+const LENGTH_MIN = 4;
+const LENGTH_MAX = 4000;
+
+/** The Client Secret from the one place where it was written. No message holds any part of it. */
+export function resolveSecret({ inline, namedFile, configFile, env }: SecretSources): Secret {
+  if (inline !== undefined && namedFile !== undefined) {
+    return { key: "client_secret", problem: "stands beside client_secret_file; keep one of the two" };
+  }
+  if (inline !== undefined) {
+    const problem = secretProblem(inline);
+    return problem === null ? { secret: inline, file: null, warnings: [] } : { key: "client_secret", problem };
+  }
+  if (namedFile !== undefined) {
+    return readSecret(path.resolve(path.dirname(configFile), namedFile), "client_secret_file");
+  }
+  const folder = env["CREDENTIALS_DIRECTORY"];
+  if (folder !== undefined && folder !== "" && !folder.includes("\0")) {
+    const found = readSecret(path.join(folder, CREDENTIAL), null);
+    return "secret" in found ? { ...found, file: null } : found;
+  }
+  return {
+    key: null,
+    problem: "lacks the secret: write client_secret_file, or give systemd the credential client-secret",
+  };
+}
+
+function secretProblem(secret: string): string | null {
+  if (secret === "") return "is empty";
+  if (secret.length < LENGTH_MIN || secret.length > LENGTH_MAX) {
+    return `must have ${LENGTH_MIN} to ${LENGTH_MAX} characters`;
+  }
+  if (!/^[\x20-\x7e]+$/.test(secret))
+    return "holds a character that an HTTP header cannot carry (a line break, or no ASCII)";
+  return secret.trim() === secret ? null : "begins or ends with a space";
+}
+
+function readSecret(file: string, key: SecretProblem["key"]): Secret {
+  const refuse = (problem: string): SecretProblem => ({
+    key,
+    problem: key === null ? `gets a systemd credential ${CREDENTIAL} that ${problem}` : `names a file that ${problem}`,
+  });
+  const read = readSmallFile(file, FILE_BYTES_MAX);
+  if ("problem" in read) return refuse(read.problem);
+  // Editors end a file with a line break; whatever else surrounds the secret was put there on purpose or by mistake.
+  const secret = read.bytes.toString("utf8").replace(/[\r\n]+$/, "");
+  const problem = secretProblem(secret);
+  if (problem !== null) return refuse(problem);
+  const open = (read.mode & 0o004) !== 0;
+  return { secret, file, warnings: open ? [`${file} may be read by every user of this machine; chmod o-r it`] : [] };
+}

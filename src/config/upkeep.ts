@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { listen, outsideUrl } from "./addresses.ts";
+import { duration, integer, key, oneOf, schedule, section, text, worded } from "./kinds.ts";
+
+/** Everything that concerns neither the service nor the data: the ERP's silence, alerts, backups, the program itself. */
+
+function within(standard: string | null) {
+  return key(
+    duration("1m", "365d").nullable().prefault(standard),
+    "The table must be written at least once in this time; null: its silence is no trouble.",
+  );
+}
+
+const command = worded(
+  z
+    .union([text(1000), z.array(text(1000)).min(1).max(50)])
+    .transform((value) => (typeof value === "string" ? [value] : value)),
+  "a program, or a list of a program and its arguments",
+  "command",
+);
+
+/** A place on disk. */
+function place(wording: string) {
+  return worded(
+    text(1000).refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), "is not a place on disk"),
+    wording,
+  );
+}
+
+export const database = section("Where everything is kept.", {
+  path: key(place("a file").prefault("/var/lib/erp-bridge/bridge.db"), "The SQLite file, relative to this file."),
+});
+
+export const erp = section("When the ERP's silence is worth attention.", {
+  read_within: key(duration("1m", "365d").prefault("24h"), "Waiting orders must be taken within this time."),
+  write_within: section("How often the ERP writes its tables.", {
+    stocks: within("26h"),
+    prices: within(null),
+    catalog: within(null),
+    images: within(null),
+  }),
+});
+
+export const alerts = section("Who is told when something needs attention.", {
+  command: key(
+    command.nullable().prefault(null),
+    "Program that is started, without a shell: its path, or a list of path and arguments; null: none.",
+  ),
+  webhook: key(outsideUrl().nullable().prefault(null), "Address that receives a POST; null: none."),
+});
+
+export const heartbeat = key(
+  outsideUrl().nullable().prefault(null),
+  "Address that is called only while everything is fresh, so that silence raises an alarm elsewhere; null: none.",
+);
+
+export const backup = section("Copies of the database.", {
+  schedule: key(schedule().prefault("41 2 * * *"), "When a copy is made (cron, UTC)."),
+  dir: key(place("a folder").prefault("/var/lib/erp-bridge/backups"), "Folder of the copies, relative to this file."),
+  keep: key(integer(1, 3650).prefault(14), "How many copies stay."),
+  journal: key(
+    place("a file").nullable().prefault(null),
+    "File, best on another disk, that also receives what was stored since the last copy, for restore; null: none.",
+  ),
+});
+
+export const retention = section("How long history stays. Orders and what waits are never removed.", {
+  runs: key(duration("1d", "10y").prefault("30d"), "Rows of runs."),
+  events: key(duration("1d", "100y").prefault("2y"), "Rows of order_events."),
+});
+
+export const http = section("Health, metrics and the status page.", {
+  listen: key(listen().prefault("127.0.0.1:9469"), "Address and port, or off; a taken port never stops orders."),
+});
+
+export const log = section("What the program tells.", {
+  level: key(
+    oneOf(["debug", "info", "warn", "error"]).prefault("info"),
+    "The least important messages that are written.",
+  ),
+});
+
+export const language = key(oneOf(["en", "ru"]).prefault("en"), "Language of what people read.");

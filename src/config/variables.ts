@@ -1,0 +1,28 @@
+/** `${VAR}` and `${VAR:-default}` inside a value, after parsing, so that a variable never changes the structure. */
+
+const REFERENCE = /\$\{([^}]*)(\}|$)/g;
+const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+
+export type Expansion = { text: string } | { problem: string };
+
+export function hasReference(text: string): boolean {
+  return text.includes("${");
+}
+
+/** A variable that is unset, or empty where a default is given, takes the default. Messages name it, never its value. */
+export function expandVariables(text: string, env: NodeJS.ProcessEnv): Expansion {
+  const problems = new Set<string>();
+  const expanded = text.replace(REFERENCE, (_, inside: string, end: string) => {
+    const [, variable, standard] = FORM.exec(inside) ?? [];
+    if (end === "" || variable === undefined) {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the notation of the file, meant as it stands
+      problems.add("holds a ${ that is neither ${VAR} nor ${VAR:-default}");
+      return "";
+    }
+    const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
+    if (standard !== undefined) return value === undefined || value === "" ? standard : value;
+    if (value === undefined) problems.add(`names the environment variable ${variable}, which is not set`);
+    return value ?? "";
+  });
+  return problems.size === 0 ? { text: expanded } : { problem: [...problems].join("; ") };
+}

@@ -1,0 +1,97 @@
+/** Exit codes of every command, in order of precedence: the first that applies is the one a command ends with. */
+export const EXIT = {
+  config: 78,
+  credentials: 77,
+  busyInstance: 75,
+  unreachable: 69,
+  usage: 64,
+  failed: 1,
+  attention: 2,
+  ok: 0,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/**
+ * The closed set of what can go wrong. Code decides by these, never by the text of a message; they also stand in
+ * `runs.error_code`, in logs and in `--json` output, so a code is never renamed.
+ */
+export type ErrorCode =
+  // configuration and the machine
+  | "config_invalid"
+  | "node_too_old"
+  | "usage"
+  | "instance_running"
+  | "account_changed"
+  // the database
+  | "database_refused"
+  | "database_newer"
+  | "migration_edited"
+  | "database_busy"
+  | "database_corrupt"
+  | "disk_full"
+  | "disk_failed"
+  | "table_missing"
+  // the service
+  | "credentials_refused"
+  | "payment_required"
+  | "rate_limited"
+  | "unavailable"
+  | "unreachable"
+  | "timed_out"
+  | "answer_unreadable"
+  | "answer_too_large"
+  | "answer_shape"
+  | "redirected"
+  | "request_refused"
+  // the program
+  | "stopped"
+  | "internal";
+
+/**
+ * An error with a name and a way out. `message` is one sentence for the administrator and never holds a secret;
+ * `hint` says what to do; the original is kept as `cause` for debug logs.
+ */
+export class BridgeError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "BridgeError";
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+const EXIT_BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
+  config_invalid: EXIT.config,
+  node_too_old: EXIT.config,
+  account_changed: EXIT.config,
+  database_refused: EXIT.config,
+  database_newer: EXIT.config,
+  migration_edited: EXIT.config,
+  database_corrupt: EXIT.config,
+  credentials_refused: EXIT.credentials,
+  payment_required: EXIT.credentials,
+  instance_running: EXIT.busyInstance,
+  unavailable: EXIT.unreachable,
+  unreachable: EXIT.unreachable,
+  timed_out: EXIT.unreachable,
+  usage: EXIT.usage,
+};
+
+/** The exit code of a command that ends with `error`. */
+export function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof BridgeError ? (EXIT_BY_CODE[error.code] ?? EXIT.failed) : EXIT.failed;
+}
+
+/** Whatever was thrown, as an error with a name. Only a defect of the program itself is `internal`. */
+export function asError(thrown: unknown): BridgeError {
+  if (thrown instanceof BridgeError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new BridgeError("internal", `An internal error: ${message}`, {
+    hint: "Please report it with the debug log (log.level: debug).",
+    cause: thrown,
+  });
+}

@@ -1,0 +1,141 @@
+import type { Buffer } from "node:buffer";
+import { elementsOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
+
+/** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
+export type PathStep = string | number;
+
+/** A path in SQLite's syntax: what it finds here, `json_extract` and `->` find in the database. */
+export interface JsonPath {
+  readonly text: string;
+  readonly steps: readonly PathStep[];
+}
+
+/** A path that cannot be read. `column` counts characters from 1. */
+export class PathSyntaxError extends Error {
+  readonly column: number;
+
+  constructor(what: string, column: number) {
+    super(`${what} (column ${column})`);
+    this.name = "PathSyntaxError";
+    this.column = column;
+  }
+}
+
+/** What a path finds. `at` names the place in the same syntax; `found` says in words what stands there. */
+export type Resolved =
+  | { readonly state: "value"; readonly span: Span }
+  /** An explicit null, at the end of the path or on the way. */
+  | { readonly state: "null"; readonly at: string }
+  /** Nothing there. `at` is the deepest part that exists; `keysSeen` are the first keys of the object there. */
+  | { readonly state: "absent"; readonly at: string; readonly keysSeen: string[]; readonly found: string };
+
+/** Enough to recognise a renamed key in an error, few enough for one line. */
+const KEYS_SEEN_MAX = 20;
+
+/**
+ * Reads `$`, `.key`, `."any key"` (with JSON's escapes), `[n]` and `[#-n]`. An unquoted key takes everything up to the next
+ * `.` or `[`, as in SQLite, so Cyrillic and blanks need no quotes.
+ *
+ * @throws PathSyntaxError also for what SQLite would take but never find (`[#]`), or reads differently in older versions.
+ */
+export function parsePath(text: string): JsonPath {
+  if (!text.startsWith("$")) throw new PathSyntaxError("a path begins with $", 1);
+  if (!text.isWellFormed() || text.includes("\0")) {
+    throw new PathSyntaxError("a path cannot hold NUL or half of a surrogate pair; escape it inside quotes", 1);
+  }
+  const steps: PathStep[] = [];
+  let at = 1;
+  while (at < text.length) {
+    const read = text[at] === "[" ? readIndex(text, at) : readKey(text, at);
+    steps.push(read.step);
+    at = read.end;
+  }
+  return { text, steps };
+}
+
+interface Read {
+  step: PathStep;
+  end: number;
+}
+
+function readIndex(text: string, at: number): Read {
+  const match = /\[(#-)?([0-9]+)\]/y;
+  match.lastIndex = at;
+  const found = match.exec(text);
+  if (found === null) {
+    throw new PathSyntaxError("between [ and ] stands a number from 0, or #-1 for the last element", at + 2);
+  }
+  const number = Math.min(Number(found[2]), Number.MAX_SAFE_INTEGER);
+  if (found[1] !== undefined && number === 0) {
+    throw new PathSyntaxError("[#-0] is the place after the last element, where nothing stands", at + 1);
+  }
+  return { step: found[1] === undefined ? number : -number, end: match.lastIndex };
+}
+
+function readKey(text: string, at: number): Read {
+  if (text[at] !== ".") throw new PathSyntaxError("after a step comes . or [ or the end", at + 1);
+  if (text[at + 1] === '"') return readQuotedKey(text, at + 1);
+  const match = /[^.[]+/y;
+  match.lastIndex = at + 1;
+  const found = match.exec(text);
+  if (found === null) throw new PathSyntaxError('after . comes a key; an empty key is written ""', at + 2);
+  return { step: found[0], end: match.lastIndex };
+}
+
+function readQuotedKey(text: string, at: number): Read {
+  const match = /"((?:[^"\\]|\\.)*)"/sy;
+  match.lastIndex = at;
+  const found = match.exec(text);
+  if (found === null) throw new PathSyntaxError("the quoted key has no closing quote", at + 1);
+  const raw = found[1] ?? "";
+  if (!raw.includes("\\")) return { step: raw, end: match.lastIndex };
+  // SQLite takes control characters as they are; JSON.parse wants them escaped.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
+  const escaped = raw.replace(/[\u0000-\u001f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  try {
+    return { step: JSON.parse(`"${escaped}"`) as string, end: match.lastIndex };
+  } catch {
+    throw new PathSyntaxError("the quoted key holds an escape that JSON does not know", at + 1);
+  }
+}
+
+/** The path of `steps` in SQLite's syntax; keys are quoted unless they are plain words. */
+export function formatPath(steps: readonly PathStep[]): string {
+  let text = "$";
+  for (const step of steps) {
+    if (typeof step === "number") text += step < 0 ? `[#${step}]` : `[${step}]`;
+    else text += /^[\p{L}_][\p{L}\p{N}_]*$/u.test(step) ? `.${step}` : `.${JSON.stringify(step)}`;
+  }
+  return text;
+}
+
+/**
+ * Follows `path` from the value at `root`, as SQLite's `->` does: of equal keys the first one counts. Tells an explicit
+ * null (an empty answer) from a key that is not there (a wrong configuration or a changed service).
+ */
+export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved {
+  let span = root;
+  for (const [done, step] of path.steps.entries()) {
+    if (kindOf(bytes, span) === "null") return { state: "null", at: formatPath(path.steps.slice(0, done)) };
+    const next = stepInto(bytes, span, step);
+    if (next === undefined) {
+      return { state: "absent", at: formatPath(path.steps.slice(0, done)), ...describe(bytes, span) };
+    }
+    span = next;
+  }
+  return kindOf(bytes, span) === "null" ? { state: "null", at: formatPath(path.steps) } : { state: "value", span };
+}
+
+function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {
+  if (typeof step === "string") return memberOf(bytes, span, step);
+  return kindOf(bytes, span) === "array" ? elementsOf(bytes, span).at(step) : undefined;
+}
+
+function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: string } {
+  const kind = kindOf(bytes, span);
+  if (kind === "array") return { keysSeen: [], found: `a list of ${elementsOf(bytes, span).length}` };
+  if (kind !== "object") return { keysSeen: [], found: `a ${kind}` };
+  const members = membersOf(bytes, span);
+  const keysSeen = members.slice(0, KEYS_SEEN_MAX).map((member) => member.key);
+  return { keysSeen, found: `an object of ${members.length} ${members.length === 1 ? "key" : "keys"}` };
+}

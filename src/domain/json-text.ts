@@ -1,0 +1,349 @@
+import { type Buffer, isUtf8 } from "node:buffer";
+
+/**
+ * A JSON value inside a buffer: byte offsets, `end` exclusive. Payloads and number literals are cut out by span, so they
+ * are kept exactly as they were sent; `JSON.parse` would round `9007199254740993` and forget `1.10`.
+ */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The span of the whole value. `utf8` is false where some string holds bytes that are not UTF-8 (see {@link isUtf8Span}). */
+export interface ScannedJson extends Span {
+  readonly utf8: boolean;
+}
+
+export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
+
+export interface Member {
+  readonly key: string;
+  readonly value: Span;
+}
+
+/** Text that is not one complete JSON value (RFC 8259). `offset` is the byte where reading stopped. */
+export class JsonSyntaxError extends Error {
+  readonly offset: number;
+
+  constructor(what: string, offset: number) {
+    super(`not valid JSON: ${what} at byte ${offset}`);
+    this.name = "JsonSyntaxError";
+    this.offset = offset;
+  }
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const LIST_OPEN = 0x5b;
+const OBJECT_OPEN = 0x7b;
+/** `[` and `{` differ from each other by this bit, and so do `]` and `}`: one comparison tells either. */
+const BRACE_BIT = 0x20;
+const ANY_OPEN = 0x7b;
+const ANY_CLOSE = 0x7d;
+/** From an opening bracket to its closing one: `[`+2 is `]`, `{`+2 is `}`. */
+const TO_CLOSE = 2;
+/** Strings longer than this are skipped with the native search; for shorter ones the call costs more than the loop. */
+const NATIVE_SEARCH_FROM = 48;
+
+/**
+ * Checks that `bytes` hold exactly one complete JSON value (a byte order mark before it and white space around it are
+ * allowed) and returns where it stands. Any depth is taken without recursion. Bytes that are not UTF-8 inside a string do
+ * not fail here, so that one damaged record cannot hide the others: they are told by `utf8`.
+ *
+ * @throws JsonSyntaxError for text that is cut, empty or wrong.
+ */
+export function scanJson(bytes: Buffer): ScannedJson {
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const start = skipBlanks(bytes, marked ? 3 : 0);
+  const end = scanValue(bytes, start);
+  const rest = skipBlanks(bytes, end);
+  if (rest < bytes.length) throw new JsonSyntaxError("something follows the value", rest);
+  return { start, end, utf8: isUtf8(bytes) };
+}
+
+function scanValue(bytes: Buffer, start: number): number {
+  let open: Uint8Array = new Uint8Array(256);
+  let depth = 0;
+  let at = start;
+  for (;;) {
+    const first = bytes[at];
+    if (first === OBJECT_OPEN || first === LIST_OPEN) {
+      const inside = skipBlanks(bytes, at + 1);
+      if (bytes[inside] !== first + TO_CLOSE) {
+        if (depth === open.length) open = doubled(open);
+        open[depth++] = first;
+        at = first === OBJECT_OPEN ? scanKey(bytes, inside) : inside;
+        continue;
+      }
+      at = inside + 1;
+    } else if (first === QUOTE) {
+      at = scanString(bytes, at);
+    } else {
+      at = scanLiteral(bytes, at);
+    }
+    // A value ends at `at`: close what it completes, then go to the next value or leave.
+    for (;;) {
+      if (depth === 0) return at;
+      const container = open[depth - 1]!;
+      at = skipBlanks(bytes, at);
+      const next = bytes[at];
+      if (next === COMMA) {
+        at = skipBlanks(bytes, at + 1);
+        if (container === OBJECT_OPEN) at = scanKey(bytes, at);
+        break;
+      }
+      if (next !== container + TO_CLOSE) throw unexpected(bytes, at, "a comma or the end of the list or object");
+      at += 1;
+      depth -= 1;
+    }
+  }
+}
+
+function doubled(small: Uint8Array): Uint8Array {
+  const large = new Uint8Array(small.length * 2);
+  large.set(small);
+  return large;
+}
+
+function unexpected(bytes: Buffer, at: number, wanted: string): JsonSyntaxError {
+  const what = at >= bytes.length ? "the text ends" : "an unexpected character";
+  return new JsonSyntaxError(`${what} where ${wanted} should be`, Math.min(at, bytes.length));
+}
+
+/** Reads `"key" :` and returns where the value begins. */
+function scanKey(bytes: Buffer, at: number): number {
+  if (bytes[at] !== QUOTE) throw unexpected(bytes, at, "a quoted key");
+  const colon = skipBlanks(bytes, scanString(bytes, at));
+  if (bytes[colon] !== COLON) throw unexpected(bytes, colon, "a colon");
+  return skipBlanks(bytes, colon + 1);
+}
+
+function scanString(bytes: Buffer, open: number): number {
+  const length = bytes.length;
+  let at = open + 1;
+  while (at < length) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at + 1;
+    if (byte < 0x1f) throw new JsonSyntaxError("a raw control character inside a string", at);
+    at = byte === BACKSLASH ? scanEscape(bytes, at) : at + 1;
+  }
+  throw new JsonSyntaxError("the text ends inside a string", length);
+}
+
+const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
+
+function scanEscape(bytes: Buffer, at: number): number {
+  const letter = bytes[at + 1];
+  if (letter !== undefined && ESCAPES.has(letter)) return at + 2;
+  if (letter !== 0x75) throw unexpected(bytes, at + 1, "a valid escape");
+  for (let digit = at + 2; digit < at + 6; digit++) {
+    if (!isHex(bytes[digit])) throw unexpected(bytes, digit, "a hexadecimal digit");
+  }
+  return at + 6;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+function isHex(byte: number | undefined): boolean {
+  return isDigit(byte) || (byte !== undefined && (byte | BRACE_BIT) >= 0x61 && (byte | BRACE_BIT) <= 0x66);
+}
+
+const WORDS = new Map(["true", "false", "null"].map((word) => [word.charCodeAt(0), word]));
+
+function scanLiteral(bytes: Buffer, at: number): number {
+  const first = bytes[at];
+  if (first === 0x2d || isDigit(first)) return scanNumber(bytes, at);
+  const word = first === undefined ? undefined : WORDS.get(first);
+  if (word === undefined) throw unexpected(bytes, at, "a value");
+  for (let i = 1; i < word.length; i++) {
+    if (bytes[at + i] !== word.charCodeAt(i)) throw unexpected(bytes, at + i, `the rest of ${word}`);
+  }
+  return at + word.length;
+}
+
+function scanNumber(bytes: Buffer, start: number): number {
+  let at = bytes[start] === 0x2d ? start + 1 : start;
+  at = bytes[at] === 0x30 ? at + 1 : scanDigits(bytes, at);
+  if (bytes[at] === 0x2e) at = scanDigits(bytes, at + 1);
+  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+    const signed = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d;
+    at = scanDigits(bytes, at + (signed ? 2 : 1));
+  }
+  return at;
+}
+
+function scanDigits(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isDigit(bytes[at])) at++;
+  if (at === start) throw unexpected(bytes, at, "a digit");
+  return at;
+}
+
+/** The first byte from `at` on that is not white space, or the buffer's length. */
+export function skipBlanks(bytes: Buffer, start: number): number {
+  const length = bytes.length;
+  let at = start;
+  while (at < length) {
+    const byte = bytes[at]!;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
+    at++;
+  }
+  return at;
+}
+
+/** The end of the value that begins at `start`. Everything from here on takes bytes that {@link scanJson} has accepted. */
+export function skipValue(bytes: Buffer, start: number): number {
+  const first = bytes[start];
+  if (first === QUOTE) return skipString(bytes, start);
+  if (first === OBJECT_OPEN || first === LIST_OPEN) return walkContainer(bytes, start).end;
+  let at = start;
+  while (at < bytes.length && isLiteralByte(bytes[at]!)) at++;
+  return at;
+}
+
+function isLiteralByte(byte: number): boolean {
+  return byte > 0x20 && byte !== COMMA && (byte | BRACE_BIT) !== ANY_CLOSE;
+}
+
+function skipString(bytes: Buffer, open: number): number {
+  const near = Math.min(open + NATIVE_SEARCH_FROM, bytes.length);
+  let at = open + 1;
+  while (at < near) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at + 1;
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  for (let close = bytes.indexOf(QUOTE, at); close !== -1; close = bytes.indexOf(QUOTE, close + 1)) {
+    let slashes = 0;
+    while (close - slashes > at && bytes[close - slashes - 1] === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return close + 1;
+  }
+  throw new JsonSyntaxError("the text ends inside a string", bytes.length);
+}
+
+function walkContainer(bytes: Buffer, start: number): { end: number; depth: number } {
+  let depth = 0;
+  let deepest = 0;
+  let at = start;
+  while (at < bytes.length) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = skipString(bytes, at);
+      continue;
+    }
+    at++;
+    const bracket = byte | BRACE_BIT;
+    if (bracket === ANY_OPEN) {
+      depth++;
+      if (depth > deepest) deepest = depth;
+    } else if (bracket === ANY_CLOSE) {
+      depth--;
+      if (depth === 0) return { end: at, depth: deepest };
+    }
+  }
+  throw new JsonSyntaxError("the text ends inside a list or an object", bytes.length);
+}
+
+const KINDS = new Map<number | undefined, JsonKind>([
+  [OBJECT_OPEN, "object"],
+  [LIST_OPEN, "array"],
+  [QUOTE, "string"],
+  [0x74, "boolean"],
+  [0x66, "boolean"],
+  [0x6e, "null"],
+]);
+
+/** The kind of the value at `span`. */
+export function kindOf(bytes: Buffer, span: Span): JsonKind {
+  return KINDS.get(bytes[span.start]) ?? "number";
+}
+
+/** How many lists and objects stand around the innermost place of the value: 0 for `1`, 1 for `[]`, 2 for `[{}]`. */
+export function depthOf(bytes: Buffer, span: Span): number {
+  const kind = kindOf(bytes, span);
+  return kind === "object" || kind === "array" ? walkContainer(bytes, span.start).depth : 0;
+}
+
+/** The elements of an array in order. @throws TypeError for another kind: an object must never read as "nothing in it". */
+export function elementsOf(bytes: Buffer, span: Span): Span[] {
+  if (bytes[span.start] !== LIST_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no elements`);
+  const elements: Span[] = [];
+  for (let at = firstInside(bytes, span); at !== -1; ) {
+    const end = skipValue(bytes, at);
+    elements.push({ start: at, end });
+    at = nextInside(bytes, end);
+  }
+  return elements;
+}
+
+/** The members of an object in order, duplicates included. @throws TypeError for another kind. */
+export function membersOf(bytes: Buffer, span: Span): Member[] {
+  if (bytes[span.start] !== OBJECT_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no members`);
+  const members: Member[] = [];
+  for (let at = firstInside(bytes, span); at !== -1; ) {
+    const keyEnd = skipString(bytes, at);
+    const value = valueAfterKey(bytes, keyEnd);
+    members.push({ key: stringOf(bytes, { start: at, end: keyEnd }), value });
+    at = nextInside(bytes, value.end);
+  }
+  return members;
+}
+
+/** The first member of that name, as SQLite's `json_extract` takes it; undefined without one or outside an object. */
+export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefined {
+  if (bytes[span.start] !== OBJECT_OPEN) return undefined;
+  for (let at = firstInside(bytes, span); at !== -1; ) {
+    const keyEnd = skipString(bytes, at);
+    const value = valueAfterKey(bytes, keyEnd);
+    if (isKey(bytes, at, keyEnd, key)) return value;
+    at = nextInside(bytes, value.end);
+  }
+  return undefined;
+}
+
+function valueAfterKey(bytes: Buffer, keyEnd: number): Span {
+  const start = skipBlanks(bytes, skipBlanks(bytes, keyEnd) + 1);
+  return { start, end: skipValue(bytes, start) };
+}
+
+/** Compares without decoding while both sides are plain ASCII, which nearly every key is. */
+function isKey(bytes: Buffer, open: number, end: number, key: string): boolean {
+  const length = end - open - 2;
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[open + 1 + i]!;
+    if (byte >= 0x80 || byte === BACKSLASH) return stringOf(bytes, { start: open, end }) === key;
+    if (byte !== key.charCodeAt(i)) return false;
+  }
+  return length === key.length;
+}
+
+function firstInside(bytes: Buffer, span: Span): number {
+  const at = skipBlanks(bytes, span.start + 1);
+  return at >= span.end - 1 ? -1 : at;
+}
+
+function nextInside(bytes: Buffer, valueEnd: number): number {
+  const at = skipBlanks(bytes, valueEnd);
+  return bytes[at] === COMMA ? skipBlanks(bytes, at + 1) : -1;
+}
+
+/** The value's own text, exactly as sent. Bytes that are not UTF-8 become U+FFFD: ask {@link isUtf8Span} first. */
+export function textOf(bytes: Buffer, span: Span): string {
+  return bytes.toString("utf8", span.start, span.end);
+}
+
+/** The decoded value of a string; escaped lone surrogates survive. @throws TypeError for another kind. */
+export function stringOf(bytes: Buffer, span: Span): string {
+  if (bytes[span.start] !== QUOTE) throw new TypeError(`${kindOf(bytes, span)} is not a string`);
+  const inner = bytes.toString("utf8", span.start + 1, span.end - 1);
+  return inner.includes("\\") ? (JSON.parse(`"${inner}"`) as string) : inner;
+}
+
+/** Whether the bytes of `span` are valid UTF-8: only then does {@link textOf} lose nothing. */
+export function isUtf8Span(bytes: Buffer, span: Span): boolean {
+  return isUtf8(bytes.subarray(span.start, span.end));
+}

@@ -1,0 +1,219 @@
+import type { JsonPath } from "./json-path.ts";
+import { parsePath, resolvePath } from "./json-path.ts";
+import { elementsOf, kindOf, type Span, stringOf, textOf } from "./json-text.ts";
+import { readOrderId } from "./uuid.ts";
+
+/** Where things stand in one kind of record. */
+export interface OrderMapping {
+  /** Which answer these paths belong to: `batch`, `update` or `snapshot`. Part of a path's remembered name. */
+  source: OrderSource;
+  paths: Record<OrderField, JsonPath>;
+  line: Record<LineField, JsonPath>;
+  /** Fields that some record of an answer must have: required ones and those the administrator wrote down. */
+  mustMatch: readonly OrderField[];
+  /** Fields without which a single record cannot be stored. */
+  required: readonly OrderField[];
+}
+
+export type OrderSource = "batch" | "update" | "snapshot";
+
+export const ORDER_FIELDS = [
+  "order_id",
+  "number",
+  "status",
+  "created_at",
+  "updated_at",
+  "currency",
+  "total",
+  "lines",
+] as const;
+export type OrderField = (typeof ORDER_FIELDS)[number];
+
+export const LINE_FIELDS = ["sku", "name", "quantity", "price"] as const;
+export type LineField = (typeof LINE_FIELDS)[number];
+
+/** The values of one order, numbers as their literal text. */
+export interface OrderValues {
+  number: string | null;
+  status: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+  currency: string | null;
+  total: string | null;
+  lines: LineValues[];
+}
+
+export interface LineValues {
+  sku: string | null;
+  name: string | null;
+  quantity: string | null;
+  price: string | null;
+  payload: string;
+}
+
+export interface MappingOptions {
+  source: OrderSource;
+  fields: Record<OrderField, string>;
+  line: Record<LineField, string>;
+  /** True where the path stands in the configuration file, so that answers must have it. */
+  isWritten: (field: OrderField) => boolean;
+  /** Whether records of this source are whole orders, which must have a status and lines. */
+  whole: boolean;
+}
+
+export function compileMapping(options: MappingOptions): OrderMapping {
+  const required: OrderField[] = options.whole ? ["order_id", "status", "lines"] : ["order_id"];
+  return {
+    source: options.source,
+    paths: mapValues(options.fields, parsePath),
+    line: mapValues(options.line, parsePath),
+    required,
+    mustMatch: ORDER_FIELDS.filter(
+      (field) => required.includes(field) || (options.isWritten(field) && (options.whole || field === "updated_at")),
+    ),
+  };
+}
+
+/** The id of a record: in lower case for the database, as written for requests. A reason where there is none. */
+export function readRecordId(
+  bytes: Buffer,
+  record: Span,
+  mapping: OrderMapping,
+): { orderId: string; serviceId: string } | { reason: string; reference: string | null } {
+  const path = mapping.paths.order_id;
+  const found = resolvePath(bytes, record, path);
+  if (found.state === "absent") return { reason: `${path.text} (order id) is missing`, reference: null };
+  if (found.state === "null") return { reason: `${path.text} (order id) is null`, reference: null };
+  const scalar = readScalar(bytes, found.span);
+  if (scalar === undefined) return { reason: `${path.text} (order id) is no text`, reference: null };
+  const orderId = readOrderId(scalar);
+  if (orderId === undefined) return { reason: `${path.text} (order id) is not a UUID`, reference: scalar };
+  return { orderId, serviceId: scalar };
+}
+
+/**
+ * The values of a whole order, or the reason why it cannot be stored. Optional fields that are absent are null; a
+ * field of the wrong type is a reason, because storing half an order would hide the other half.
+ */
+export function readOrderValues(
+  bytes: Buffer,
+  record: Span,
+  mapping: OrderMapping,
+): { values: OrderValues } | { reason: string } {
+  const texts: Partial<Record<OrderField, string | null>> = {};
+  for (const field of ORDER_FIELDS) {
+    if (field === "lines" || field === "order_id") continue;
+    const read = readField(bytes, record, mapping.paths[field]);
+    if ("reason" in read) return { reason: `${read.reason} (${field})` };
+    if (read.absent && mapping.required.includes(field)) {
+      return { reason: `${mapping.paths[field].text} (${field}) is missing` };
+    }
+    texts[field] = read.text;
+  }
+  const lines = readLines(bytes, record, mapping);
+  if ("reason" in lines) return lines;
+  return {
+    values: {
+      number: texts.number ?? null,
+      status: texts.status ?? null,
+      createdAt: texts.created_at ?? null,
+      updatedAt: texts.updated_at ?? null,
+      currency: texts.currency ?? null,
+      total: texts.total ?? null,
+      lines: lines.lines,
+    },
+  };
+}
+
+/** The stamp of a record, or null. Needed before a record is read whole. */
+export function readStampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
+  const read = readField(bytes, record, mapping.paths.updated_at);
+  return "reason" in read ? null : read.text;
+}
+
+/**
+ * The fields of `mapping.mustMatch` not in `known` that no record of the answer has. Stops early: usually the
+ * first record has them all. `keysSeen` are the keys of the first record, to show what is there instead.
+ */
+export function findUnmatched(
+  bytes: Buffer,
+  records: readonly Span[],
+  mapping: OrderMapping,
+  known: (field: OrderField) => boolean,
+): { unmatched: { field: OrderField; path: string; found: string }[]; matched: OrderField[] } {
+  const matched: OrderField[] = [];
+  const unmatched: { field: OrderField; path: string; found: string }[] = [];
+  for (const field of mapping.mustMatch) {
+    if (known(field)) continue;
+    const path = mapping.paths[field];
+    if (records.some((record) => resolvePath(bytes, record, path).state !== "absent")) {
+      matched.push(field);
+      continue;
+    }
+    unmatched.push({ field, path: path.text, found: describeMiss(bytes, records[0], path) });
+  }
+  return { unmatched, matched };
+}
+
+/** What stands where `path` should have matched, for a message: the deepest place that exists and its keys. */
+export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): string {
+  if (root === undefined) return "no records";
+  const found = resolvePath(bytes, root, path);
+  if (found.state !== "absent") return "it is there";
+  return `at ${found.at} there ${found.found ?? "is"} ${found.keysSeen.length === 0 ? "nothing" : found.keysSeen.join(", ")}`;
+}
+
+function readLines(bytes: Buffer, record: Span, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
+  const path = mapping.paths.lines;
+  const found = resolvePath(bytes, record, path);
+  if (found.state === "absent") {
+    return mapping.required.includes("lines") ? { reason: `${path.text} (lines) is missing` } : { lines: [] };
+  }
+  if (found.state === "null") return { lines: [] };
+  if (kindOf(bytes, found.span) !== "array") return { reason: `${path.text} (lines) is no list` };
+  const lines: LineValues[] = [];
+  for (const [index, element] of elementsOf(bytes, found.span).entries()) {
+    const line: Partial<Record<LineField, string | null>> = {};
+    for (const field of LINE_FIELDS) {
+      const read = readField(bytes, element, mapping.line[field]);
+      if ("reason" in read) return { reason: `line ${index + 1}: ${read.reason} (${field})` };
+      line[field] = read.text;
+    }
+    lines.push({
+      sku: line.sku ?? null,
+      name: line.name ?? null,
+      quantity: line.quantity ?? null,
+      price: line.price ?? null,
+      payload: textOf(bytes, element),
+    });
+  }
+  return { lines };
+}
+
+function readField(
+  bytes: Buffer,
+  record: Span,
+  path: JsonPath,
+): { text: string | null; absent: boolean } | { reason: string } {
+  const found = resolvePath(bytes, record, path);
+  if (found.state !== "value") return { text: null, absent: found.state === "absent" };
+  const text = readScalar(bytes, found.span);
+  if (text === undefined) return { reason: `${path.text} is ${articleOf(kindOf(bytes, found.span))}` };
+  return { text, absent: false };
+}
+
+/** The text of a string, the literal of a number or boolean; undefined for lists and objects. */
+export function readScalar(bytes: Buffer, span: Span): string | undefined {
+  const kind = kindOf(bytes, span);
+  if (kind === "string") return stringOf(bytes, span);
+  if (kind === "number" || kind === "boolean") return textOf(bytes, span);
+  return undefined;
+}
+
+function articleOf(kind: string): string {
+  return kind === "array" || kind === "object" ? `an ${kind}` : `a ${kind}`;
+}
+
+function mapValues<K extends string, A, B>(record: Record<K, A>, change: (value: A) => B): Record<K, B> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value as A)])) as Record<K, B>;
+}

@@ -1,0 +1,86 @@
+import { hash } from "node:crypto";
+import { compileConfirm, type ConfirmForm } from "./confirm.ts";
+import { type JsonPath, parsePath } from "./json-path.ts";
+import { compileMapping, type LineField, type OrderField, type OrderMapping } from "./order-mapping.ts";
+import type { PlanRules } from "./plan-order.ts";
+
+/** The part of the configuration that says how orders are read, in its own names. */
+export interface OrderSettings {
+  timezone: string;
+  batch: { orders: string; id: string };
+  confirm: { body: unknown; wait: number };
+  fields: Record<OrderField, string>;
+  line: Record<LineField, string>;
+  ignore: readonly string[];
+  statuses: { cancelled: readonly string[]; closed: readonly string[] };
+  updates: {
+    changes: string;
+    fields: Partial<Record<OrderField, string | undefined>>;
+    carry: "changes" | "whole";
+    next: string | null;
+    snapshot: string;
+  };
+  /** Dotted paths of the keys that stand in the file: an answer must have what somebody wrote down. */
+  written: ReadonlySet<string>;
+}
+
+/** Everything about the reading of orders, compiled once. */
+export interface OrderRules {
+  batchOrders: JsonPath;
+  batchId: JsonPath;
+  batchIdWritten: boolean;
+  batch: OrderMapping;
+  update: OrderMapping;
+  snapshot: OrderMapping;
+  changes: JsonPath;
+  next: JsonPath | null;
+  snapshotRoot: JsonPath;
+  carry: "changes" | "whole";
+  confirm: ConfirmForm;
+  confirmWaitMs: number;
+  plan: PlanRules;
+  /** Changes whenever an answer would be read differently: what failed before is then worth another try. */
+  signature: string;
+}
+
+export function compileOrderRules(settings: OrderSettings): OrderRules {
+  const { fields, line, updates, written } = settings;
+  const updateFields: Record<OrderField, string> = { ...fields };
+  for (const [field, path] of Object.entries(updates.fields)) {
+    if (path !== undefined) updateFields[field as OrderField] = path;
+  }
+  const isWritten = (field: OrderField) => written.has(`orders.fields.${field}`);
+  return {
+    batchOrders: parsePath(settings.batch.orders),
+    batchId: parsePath(settings.batch.id),
+    batchIdWritten: written.has("orders.batch.id"),
+    batch: compileMapping({ source: "batch", fields, line, isWritten, whole: true }),
+    update: compileMapping({
+      source: "update",
+      fields: updateFields,
+      line,
+      isWritten: (field) => written.has(`updates.fields.${field}`) || isWritten(field),
+      whole: updates.carry === "whole",
+    }),
+    snapshot: compileMapping({ source: "snapshot", fields, line, isWritten, whole: true }),
+    changes: parsePath(updates.changes),
+    next: updates.next === null ? null : parsePath(updates.next),
+    snapshotRoot: parsePath(updates.snapshot),
+    carry: updates.carry,
+    confirm: compileConfirm(settings.confirm.body),
+    confirmWaitMs: settings.confirm.wait,
+    plan: {
+      // A stamp that moves alone says that something was looked at, not that something changed.
+      ignore: [fields.updated_at, updateFields.updated_at, ...settings.ignore].map(parsePath),
+      cancelled: new Set(settings.statuses.cancelled),
+      closed: new Set(settings.statuses.closed),
+      timezone: settings.timezone,
+    },
+    signature: mappingSignature(settings),
+  };
+}
+
+function mappingSignature(settings: OrderSettings): string {
+  const { batch, fields, line, statuses, updates } = settings;
+  return hash("sha256", JSON.stringify([batch, fields, line, statuses, updates]), "hex").slice(0, 16);
+}

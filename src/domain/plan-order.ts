@@ -1,0 +1,145 @@
+import { type Difference, diffJson, withoutPaths } from "./json-value.ts";
+import type { JsonPath } from "./json-path.ts";
+import type { LineValues, OrderValues } from "./order-mapping.ts";
+import { isStrictlyNewer } from "./stamp.ts";
+
+/** What is stored of an order, as far as a decision needs it. */
+export interface StoredOrder {
+  status: string | null;
+  isCancelled: boolean;
+  updatedAt: string | null;
+  removed: boolean;
+  payload: string;
+  values: Pick<OrderValues, "number" | "status" | "createdAt" | "currency" | "total">;
+  lines: readonly LineValues[];
+}
+
+export interface IncomingOrder {
+  text: string;
+  values: OrderValues;
+}
+
+export interface PlanRules {
+  /** Changes below these paths alone are no change: `orders.ignore` and the stamp itself. */
+  ignore: readonly JsonPath[];
+  cancelled: ReadonlySet<string>;
+  closed: ReadonlySet<string>;
+  /** Zone of stamps that name none. */
+  timezone: string;
+}
+
+export type OrderPlan =
+  /** Same content: remember the record's hash, write nothing else. */
+  | { kind: "same" }
+  /** The record differs and is not strictly newer: only the order itself can tell which one counts. */
+  | { kind: "read" }
+  /** Only ignored paths differ: the payload is replaced, no revision is made. */
+  | { kind: "refresh" }
+  | { kind: "apply"; event: EventPlan };
+
+export interface EventPlan {
+  kind: "changed" | "cancelled";
+  statusChanged: boolean;
+  linesChanged: boolean;
+  fieldsChanged: boolean;
+  oldStatus: string | null;
+  newStatus: string | null;
+  /** JSON text: `{path: {"was": literal, "is": literal}}`, literals as sent. */
+  changes: string;
+}
+
+/** A change list longer than this says only which paths changed; the payloads themselves hold the values. */
+const CHANGES_TEXT_MAX = 64 * 1024;
+
+/**
+ * Decides what a whole record of a known order means. Batch and update records must be strictly newer by their own
+ * stamp to replace what is stored; a snapshot is the service's word of this moment and counts whatever its stamp.
+ */
+export function planOrder(
+  stored: StoredOrder,
+  incoming: IncomingOrder,
+  source: "batch" | "update" | "snapshot",
+  rules: PlanRules,
+): OrderPlan {
+  const differences = diffJson(stored.payload, incoming.text);
+  if (differences.length === 0 && !stored.removed && sameValues(stored, incoming)) return { kind: "same" };
+  if (
+    source !== "snapshot" &&
+    (stored.removed || !isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone))
+  ) {
+    return { kind: "read" };
+  }
+  const counted = withoutPaths(differences, rules.ignore);
+  if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) return { kind: "refresh" };
+  return { kind: "apply", event: describeChange(stored, incoming, counted, rules) };
+}
+
+/** Whether an order with this status is still being worked on, and whether it is cancelled. */
+export function stateOfStatus(
+  status: string | null,
+  rules: Pick<PlanRules, "cancelled" | "closed">,
+): { isCancelled: boolean; isOpen: boolean } {
+  const name = status ?? "";
+  return { isCancelled: rules.cancelled.has(name), isOpen: !rules.closed.has(name) };
+}
+
+function describeChange(
+  stored: StoredOrder,
+  incoming: IncomingOrder,
+  differences: readonly Difference[],
+  rules: PlanRules,
+): EventPlan {
+  const newStatus = incoming.values.status;
+  const statusChanged = stored.status !== newStatus;
+  const linesChanged = !sameLines(stored.lines, incoming.values.lines);
+  const cancelled = stateOfStatus(newStatus, rules).isCancelled && !stored.isCancelled;
+  return {
+    kind: cancelled ? "cancelled" : "changed",
+    statusChanged,
+    linesChanged,
+    fieldsChanged: differences.length > (statusChanged ? 1 : 0) || !sameHeader(stored, incoming),
+    oldStatus: stored.status,
+    newStatus,
+    changes: changesText(differences),
+  };
+}
+
+function changesText(differences: readonly Difference[]): string {
+  const entry = (difference: Difference) =>
+    `${JSON.stringify(difference.path)}:{"was":${difference.was ?? "null"},"is":${difference.is ?? "null"}}`;
+  const full = `{${differences.map(entry).join(",")}}`;
+  if (full.length <= CHANGES_TEXT_MAX) return full;
+  return `{${differences.map(({ path }) => `${JSON.stringify(path)}:{}`).join(",")}}`;
+}
+
+/** Columns can differ although the payload does not: the mapping may have been corrected in between. */
+function sameValues(stored: StoredOrder, incoming: IncomingOrder): boolean {
+  return stored.status === incoming.values.status && sameHeader(stored, incoming) && sameLines(stored.lines, incoming.values.lines);
+}
+
+function sameHeader(stored: StoredOrder, incoming: IncomingOrder): boolean {
+  const { values } = stored;
+  const other = incoming.values;
+  return (
+    values.number === other.number &&
+    values.createdAt === other.createdAt &&
+    values.currency === other.currency &&
+    values.total === other.total
+  );
+}
+
+function sameLines(before: readonly LineValues[], after: readonly LineValues[]): boolean {
+  return (
+    before.length === after.length &&
+    before.every((line, index) => {
+      const other = after[index];
+      return (
+        other !== undefined &&
+        line.sku === other.sku &&
+        line.name === other.name &&
+        line.quantity === other.quantity &&
+        line.price === other.price
+      );
+    })
+  );
+}

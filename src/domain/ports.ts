@@ -1,0 +1,25 @@
+/** What the core is handed instead of reaching for it: time, chance, sleep and a place to report to. */
+
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. May jump; only for what people read and for times kept across a restart. */
+  nowMs(): number;
+  /** Never jumps, milliseconds from an arbitrary start. Every wait and deadline inside the process uses this one. */
+  monotonicMs(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Uniform in [0, 1). */
+  random(): number;
+}
+
+/** Structured logging: chosen fields only, then one sentence. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** UTC ISO 8601 with milliseconds: the form of every time that the bridge writes. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

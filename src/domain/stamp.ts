@@ -1,0 +1,195 @@
+/**
+ * How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a
+ * watermark.
+ */
+export interface StampForm {
+  readonly kind: "iso" | "unix" | "unix_ms" | "unix_us" | "http";
+  /** The smallest part before the fraction. `day` and `minute` only in `iso`. */
+  readonly precision: "day" | "minute" | "second";
+  /** Digits after the decimal point. */
+  readonly fraction: number;
+  readonly point: "." | ",";
+  /** As written: `Z`, `+03:00`, `+0300`, `+03` (a blank before it included), or empty where the time names no zone. */
+  readonly zone: string;
+  /** Between date and time: `T`, `t`, a blank, or empty without a time. */
+  readonly separator: string;
+}
+
+export interface Stamp {
+  /** Nanoseconds since 1970-01-01 UTC. */
+  readonly instantNs: bigint;
+  readonly form: StampForm;
+}
+
+const SECOND_NS = 1_000_000_000n;
+const DAY_S = 86_400;
+/** What four digits of a year can say: 0000-01-01T00:00:00 and 9999-12-31T23:59:59, in seconds. */
+const FIRST_SECOND = -62_167_219_200n;
+const LAST_SECOND = 253_402_300_799n;
+
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?( ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?)?$/;
+const EPOCH = /^([1-9]\d{9}|[1-9]\d{12}|[1-9]\d{15})(?:\.(\d{1,9}))?$/;
+const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
+/** Digits of a second that stand before an epoch's decimal point. */
+const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
+
+/**
+ * Reads a service's time: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`, an offset,
+ * or none; a date alone), an HTTP date, or epoch digits (10 seconds, 13 milliseconds, 16 microseconds, with a fraction down
+ * to nanoseconds). Undefined for everything else. The fraction never passes through `Date`, so microseconds survive.
+ *
+ * A time without a zone is one of `zone` (IANA). Where that zone skips it or has it twice (summer time), the *earlier*
+ * instant is taken: a position that is too early only asks again, one that is too late loses a change.
+ *
+ * @throws RangeError where `zone` is needed and unknown.
+ */
+export function parseStamp(text: string, zone: string): Stamp | undefined {
+  return parseIso(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
+}
+
+function parseIso(text: string, zone: string): Stamp | undefined {
+  const match = ISO.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, separator = "", hour = "0", minute = "0", second, point = ".", digits = "", named = ""] =
+    match;
+  const days = daysOf(Number(year), Number(month), Number(day));
+  const [h, m, s] = [Number(hour), Number(minute), Number(second ?? 0)];
+  const offset = named === "" ? 0 : offsetOf(named);
+  if (days === undefined || offset === undefined || h > 23 || m > 59 || s > 59) return undefined;
+  const local = days * DAY_S + h * 3600 + m * 60 + s;
+  const utc = named === "" ? earliestInstant(local, zone) : local - offset;
+  const precision = separator === "" ? "day" : second === undefined ? "minute" : "second";
+  const form: StampForm = {
+    kind: "iso",
+    precision,
+    fraction: digits.length,
+    point: point === "," ? "," : ".",
+    zone: named,
+    separator,
+  };
+  return { instantNs: BigInt(utc) * SECOND_NS + BigInt(digits.padEnd(9, "0")), form };
+}
+
+/** Days since 1970-01-01, or undefined for a day that no calendar has. */
+function daysOf(year: number, month: number, day: number): number | undefined {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() / 1000 / DAY_S : undefined;
+}
+
+/** Seconds east of UTC that `Z`, `+03`, `+0300` or `+03:00` name. */
+function offsetOf(named: string): number | undefined {
+  const [, sign, hours = "0", minutes = "0"] = /([+-])(\d{2}):?(\d{2})?$/.exec(named) ?? [];
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  const seconds = Number(hours) * 3600 + Number(minutes) * 60;
+  return sign === "-" ? -seconds : seconds;
+}
+
+function parseEpoch(text: string): Stamp | undefined {
+  const [, whole, digits = ""] = EPOCH.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const kind = EPOCH_KINDS[whole.length as keyof typeof EPOCH_KINDS];
+  const nanoDigits = 9 - EPOCH_DIGITS[kind];
+  if (digits.length > nanoDigits) return undefined;
+  const form: StampForm = { kind, precision: "second", fraction: digits.length, point: ".", zone: "", separator: "" };
+  return { instantNs: BigInt(whole + digits.padEnd(nanoDigits, "0")), form };
+}
+
+const HTTP_FORM: StampForm = {
+  kind: "http",
+  precision: "second",
+  fraction: 0,
+  point: ".",
+  zone: "GMT",
+  separator: " ",
+};
+
+function parseHttp(text: string): Stamp | undefined {
+  if (!text.endsWith(" GMT")) return undefined;
+  const date = new Date(text);
+  // Date is lenient; only what it writes back in the same letters is the form we know.
+  if (Number.isNaN(date.getTime()) || date.toUTCString() !== text) return undefined;
+  return { instantNs: BigInt(date.getTime()) * 1_000_000n, form: HTTP_FORM };
+}
+
+/**
+ * Writes an instant in a service's own form, never later than the instant itself: what the form cannot say is cut off.
+ * Times that no such text can name become the nearest that one can (year 0 or 9999; the epoch's 0).
+ */
+export function formatStamp(instantNs: bigint, form: StampForm, zone: string): string {
+  if (form.kind === "unix" || form.kind === "unix_ms" || form.kind === "unix_us") return formatEpoch(instantNs, form);
+  const utc = clampSecond(floorDiv(instantNs, SECOND_NS));
+  if (form.kind === "http") return new Date(Number(utc) * 1000).toUTCString();
+  const offset = form.zone === "" ? zoneOffset(Number(utc), zone) : (offsetOf(form.zone) ?? 0);
+  const second = floorDiv(instantNs, SECOND_NS) + BigInt(offset);
+  const local = clampSecond(second);
+  const nanos =
+    second < local ? 0n : second > local ? SECOND_NS - 1n : instantNs - floorDiv(instantNs, SECOND_NS) * SECOND_NS;
+  const text = new Date(Number(local) * 1000).toISOString();
+  if (form.precision === "day") return text.slice(0, 10);
+  const time = text.slice(11, form.precision === "minute" ? 16 : 19);
+  return `${text.slice(0, 10)}${form.separator}${time}${fractionText(nanos, 9, form)}${form.zone}`;
+}
+
+function formatEpoch(instantNs: bigint, form: StampForm): string {
+  const digits = EPOCH_DIGITS[form.kind as keyof typeof EPOCH_DIGITS];
+  const perUnit = 10n ** BigInt(9 - digits);
+  const instant = instantNs < 0n ? 0n : instantNs;
+  return `${instant / perUnit}${fractionText(instant % perUnit, 9 - digits, form)}`;
+}
+
+function fractionText(nanos: bigint, width: number, form: StampForm): string {
+  return form.fraction === 0 ? "" : `${form.point}${nanos.toString().padStart(width, "0").slice(0, form.fraction)}`;
+}
+
+/** One unit of the last digit that the form writes, in nanoseconds: the least step from one stamp to the next. */
+export function unitNs(form: StampForm): bigint {
+  if (form.precision === "day") return BigInt(DAY_S) * SECOND_NS;
+  if (form.precision === "minute") return 60n * SECOND_NS;
+  const before = form.kind === "unix_ms" || form.kind === "unix_us" ? EPOCH_DIGITS[form.kind] : 0;
+  return 10n ** BigInt(9 - before - form.fraction);
+}
+
+/** Whether `a` is later than `b`. False where either is missing or cannot be read: then only the service itself knows. */
+export function isStrictlyNewer(a: string | null, b: string | null, zone: string): boolean {
+  const left = a === null ? undefined : parseStamp(a, zone);
+  const right = b === null ? undefined : parseStamp(b, zone);
+  return left !== undefined && right !== undefined && left.instantNs > right.instantNs;
+}
+
+function floorDiv(value: bigint, by: bigint): bigint {
+  const quotient = value / by;
+  return value < 0n && quotient * by !== value ? quotient - 1n : quotient;
+}
+
+function clampSecond(second: bigint): bigint {
+  return second < FIRST_SECOND ? FIRST_SECOND : second > LAST_SECOND ? LAST_SECOND : second;
+}
+
+/** The earliest UTC second at which clocks of `zone` show `local`, or would have shown it without a skipped hour. */
+function earliestInstant(local: number, zone: string): number {
+  // A day on either side is beyond every offset, and no zone changes its clocks twice within two days.
+  const before = zoneOffset(local - DAY_S, zone);
+  const after = zoneOffset(local + DAY_S, zone);
+  if (before === after) return local - before;
+  const candidates = [local - before, local - after].sort((x, y) => x - y);
+  return candidates.find((utc) => utc + zoneOffset(utc, zone) === local) ?? Math.min(...candidates);
+}
+
+/** A memo and no state: what it holds changes no answer, and zones are few. Building a formatter costs 50 µs. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** Seconds that `zone` is ahead of UTC at a UTC second. @throws RangeError for an unknown zone. */
+function zoneOffset(utc: number, zone: string): number {
+  if (zone === "UTC") return 0;
+  let formatter = formatters.get(zone);
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
+    formatters.set(zone, formatter);
+  }
+  const name = formatter.formatToParts(utc * 1000).find((part) => part.type === "timeZoneName")?.value ?? "GMT";
+  const [, sign, hours = "0", minutes = "0", seconds = "0"] = /([+-])(\d+):(\d+)(?::(\d+))?/.exec(name) ?? [];
+  const offset = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  return sign === "-" ? -offset : offset;
+}

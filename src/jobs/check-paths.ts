@@ -1,0 +1,40 @@
+/*
+ * Keeps the rule that a wrong configuration is never blamed on records: a path that no record of an answer has is an
+ * error of the whole answer, until it has matched once. A match is remembered in the transaction that stores the
+ * records it was seen in.
+ */
+import { BridgeError } from "../domain/errors.ts";
+import type { Span } from "../domain/json-text.ts";
+import { findUnmatched, type OrderField, type OrderMapping } from "../domain/order-mapping.ts";
+import { hasPathMatched, savePathMatched } from "../store/positions.ts";
+import type { Store } from "../store/store.ts";
+
+/**
+ * The paths that match for the first time in this answer.
+ * @throws BridgeError `answer_shape` naming every required or written path that no record has, and the keys seen.
+ */
+export function findMatchedPaths(
+  store: Store,
+  answer: { bytes: Buffer; records: readonly Span[]; mapping: OrderMapping },
+): OrderField[] {
+  const { bytes, records, mapping } = answer;
+  const { unmatched, matched } = findUnmatched(bytes, records, mapping, (field) =>
+    hasPathMatched(store, mapping.source, field, mapping.paths[field].text),
+  );
+  if (unmatched.length === 0) return matched;
+  const misses = unmatched.map(({ field, path, found }) => `${path} (${field}): ${found}`).join("; ");
+  throw new BridgeError("answer_shape", `No record of the answer has ${misses}.`, {
+    hint: "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.",
+  });
+}
+
+/** Inside the transaction that stores the answer's records. */
+export function saveMatchedPaths(
+  store: Store,
+  paths: { mapping: OrderMapping; matched: readonly OrderField[]; at: string },
+): void {
+  const { mapping, matched, at } = paths;
+  for (const field of matched) {
+    savePathMatched(store, { source: mapping.source, field, path: mapping.paths[field].text, at });
+  }
+}

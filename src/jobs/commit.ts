@@ -1,0 +1,44 @@
+/*
+ * The one way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without
+ * stopping the event loop, says so once, and goes on by itself. Nothing was written before the lock was had, so a
+ * crash while waiting loses nothing.
+ */
+import { BridgeError } from "../domain/errors.ts";
+import type { JobContext } from "./job.ts";
+
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 500;
+/** An ERP's nightly rewrite may take this long without anybody having to read about it. */
+const WORTH_A_LINE_MS = 5_000;
+
+/** Runs `fn` in one write transaction, waiting for the lock as long as it takes or until `signal` is aborted. */
+export async function commit<T>(
+  { store, clock, log }: Pick<JobContext, "store" | "clock" | "log">,
+  signal: AbortSignal,
+  fn: () => T,
+): Promise<T> {
+  const startedMs = clock.monotonicMs();
+  let told = false;
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+    try {
+      const result = store.write(fn);
+      if (told) log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
+      return result;
+    } catch (error) {
+      if (!(error instanceof BridgeError) || error.code !== "database_busy") throw error;
+      if (!told && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
+        told = true;
+        log.warn({ errorCode: error.code }, "Another program holds the database's write lock; waiting for it.");
+      }
+      await pause(clock, wait * (0.5 + clock.random()), signal);
+    }
+  }
+}
+
+async function pause(clock: JobContext["clock"], ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (cause) {
+    throw new BridgeError("stopped", "Stopped while waiting for the database's write lock.", { cause });
+  }
+}

@@ -1,0 +1,37 @@
+import type { ServiceClient } from "../api/client.ts";
+import type { Clock, Log } from "../domain/ports.ts";
+import type { Store } from "../store/store.ts";
+
+export const JOB_NAMES = [
+  "orders",
+  "updates",
+  "statuses",
+  "stocks",
+  "prices",
+  "catalog",
+  "images",
+  "reconcile",
+] as const;
+export type JobName = (typeof JOB_NAMES)[number];
+
+/** What every job is handed. One client for all: the rate limit is one for the whole bridge. */
+export interface JobContext {
+  store: Store;
+  client: ServiceClient;
+  clock: Clock;
+  log: Log;
+}
+
+export interface JobReport {
+  /** `idle`: nothing to do. `done`: something was done. `more`: something was done and more waits already. */
+  outcome: "idle" | "done" | "more";
+  counts: Record<string, number>;
+}
+
+export interface Job {
+  readonly name: JobName;
+  /** The holds that keep this job from asking the service: its half of the service, and its own name. */
+  readonly areas: readonly string[];
+  /** One bounded pass. Throws typed errors; what it had committed until then stays. */
+  runOnce(signal: AbortSignal): Promise<JobReport>;
+}

@@ -1,0 +1,100 @@
+import { type Property, writeObject } from "./json-text.ts";
+import { answerText, type Plan, refuse } from "./messages.ts";
+import type { SandboxOptions } from "./options.ts";
+import { newestVersion, type OrderVersion, type StoredOrder } from "./order-book.ts";
+import { changeText, orderText } from "./order-text.ts";
+import { shuffled } from "./random.ts";
+import { emptyAnswer, type Site, shuffleOf } from "./site.ts";
+import { readStamp, writeStamp } from "./stamps.ts";
+
+interface Change {
+  readonly order: StoredOrder;
+  readonly version: OrderVersion;
+}
+
+/** From where the feed is asked: a moment, or the place that an earlier answer named. */
+type Since = { readonly us: number } | { readonly seq: number };
+
+const CURSOR = /^cursor-(\d+)$/;
+
+function readSince(value: string, options: SandboxOptions): Since | undefined {
+  const [, seq] = CURSOR.exec(value) ?? [];
+  if (seq !== undefined && usesCursor(options)) return { seq: Number(seq) };
+  const us = readStamp(value, options.updates.since, options);
+  return us === undefined ? undefined : { us };
+}
+
+function usesCursor(options: SandboxOptions): boolean {
+  return options.updates.next !== null && options.updates.nextForm === "cursor";
+}
+
+/** Every change that the feed could tell, before `since` is looked at. */
+function* allChanges(site: Site): Generator<Change> {
+  const { scope, history, created } = site.options.updates;
+  for (const order of site.book.all()) {
+    if (order.deleted || (scope === "handed-out" && !order.handedOut)) continue;
+    const versions = created ? order.versions : order.versions.slice(1);
+    for (const version of history === "log" ? versions : versions.slice(-1)) yield { order, version };
+  }
+}
+
+/** Whether a change is due. A change that appears late has an old stamp, so only a cursor is sure to find it. */
+function isDue({ version }: Change, since: Since, options: SandboxOptions): boolean {
+  if (options.updates.stuck === "same-page") return true;
+  if ("seq" in since) return version.seq > since.seq;
+  return options.updates.boundary === "inclusive" ? version.stampUs >= since.us : version.stampUs > since.us;
+}
+
+/** The oldest due changes: by stamp, or by the order in which they were made where cursors are handed out. */
+function duePage(since: Since, site: Site): Change[] {
+  const { options } = site;
+  if (options.updates.stuck === "empty") return [];
+  const due = [...allChanges(site)].filter((change) => isDue(change, since, options));
+  const bySeq = (a: Change, b: Change) => a.version.seq - b.version.seq;
+  const byStamp = (a: Change, b: Change) => a.version.stampUs - b.version.stampUs || bySeq(a, b);
+  return due.sort(usesCursor(options) ? bySeq : byStamp).slice(0, options.updates.pageLimit);
+}
+
+function sorted(page: readonly Change[], site: Site): readonly Change[] {
+  switch (site.options.updates.order) {
+    case "ascending":
+      return page;
+    case "descending":
+      return page.toReversed();
+    case "shuffled":
+      return shuffled(site.random, page);
+  }
+}
+
+/** The JSON text of the next `since`: past the page, or what was asked where the page is empty. */
+function nextText(page: readonly Change[], asked: string, options: SandboxOptions): string {
+  const last = page.at(-1)?.version;
+  if (last === undefined) return JSON.stringify(asked);
+  return usesCursor(options) ? `"cursor-${last.seq}"` : writeStamp(last.stampUs, options);
+}
+
+/** GET /orders/updates: the changes since a moment, at most a page of them. */
+export function planUpdates(query: string, site: Site): Plan {
+  const { options } = site;
+  const asked = new URLSearchParams(query).get("since");
+  if (asked === null || asked === "") return refuse(400, "the parameter since is missing");
+  const since = readSince(asked, options);
+  if (since === undefined) return refuse(400, `since is not a time: ${JSON.stringify(asked)}`);
+  const page = duePage(since, site);
+  const { next, carry } = options.updates;
+  const path = options.shape.updates;
+  const nextProperty: Property[] = next === null ? [] : [{ path: next, text: nextText(page, asked, options) }];
+  if (page.length === 0) {
+    const empty = emptyAnswer(path, site);
+    const body = empty.path.length === 0 ? empty.text : writeObject([empty, ...nextProperty]);
+    return answerText(empty.status, body);
+  }
+  const served = sorted(page, site).map(({ order, version }) => {
+    const settings = { options, version, ...shuffleOf(site) };
+    const whole = carry === "whole" || newestVersion(order).content.raw !== null;
+    return { orderId: order.id, text: whole ? orderText(order, settings) : changeText(order, version, settings), whole };
+  });
+  const list = `[${served.map(({ text }) => text).join(",")}]`;
+  const body = path.length === 0 ? list : writeObject([{ path, text: list }, ...nextProperty]);
+  return { ...answerText(200, body), served };
+}

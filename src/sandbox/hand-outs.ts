@@ -1,0 +1,207 @@
+import { type JsonNode, nodeAt, type Property, readJson, writeObject } from "./json-text.ts";
+import { answerText, type Plan, refuse, type SandboxRequest, type ServedRecord } from "./messages.ts";
+import type { SandboxOptions } from "./options.ts";
+import { newestVersion, type StoredOrder } from "./order-book.ts";
+import { orderText, pathOf, writtenId } from "./order-text.ts";
+import { emptyAnswer, readBody, type Site, shuffleOf } from "./site.ts";
+
+interface Batch {
+  /** The JSON literal of its id; null where batches have none. */
+  readonly id: string | null;
+  orders: StoredOrder[];
+  handedOutAtMs: number;
+  confirmed: boolean;
+}
+
+/** Odd numbers above 2 to the 53rd, which no JavaScript number can hold. */
+const FIRST_HUGE_ID = 9_007_199_254_740_993n;
+
+function batchIdLiteral(index: number, kind: SandboxOptions["batchIdKind"]): string | null {
+  switch (kind) {
+    case "none":
+      return null;
+    case "string":
+      return `"batch-${index + 1}"`;
+    case "number":
+      return String(index + 1);
+    case "huge-number":
+      return String(FIRST_HUGE_ID + 2n * BigInt(index));
+  }
+}
+
+/** Two spellings of the same string are one id; a number is its literal. */
+function literalOf(node: JsonNode): string {
+  return node.kind === "string" ? JSON.stringify(node.value) : node.text;
+}
+
+/** The literal of the id in an order's record; undefined where an invalid record has none. */
+function idLiteral(order: StoredOrder, options: SandboxOptions): string | undefined {
+  const { raw } = newestVersion(order).content;
+  if (raw === null) return JSON.stringify(writtenId(order.id, options));
+  try {
+    const node = nodeAt(readJson(raw), pathOf(options.shape.order.order_id) ?? []);
+    return node === undefined ? undefined : literalOf(node);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a confirm names, after its form has been read. */
+type Named = { readonly batches: readonly Batch[]; readonly orders: readonly StoredOrder[]; readonly known: boolean };
+
+/** GET /orders and POST /orders/confirm: which orders are handed out when, and what is confirmed. */
+export class HandOuts {
+  private readonly site: Site;
+  private readonly batches: Batch[] = [];
+  private open: Batch[] = [];
+  private readonly byId = new Map<string, Batch>();
+  /** Orders by the id as it stood in a served record, which in an invalid record may be anything. */
+  private readonly byWrittenId = new Map<string, StoredOrder>();
+
+  constructor(site: Site) {
+    this.site = site;
+  }
+
+  planHandOut(): Plan {
+    const { options } = this.site;
+    const due = this.nextBatch();
+    if (due === undefined) {
+      const empty = emptyAnswer(options.shape.batch, this.site);
+      const body = empty.path.length === 0 ? empty.text : writeObject([empty]);
+      return answerText(empty.status, body);
+    }
+    const { batch, orders } = due;
+    const served = this.servedRecords(orders);
+    const list = `[${served.map(({ text }) => text).join(",")}]`;
+    const bare = options.shape.batch.length === 0;
+    const properties: Property[] = [{ path: options.shape.batch, text: list }];
+    if (batch.id !== null) properties.unshift({ path: options.shape.batchId, text: batch.id });
+    return {
+      ...answerText(200, bare ? list : writeObject(properties)),
+      served,
+      effect: { kind: "handed-out", batchId: batch.id, orderIds: [...new Set(orders.map(({ id }) => id))] },
+      commit: () => this.handOut(batch, orders),
+    };
+  }
+
+  planConfirm(request: SandboxRequest): Plan {
+    const { options } = this.site;
+    const body = readBody(request);
+    if ("refusal" in body) return body.refusal;
+    if (body.node.kind !== "object") return refuse(400, "the body of a confirm is a JSON object");
+    const named = this.named(body.node);
+    if ("status" in named) return named;
+    if (!named.known && options.confirmUnknown !== 200) {
+      return refuse(options.confirmUnknown, "there is no such batch or order to confirm");
+    }
+    const batches = named.batches.filter((batch) => !batch.confirmed);
+    const orders = named.orders.filter((order) => !order.confirmed);
+    if (batches.length === 0 && orders.length === 0) {
+      const repeated = options.confirmRepeated === 200 || !named.known;
+      return repeated ? answerText(200, '{"ok":true}') : refuse(options.confirmRepeated, "this is confirmed already");
+    }
+    const orderIds = [...new Set(orders.map(({ id }) => id))];
+    return {
+      ...answerText(200, JSON.stringify({ ok: true, confirmed: orderIds.length })),
+      effect: { kind: "confirmed", batchIds: batches.map(({ id }) => id), orderIds },
+      commit: () => this.confirm(batches, orders),
+    };
+  }
+
+  private nextBatch(): { batch: Batch; orders: StoredOrder[] } | undefined {
+    const { handOut, redeliverAfterMs: wait } = this.site.options;
+    if (handOut === "repeat") return this.oldestOpen() ?? this.newBatch();
+    if (wait === "cycle") return this.newBatch() ?? this.oldestOpen();
+    if (wait === null) return this.newBatch();
+    const oldest = this.oldestOpen();
+    const due = oldest !== undefined && this.site.now() - oldest.batch.handedOutAtMs >= wait;
+    return due ? oldest : this.newBatch();
+  }
+
+  /** The open batch that was handed out longest ago, with what of it is still to be confirmed. */
+  private oldestOpen(): { batch: Batch; orders: StoredOrder[] } | undefined {
+    const waits = (order: StoredOrder) => !order.deleted && !order.confirmed;
+    const open = this.open.filter((batch) => batch.orders.some(waits));
+    const [first, ...others] = open;
+    if (first === undefined) return undefined;
+    const batch = others.reduce((oldest, each) => (each.handedOutAtMs < oldest.handedOutAtMs ? each : oldest), first);
+    return { batch, orders: batch.orders.filter(waits) };
+  }
+
+  private newBatch(): { batch: Batch; orders: StoredOrder[] } | undefined {
+    const { options, book } = this.site;
+    const fresh = book.waiting(options.batchSize);
+    if (fresh.length === 0) return undefined;
+    const before = this.batches.at(-1)?.orders.filter((order) => !order.deleted) ?? [];
+    const overlap = options.batchOverlap === 0 ? [] : before.slice(-options.batchOverlap);
+    const kind = options.shape.batch.length === 0 ? "none" : options.batchIdKind;
+    const id = batchIdLiteral(this.batches.length, kind);
+    const batch = { id, orders: [], handedOutAtMs: this.site.now(), confirmed: false };
+    return { batch, orders: [...overlap, ...fresh] };
+  }
+
+  private servedRecords(orders: readonly StoredOrder[]): ServedRecord[] {
+    const { options } = this.site;
+    const settings = { options, ...shuffleOf(this.site) };
+    const records = orders.map((order) => ({ orderId: order.id, text: orderText(order, settings), whole: true }));
+    const [first] = orders;
+    if (options.batchTwice === "no" || first === undefined) return records;
+    const version = options.batchTwice === "older" ? (first.versions.at(-2) ?? first.versions.at(-1)) : undefined;
+    const text = orderText(first, version === undefined ? settings : { ...settings, version });
+    return [...records, { orderId: first.id, text, whole: true }];
+  }
+
+  private handOut(batch: Batch, orders: StoredOrder[]): void {
+    if (!this.open.includes(batch)) {
+      this.open.push(batch);
+      this.batches.push(batch);
+      if (batch.id !== null) this.byId.set(batch.id, batch);
+    }
+    batch.orders = orders;
+    batch.handedOutAtMs = this.site.now();
+    for (const order of orders) {
+      order.handedOut = true;
+      const id = idLiteral(order, this.site.options);
+      if (id !== undefined) this.byWrittenId.set(id, order);
+    }
+    this.site.book.dropWaiting();
+  }
+
+  /** What the body names, by the form that is switched on; a plan when the body has another form. */
+  private named(body: JsonNode): Named | Plan {
+    const { options } = this.site;
+    const noIds = options.batchIdKind === "none" || options.shape.batch.length === 0;
+    const form = options.confirmForm === "batch_id" && noIds ? "order_ids" : options.confirmForm;
+    if (form === "all") {
+      const orders = this.open.flatMap((batch) => batch.orders.filter((order) => !order.confirmed));
+      return { batches: this.open, orders, known: this.batches.length > 0 };
+    }
+    const path = options.confirmKey ?? [form];
+    const node = nodeAt(body, path);
+    if (form === "batch_id") {
+      if (node?.kind !== "string" && node?.kind !== "literal") return refuse(400, `the body lacks ${path.join(".")}`);
+      const batch = this.byId.get(literalOf(node));
+      return batch === undefined
+        ? { batches: [], orders: [], known: false }
+        : { batches: [batch], orders: batch.confirmed ? [] : batch.orders, known: true };
+    }
+    if (node?.kind !== "array") return refuse(400, `the body lacks the list ${path.join(".")}`);
+    return this.namedOrders(node.items);
+  }
+
+  private namedOrders(items: readonly JsonNode[]): Named {
+    const found = items.map((item) => this.byWrittenId.get(literalOf(item)));
+    const orders = new Set(found.filter((order) => order !== undefined));
+    const covered = (batch: Batch) => batch.orders.every((order) => order.confirmed || orders.has(order));
+    const batches = this.open.filter((batch) => batch.orders.some((order) => orders.has(order)) && covered(batch));
+    return { batches, orders: [...orders], known: found.length > 0 && !found.includes(undefined) };
+  }
+
+  private confirm(batches: readonly Batch[], orders: readonly StoredOrder[]): void {
+    for (const order of orders) order.confirmed = true;
+    for (const batch of batches) batch.confirmed = true;
+    const confirmed = (batch: Batch) => batch.confirmed || batch.orders.every((order) => order.confirmed || order.deleted);
+    for (const batch of this.open) batch.confirmed = confirmed(batch);
+    this.open = this.open.filter((batch) => !batch.confirmed);
+  }
+}

@@ -1,0 +1,117 @@
+import { type JsonNode, nodeAt } from "./json-text.ts";
+import { answerText, type Effect, FEEDS, type Feed, type Plan, refuse, type SandboxRequest } from "./messages.ts";
+import type { ImportOptions } from "./options.ts";
+import { readBody, type Site } from "./site.ts";
+
+type ImportEffect = Effect & { kind: "import" };
+
+/** The key under which the site holds a record: its key properties as a JSON array; numbers keep their literal. */
+export function importKey(...parts: readonly (string | number)[]): string {
+  return JSON.stringify(parts);
+}
+
+interface ImportRecord {
+  readonly key: string;
+  readonly sku: string;
+  readonly text: string;
+  /** The key properties with their JSON text, for the answer. */
+  readonly named: string;
+  readonly problem: string | undefined;
+}
+
+function keyPart(record: JsonNode, property: string): string {
+  const node = nodeAt(record, [property]);
+  if (node === undefined || node.text === "null") return '""';
+  return node.kind === "string" ? JSON.stringify(node.value) : node.text;
+}
+
+function readRecord(record: JsonNode, keys: readonly string[], site: Site): ImportRecord {
+  const { skus } = site.options.reject;
+  const parts = keys.map((property) => keyPart(record, property));
+  const node = nodeAt(record, keys.slice(0, 1));
+  const sku = node?.kind === "string" ? node.value : (node?.text ?? "");
+  const refused = skus === "all" || skus.includes(sku);
+  const lacksKey = keys.length > 0 && (sku === "" || sku === "null");
+  const problem = lacksKey ? `the record lacks ${keys[0]}` : refused ? `the record ${sku} is not accepted` : undefined;
+  const named = keys.map((property, index) => `${JSON.stringify(property)}:${parts[index]}`).join(",");
+  return { key: `[${parts.join(",")}]`, sku, text: record.text, named, problem };
+}
+
+/** What is on the site: the newest accepted record of each key, by feed. */
+export class ImportedFeeds {
+  private readonly site: Site;
+  private readonly records = new Map<Feed, Map<string, string>>(FEEDS.map((feed) => [feed, new Map()]));
+
+  constructor(site: Site) {
+    this.site = site;
+  }
+
+  /** The record texts as they were accepted, by `importKey`. */
+  of(feed: Feed): Map<string, string> {
+    return this.records.get(feed) ?? new Map();
+  }
+
+  /** POST of a feed, with the subscription and the credentials already checked. */
+  plan(request: SandboxRequest, feed: Feed): Plan {
+    const { limits, imports } = this.site.options;
+    const feedOptions = imports[feed];
+    const { property } = feedOptions;
+    if (limits.maxBodyBytes !== null && request.body.length > limits.maxBodyBytes) {
+      return refuse(413, `the body is larger than ${limits.maxBodyBytes} bytes`);
+    }
+    const body = readBody(request);
+    if ("refusal" in body) return body.refusal;
+    if (body.node.kind !== "object") return refuse(400, `the body is a JSON object with the property ${property}`);
+    const list = nodeAt(body.node, [property]);
+    if (list?.kind !== "array") return refuse(400, `the body lacks the array ${property}`);
+    if (limits.maxRecords !== null && list.items.length > limits.maxRecords) {
+      return refuse(413, `more than ${limits.maxRecords} records in one request`);
+    }
+    const strange = list.items.findIndex((item) => item.kind !== "object");
+    if (strange !== -1) return refuse(400, `${property}[${strange}] is not an object`);
+    const records = list.items.map((item) => readRecord(item, feedOptions.key, this.site));
+    return this.judge(records, feed, feedOptions);
+  }
+
+  /** Refuses the request or its bad records, as `reject.how` says, and plans to accept the rest. */
+  private judge(records: readonly ImportRecord[], feed: Feed, feedOptions: ImportOptions): Plan {
+    const bad = records.filter(({ problem }) => problem !== undefined);
+    const good = bad.length === 0 ? records : records.filter(({ problem }) => problem === undefined);
+    const words = bad[0]?.problem ?? "";
+    const { how } = this.site.options.reject;
+    if (bad.length > 0 && how === "422") return refuse(422, words);
+    if (bad.length > 0 && how === "success-false") {
+      return answerText(200, JSON.stringify({ success: false, message: words }));
+    }
+    const effect: ImportEffect = {
+      kind: "import",
+      feed,
+      accepted: good.map(({ key, text }) => ({ key, record: text })),
+      rejected: bad.map(({ key, problem = "" }) => ({ key, message: problem })),
+    };
+    return { ...this.acceptance(good.length, bad), effect, commit: () => this.accept(effect, feedOptions) };
+  }
+
+  private acceptance(accepted: number, bad: readonly ImportRecord[]): Plan {
+    if (bad.length > 0) {
+      const errors = bad.map(({ named, problem }) => `{${named},"message":${JSON.stringify(problem)}}`);
+      return answerText(200, `{"accepted":${accepted},"errors":[${errors.join(",")}]}`);
+    }
+    switch (this.site.options.importAnswer) {
+      case "counts":
+        return answerText(200, `{"accepted":${accepted},"errors":[]}`);
+      case "success":
+        return answerText(200, '{"success":true}');
+      case "empty":
+        return answerText(200, "");
+      case "text":
+        return answerText(200, "OK", { "content-type": "text/plain; charset=utf-8" });
+    }
+  }
+
+  private accept(effect: ImportEffect, feedOptions: ImportOptions): void {
+    const site = this.of(effect.feed);
+    if (feedOptions.replace) site.clear();
+    for (const { key, record } of effect.accepted) site.set(key, record);
+  }
+}

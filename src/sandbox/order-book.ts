@@ -1,0 +1,141 @@
+import { type ContentPatch, type OrderContent, patchContent } from "./order-content.ts";
+import { generateContent } from "./order-generator.ts";
+import { type Random, randomUuid } from "./random.ts";
+import { truncateUs } from "./stamps.ts";
+
+/** When a version says that it was made. Without any of these: now. */
+export interface StampPatch {
+  /** Milliseconds since 1970, of any time. */
+  readonly stamp?: number;
+  /** The stamp that now gets if it comes so late. */
+  readonly lateByMs?: number;
+  /** The stamp of the version before. */
+  readonly keepStamp?: boolean;
+  /** JSON text to show in place of the stamp; null leaves the property out. The feed still goes by the true stamp. */
+  readonly stampText?: string | null;
+}
+
+export interface OrderDraft extends ContentPatch, StampPatch {
+  /** A UUID; given to the client as `shape.upperCaseIds` says. */
+  readonly id?: string;
+}
+
+export interface ChangePatch extends ContentPatch, StampPatch {}
+
+/** One version of an order. `seq` grows over all orders, so the newest version is that of the greatest `seq`. */
+export interface OrderVersion {
+  readonly seq: number;
+  readonly stampUs: number;
+  readonly stampText: string | null | undefined;
+  readonly madeAtMs: number;
+  readonly content: OrderContent;
+}
+
+export interface StoredOrder {
+  readonly id: string;
+  readonly createdUs: number;
+  readonly versions: OrderVersion[];
+  handedOut: boolean;
+  confirmed: boolean;
+  deleted: boolean;
+}
+
+export interface BookSources {
+  /** The service's clock, in milliseconds. */
+  readonly now: () => number;
+  readonly random: Random;
+  readonly precision: () => "s" | "ms" | "us";
+}
+
+/** The newest version of an order. */
+export function newestVersion(order: StoredOrder): OrderVersion {
+  const version = order.versions.at(-1);
+  if (version === undefined) throw new Error(`order ${order.id} has no version`);
+  return version;
+}
+
+/** All orders of the service with every version they ever had. Ids are in lower case. */
+export class OrderBook {
+  private readonly sources: BookSources;
+  private readonly byId = new Map<string, StoredOrder>();
+  private queue: StoredOrder[] = [];
+  private seq = 0;
+  private lastStampMs = Number.NaN;
+  private stampsInMs = 0;
+
+  constructor(sources: BookSources) {
+    this.sources = sources;
+  }
+
+  create(draft: OrderDraft = {}): StoredOrder {
+    const id = (draft.id ?? randomUuid(this.sources.random)).toLowerCase();
+    if (this.byId.has(id)) throw new Error(`there is an order ${id} already`);
+    const content = patchContent(generateContent(this.sources.random, this.byId.size), draft);
+    const createdUs = this.stampOf(draft, undefined);
+    const order: StoredOrder = { id, createdUs, versions: [], handedOut: false, confirmed: false, deleted: false };
+    this.addVersion(order, createdUs, draft, content);
+    this.byId.set(id, order);
+    this.queue.push(order);
+    return order;
+  }
+
+  /** Adds a version. A patch without content moves only the stamp. Throws on an unknown or deleted order. */
+  change(id: string, patch: ChangePatch): StoredOrder {
+    const order = this.find(id);
+    if (order === undefined) throw new Error(`there is no order ${id}`);
+    const newest = newestVersion(order);
+    this.addVersion(order, this.stampOf(patch, newest.stampUs), patch, patchContent(newest.content, patch));
+    return order;
+  }
+
+  delete(id: string): void {
+    const order = this.find(id);
+    if (order === undefined) throw new Error(`there is no order ${id}`);
+    order.deleted = true;
+  }
+
+  /** An order that is not deleted, by its id in any case. */
+  find(id: string): StoredOrder | undefined {
+    const order = this.byId.get(id.toLowerCase());
+    return order?.deleted === true ? undefined : order;
+  }
+
+  /** Every order ever created, deleted ones included, in the order of creation. */
+  all(): IterableIterator<StoredOrder> {
+    return this.byId.values();
+  }
+
+  /** The oldest orders that were never handed out, at most `limit`. */
+  waiting(limit: number): StoredOrder[] {
+    const found: StoredOrder[] = [];
+    for (const order of this.queue) {
+      if (found.length === limit) break;
+      if (!order.handedOut && !order.deleted) found.push(order);
+    }
+    return found;
+  }
+
+  /** Forgets in the queue what has been handed out or deleted. */
+  dropWaiting(): void {
+    this.queue = this.queue.filter((order) => !order.handedOut && !order.deleted);
+  }
+
+  private addVersion(order: StoredOrder, stampUs: number, patch: StampPatch, content: OrderContent): void {
+    const madeAtMs = this.sources.now();
+    order.versions.push({ seq: ++this.seq, stampUs, stampText: patch.stampText, madeAtMs, content });
+  }
+
+  private stampOf(patch: StampPatch, before: number | undefined): number {
+    if (patch.keepStamp === true && before !== undefined) return before;
+    const us = patch.stamp === undefined ? this.nowUs() - (patch.lateByMs ?? 0) * 1000 : patch.stamp * 1000;
+    return truncateUs(us, this.sources.precision());
+  }
+
+  /** The clock in microseconds; those of one millisecond are told apart by counting. */
+  private nowUs(): number {
+    const ms = Math.floor(this.sources.now());
+    this.stampsInMs = ms === this.lastStampMs ? Math.min(this.stampsInMs + 1, 999) : 0;
+    this.lastStampMs = ms;
+    return ms * 1000 + this.stampsInMs;
+  }
+}

@@ -1,0 +1,80 @@
+import type { SandboxOptions } from "./options.ts";
+
+export type StampOptions = Pick<SandboxOptions, "stamps" | "precision" | "stampOffsetMinutes" | "naiveOffsetMinutes">;
+
+/** Microseconds in one unit of each precision. */
+const UNIT_US = { s: 1_000_000, ms: 1000, us: 1 } as const;
+const MINUTE_US = 60_000_000;
+/** Above this a bare number is taken for milliseconds: as seconds it would be the year 5138. */
+const SECONDS_MAX = 1e11;
+
+/** Time rounded down to what the service keeps. */
+export function truncateUs(us: number, precision: SandboxOptions["precision"]): number {
+  return Math.floor(us / UNIT_US[precision]) * UNIT_US[precision];
+}
+
+function isoText(us: number, precision: SandboxOptions["precision"], offsetMinutes: number): string {
+  const local = us + offsetMinutes * MINUTE_US;
+  const [base = ""] = new Date(Math.floor(local / 1000)).toISOString().split(".");
+  const fraction = String(((local % 1_000_000) + 1_000_000) % 1_000_000).padStart(6, "0");
+  return precision === "s" ? base : `${base}.${fraction.slice(0, precision === "ms" ? 3 : 6)}`;
+}
+
+function zoneText(offsetMinutes: number): string {
+  const minutes = Math.abs(offsetMinutes);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${offsetMinutes < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
+
+/** `width`: the digits of the fraction that a unit has in microseconds; `digits`: how many of them are written. */
+function decimalText(us: number, width: 3 | 6, digits: number): string {
+  const unitUs = 10 ** width;
+  const units = Math.floor(us / unitUs);
+  const fraction = String(us - units * unitUs).padStart(width, "0");
+  return digits === 0 ? String(units) : `${units}.${fraction.slice(0, digits)}`;
+}
+
+/** A stamp as JSON text, in the service's form and precision. */
+export function writeStamp(us: number, options: StampOptions): string {
+  const { precision } = options;
+  switch (options.stamps) {
+    case "iso-z":
+      return `"${isoText(us, precision, 0)}Z"`;
+    case "iso-offset":
+      return `"${isoText(us, precision, options.stampOffsetMinutes)}${zoneText(options.stampOffsetMinutes)}"`;
+    case "iso-naive":
+      return `"${isoText(us, precision, options.naiveOffsetMinutes)}"`;
+    case "unix":
+      return decimalText(us, 6, { s: 0, ms: 3, us: 6 }[precision]);
+    case "unix_ms":
+      return decimalText(us, 3, precision === "us" ? 3 : 0);
+  }
+}
+
+const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/;
+
+function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
+  const [, date, time, seconds = "00", fraction = "", zone] = ISO.exec(value) ?? [];
+  if (date === undefined) return undefined;
+  const wholeMs = Date.parse(`${date}T${time}:${seconds}Z`);
+  if (Number.isNaN(wholeMs)) return undefined;
+  const [, sign, hours = "0", minutes = "0"] = /^([+-])(\d\d):?(\d\d)$/.exec(zone ?? "") ?? [];
+  const named = (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+  const offset = zone === undefined ? naiveOffsetMinutes : named;
+  return wholeMs * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)) - offset * MINUTE_US;
+}
+
+/** Reads a `since` into microseconds; undefined when it is not in a form that the service understands. */
+export function readStamp(value: string, form: "any" | "iso" | "unix" | "unix_ms", options: StampOptions): number | undefined {
+  if (!/^-?\d+(\.\d+)?$/.test(value)) {
+    return form === "any" || form === "iso" ? isoUs(value, options.naiveOffsetMinutes) : undefined;
+  }
+  if (form === "iso") return undefined;
+  const own = options.stamps === "unix" || options.stamps === "unix_ms" ? options.stamps : undefined;
+  const unit = form === "any" ? (own ?? (Math.abs(Number(value)) > SECONDS_MAX ? "unix_ms" : "unix")) : form;
+  // Shifting the text keeps microseconds that a float of seconds would lose.
+  const [units = "0", fraction = ""] = value.replace("-", "").split(".");
+  const digits = unit === "unix" ? 6 : 3;
+  const us = Number(units + fraction.padEnd(digits, "0").slice(0, digits));
+  return value.startsWith("-") ? -us : us;
+}

@@ -1,0 +1,46 @@
+/*
+ * What waits for a person or a probe. A hold is written in a transaction of its own after the answer that caused it;
+ * after a crash before that, the same answer comes once more.
+ */
+import type { HoldReason } from "../domain/holds.ts";
+import type { Store } from "./store.ts";
+
+export interface HoldRow {
+  area: string;
+  reason: HoldReason;
+  since: string;
+  nextProbeAt: string | null;
+  detail: string | null;
+}
+
+export function loadHolds(store: Store): HoldRow[] {
+  return store
+    .prepare("SELECT area, reason, since, next_probe_at AS nextProbeAt, detail FROM holds ORDER BY since, area")
+    .all() as HoldRow[];
+}
+
+export function loadHoldsOf(store: Store, area: string): HoldRow[] {
+  return store
+    .prepare("SELECT area, reason, since, next_probe_at AS nextProbeAt, detail FROM holds WHERE area = ?")
+    .all(area) as HoldRow[];
+}
+
+/** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */
+export function saveHold(store: Store, hold: HoldRow): boolean {
+  const known = store.prepare("SELECT 1 FROM holds WHERE area = ? AND reason = ?").get(hold.area, hold.reason);
+  store
+    .prepare(
+      `INSERT INTO holds (area, reason, since, next_probe_at, detail) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (area, reason) DO UPDATE SET next_probe_at = excluded.next_probe_at, detail = excluded.detail`,
+    )
+    .run(hold.area, hold.reason, hold.since, hold.nextProbeAt, hold.detail);
+  return known === undefined;
+}
+
+export function deleteHold(store: Store, area: string, reason: HoldReason): boolean {
+  return store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason).changes > 0;
+}
+
+export function deleteHoldsOf(store: Store, area: string): number {
+  return store.prepare("DELETE FROM holds WHERE area = ?").run(area).changes;
+}

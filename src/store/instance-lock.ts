@@ -1,0 +1,126 @@
+/**
+ * One database, one daemon. The lock is SQLite's own exclusive lock on a second, empty file, `DATABASE.lock`: the kernel
+ * releases it when the process dies, however it dies, so nothing is ever left to clean up. Who holds it stands in
+ * `DATABASE.lock.json`, which is only words: it is trusted only while the lock is held. The lock file itself stays for
+ * ever: removing it would let two processes lock two files of one name.
+ */
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
+import { BridgeError } from "../domain/errors.ts";
+import { resolveDatabasePath } from "./file-checks.ts";
+import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
+
+export interface LockHolder {
+  pid: number;
+  command: string;
+  /** UTC, ISO 8601. */
+  since: string;
+}
+
+export interface InstanceLock {
+  /** The lock file. */
+  path: string;
+  /** Gives the lock back. May be called twice; never throws. */
+  release(): void;
+}
+
+/** Long enough to sit out an `isLocked` of another process, which holds a shared lock for an instant. */
+const ACQUIRE_TIMEOUT_MS = 500;
+
+function lockPathOf(databasePath: string): string {
+  return `${resolveDatabasePath(databasePath)}.lock`;
+}
+
+/** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
+function readHolder(lockPath: string): LockHolder | undefined {
+  try {
+    const { pid, command, since } = JSON.parse(readFileSync(`${lockPath}.json`, "utf8")) as Record<string, unknown>;
+    if (typeof pid !== "number" || typeof command !== "string" || typeof since !== "string") return undefined;
+    return { pid, command, since };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
+function saveHolder(lockPath: string, holder: LockHolder): void {
+  const aside = `${lockPath}.json.${holder.pid}`;
+  try {
+    writeFileSync(aside, `${JSON.stringify(holder)}\n`, { mode: 0o664 });
+    renameSync(aside, `${lockPath}.json`);
+  } catch {
+    rmSync(aside, { force: true });
+  }
+}
+
+function closeQuietly(db: Database.Database | undefined): void {
+  try {
+    db?.close();
+  } catch {
+    // The kernel releases the lock with the process in any case.
+  }
+}
+
+function runningError(databasePath: string, lockPath: string): BridgeError {
+  const holder = readHolder(lockPath);
+  const who = holder && `: ${holder.command}, process ${holder.pid}, since ${holder.since}`;
+  return new BridgeError("instance_running", `Another erp-bridge works on ${databasePath}${who ?? ""}.`, {
+    hint: "Stop it first (systemctl stop erp-bridge), or use a command that runs beside it.",
+  });
+}
+
+/**
+ * Takes the lock until `release` or the end of the process. Throws instance_running with the holder's words
+ * (exit code 75), database_refused where the lock file cannot be made.
+ */
+export function acquireInstanceLock(
+  databasePath: string,
+  holder: { command: string; now?: () => number },
+): InstanceLock {
+  const lockPath = lockPathOf(databasePath);
+  let db: Database.Database | undefined;
+  try {
+    closeSync(openSync(lockPath, "a", 0o660)); // never wider than the database itself
+  } catch (error) {
+    throw asBridgeError(error, "Taking the instance lock", lockPath);
+  }
+  try {
+    db = new Database(lockPath, { timeout: ACQUIRE_TIMEOUT_MS });
+    db.pragma("journal_mode = MEMORY"); // no journal file beside the lock
+    db.pragma("locking_mode = EXCLUSIVE");
+    db.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    closeQuietly(db);
+    if (faultCodeOf(error)?.startsWith("SQLITE_BUSY")) throw runningError(databasePath, lockPath);
+    throw asBridgeError(error, "Taking the instance lock", lockPath);
+  }
+  const held = db;
+  const since = new Date((holder.now ?? Date.now)()).toISOString();
+  saveHolder(lockPath, { pid: process.pid, command: holder.command, since });
+  const release = () => {
+    process.off("exit", release);
+    if (!held.open) return;
+    rmSync(`${lockPath}.json`, { force: true });
+    closeQuietly(held);
+  };
+  // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
+  process.on("exit", release);
+  return { path: lockPath, release };
+}
+
+/** Who holds the lock of this database, this process included; undefined where nobody does. Takes and leaves nothing. */
+export function isLocked(databasePath: string): { holder: LockHolder | undefined } | undefined {
+  const lockPath = lockPathOf(databasePath);
+  let db: Database.Database | undefined;
+  try {
+    if (statSync(lockPath, { throwIfNoEntry: false }) === undefined) return undefined;
+    db = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
+    db.prepare("SELECT 1 FROM sqlite_schema").get();
+    return undefined;
+  } catch (error) {
+    if (faultCodeOf(error)?.startsWith("SQLITE_BUSY")) return { holder: readHolder(lockPath) };
+    throw asBridgeError(error, "Looking at the instance lock", lockPath);
+  } finally {
+    closeQuietly(db);
+  }
+}

@@ -1,0 +1,83 @@
+/*
+ * Positions and what is owed on the way to them. A watermark moves only in the transaction that stores the rows it
+ * covers, or the rows owed for them (`owed_reads`). After a crash the older position asks for the same changes
+ * again, and they are recognised.
+ */
+import type { OrderField, OrderSource } from "../domain/order-mapping.ts";
+import type { Store } from "./store.ts";
+
+export function loadWatermark(store: Store, stream: string): string | undefined {
+  const row = store.prepare("SELECT value FROM watermarks WHERE stream = ?").get(stream) as { value: string } | undefined;
+  return row?.value;
+}
+
+/** `value` is verbatim what the service sent. The same value again is no write. */
+export function saveWatermark(store: Store, stream: string, value: string, at: string): void {
+  store
+    .prepare(
+      `INSERT INTO watermarks (stream, value, updated_at) VALUES (?, ?, ?)
+       ON CONFLICT (stream) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
+       WHERE value <> excluded.value`,
+    )
+    .run(stream, value, at);
+}
+
+export interface OwedRead {
+  orderId: string;
+  serviceId: string;
+  source: "batch" | "update";
+  record: string;
+  recordHash: Buffer;
+  contentHash: Buffer | null;
+  attempts: number;
+}
+
+export function saveOwedRead(store: Store, owed: Omit<OwedRead, "attempts">, at: string): void {
+  store
+    .prepare(
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since)
+       VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (order_id) DO UPDATE SET service_id = excluded.service_id, source = excluded.source,
+         record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash
+       WHERE record_hash <> excluded.record_hash OR source <> excluded.source`,
+    )
+    .run(owed.orderId, owed.serviceId, owed.source, owed.record, owed.recordHash, owed.contentHash, at);
+}
+
+const OWED = `order_id AS orderId, service_id AS serviceId, source, record, record_hash AS recordHash,
+  content_hash AS contentHash, attempts`;
+
+/** Least tried first, so that one order that cannot be read never keeps the others waiting. */
+export function loadOwedReads(store: Store, limit: number): OwedRead[] {
+  return store
+    .prepare(`SELECT ${OWED} FROM owed_reads ORDER BY attempts, since, order_id LIMIT ?`)
+    .all(limit) as OwedRead[];
+}
+
+export function loadOwedRead(store: Store, orderId: string): OwedRead | undefined {
+  return store.prepare(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId) as OwedRead | undefined;
+}
+
+/** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
+export function deleteOwedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
+  return store.prepare("DELETE FROM owed_reads WHERE order_id = ? AND record_hash = ?").run(orderId, recordHash).changes > 0;
+}
+
+export function markOwedReadFailed(store: Store, orderId: string, error: string): void {
+  store.prepare("UPDATE owed_reads SET attempts = attempts + 1, last_error = ? WHERE order_id = ?").run(error, orderId);
+}
+
+export function countOwedReads(store: Store): number {
+  return (store.prepare("SELECT count(*) AS n FROM owed_reads").get() as { n: number }).n;
+}
+
+/** Whether this path, under its present text, has matched in an answer before. */
+export function hasPathMatched(store: Store, source: OrderSource, field: OrderField, path: string): boolean {
+  return store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !== undefined;
+}
+
+export function savePathMatched(store: Store, match: { source: OrderSource; field: OrderField; path: string; at: string }): void {
+  store
+    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(`${match.source}.${match.field}`, match.path, match.at);
+}

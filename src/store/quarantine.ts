@@ -1,0 +1,72 @@
+/*
+ * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
+ * came in, so that nothing that was confirmed is missing here or in `orders`.
+ */
+import type { Store } from "./store.ts";
+
+export interface BadRecord {
+  kind: "order" | "change" | "snapshot" | "stocks" | "prices" | "catalog" | "images";
+  reference: string | null;
+  reason: string;
+  payload: string | null;
+  hash: Buffer;
+  at: string;
+}
+
+/** Sightings are counted at most once in this time, so that a record that is served at every poll is no write at every poll. */
+const SIGHTING_GAP = "-1 hour";
+
+/** Keeps a bad record. The same record again is no second row; one that was dropped or released is held again. */
+export function saveQuarantined(store: Store, bad: BadRecord): boolean {
+  const { changes } = store
+    .prepare(
+      `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, first_seen_at, last_seen_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET
+         times = times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
+         state = CASE state WHEN 'dropped' THEN 'dropped' ELSE 'held' END
+       WHERE last_seen_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.last_seen_at, '${SIGHTING_GAP}')
+         OR state = 'released' OR reason <> excluded.reason`,
+    )
+    .run(bad.kind, bad.reference, bad.reason, bad.payload, bad.hash, bad.at, bad.at);
+  return changes > 0;
+}
+
+/** Whether exactly this record is known to be bad, whatever was decided about it. */
+export function isQuarantined(store: Store, kind: BadRecord["kind"], reference: string | null, hash: Buffer): boolean {
+  return (
+    store
+      .prepare("SELECT 1 FROM quarantine WHERE kind = ? AND coalesce(reference, '') = coalesce(?, '') AND payload_hash = ?")
+      .get(kind, reference, hash) !== undefined
+  );
+}
+
+/** A good record of the same order or key has arrived: what was held of it is settled. */
+export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind"][], reference: string): number {
+  let released = 0;
+  const release = store.prepare(
+    "UPDATE quarantine SET state = 'released' WHERE kind = ? AND reference = ? AND state = 'held'",
+  );
+  for (const kind of kinds) released += release.run(kind, reference).changes;
+  return released;
+}
+
+export interface QuarantineRow {
+  id: number;
+  kind: string;
+  reference: string | null;
+  reason: string;
+  state: "held" | "released" | "dropped";
+  first_seen_at: string;
+  last_seen_at: string;
+  times: number;
+}
+
+export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
+  return store
+    .prepare(
+      `SELECT id, kind, reference, reason, state, first_seen_at, last_seen_at, times FROM quarantine
+       WHERE state = 'held' ORDER BY id LIMIT ?`,
+    )
+    .all(limit) as QuarantineRow[];
+}

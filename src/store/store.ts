@@ -1,0 +1,148 @@
+/**
+ * The open database. Keeps the guarantee that everything else stands on: when `write` returns, its rows are on disk
+ * (`synchronous=FULL`), in the file that bears the database's name. When it throws, this process sees none of them; after a
+ * failed fsync and then a crash they may be found stored after all, so callers repeat a failed step and never assume it undone.
+ * A crash inside `write` leaves the state before it. The write lock is held only while a synchronous function runs, never
+ * across a network call, and a full or failing disk leaves the connection usable for the next try.
+ */
+import { statSync } from "node:fs";
+import type Database from "better-sqlite3";
+import { BridgeError } from "../domain/errors.ts";
+import type { MigrationReport } from "./migrate.ts";
+import { machineFaultOf } from "./sqlite-errors.ts";
+
+/** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
+const STATEMENTS_MAX = 500;
+
+interface FileIdentity {
+  dev: bigint;
+  ino: bigint;
+}
+
+function identityOf(file: string): FileIdentity | undefined {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : { dev: stat.dev, ino: stat.ino };
+}
+
+export class Store {
+  readonly db: Database.Database;
+  /** The database file, its folder resolved. */
+  readonly path: string;
+  /** What opening changed: for one line in the log. */
+  readonly migrated: MigrationReport;
+  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
+  readonly #identity: FileIdentity | undefined;
+  #writing = false;
+  #rollBackOwed = false;
+  #longestWriteMs = 0;
+
+  /** Takes over an open, configured connection: use `openStore`. */
+  constructor(db: Database.Database, file: string, migrated: MigrationReport) {
+    this.db = db;
+    this.path = file;
+    this.migrated = migrated;
+    this.#identity = identityOf(file);
+  }
+
+  /** The longest time, in milliseconds, that `write` has held the write lock since the store was opened. */
+  get longestWriteMs(): number {
+    return this.#longestWriteMs;
+  }
+
+  /**
+   * Runs `fn` in one IMMEDIATE transaction and commits. Throws what `fn` throws, after rolling back; faults of the
+   * machine as database_busy (nothing was done, try again later), disk_full, disk_failed, database_refused or
+   * database_corrupt. `fn` must not swallow such faults: SQLite may have rolled back already.
+   */
+  write<T>(fn: () => T): T {
+    this.#begin();
+    const startedAt = performance.now();
+    try {
+      const result = fn();
+      if (result instanceof Promise)
+        throw new BridgeError("internal", "A write transaction was given an async function.");
+      // SQLite ends a transaction by itself on some faults; what ran after that would have been committed row by row.
+      if (!this.db.inTransaction) throw new BridgeError("disk_failed", "SQLite gave the transaction up in its middle.");
+      this.#refuseReplacedFile();
+      this.prepare("COMMIT").run();
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      throw machineFaultOf(error, "Writing to the database", this.path) ?? error;
+    } finally {
+      this.#writing = false;
+      this.#longestWriteMs = Math.max(this.#longestWriteMs, performance.now() - startedAt);
+    }
+  }
+
+  /**
+   * The prepared statement of this text, prepared once. Its modes (`pluck`, `raw`, `safeIntegers`) stay with it, so one
+   * text has one user; iterating it while it is used again is refused by better-sqlite3.
+   */
+  prepare<Params extends unknown[] = unknown[], Row = unknown>(sql: string): Database.Statement<Params, Row> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      const [oldest] = this.#statements.keys();
+      if (this.#statements.size >= STATEMENTS_MAX && oldest !== undefined) this.#statements.delete(oldest);
+      statement = this.db.prepare<unknown[], unknown>(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement as unknown as Database.Statement<Params, Row>;
+  }
+
+  /** Size of the write-ahead log in bytes, 0 where there is none. By metadata only: reading it would drop locks. */
+  walBytes(): number {
+    return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Moves the log into the database where nobody stands in the way, and closes. Never throws; may be called twice. */
+  close(): void {
+    if (!this.db.open) return;
+    try {
+      if (!this.db.readonly) this.db.pragma("wal_checkpoint(TRUNCATE)");
+    } catch {
+      // A reader or a full disk: the log stays and is read at the next start.
+    }
+    try {
+      this.db.close();
+    } catch {
+      // A statement is still being iterated: the process ends soon, and the log is complete without a clean close.
+    }
+  }
+
+  #begin(): void {
+    if (this.#writing) throw new BridgeError("internal", "A write transaction was begun inside another.");
+    try {
+      // Only after a ROLLBACK that failed (see below) is a transaction open here that is not somebody's mistake.
+      if (this.#rollBackOwed) this.#rollBack();
+      if (this.db.inTransaction) throw new BridgeError("internal", "A write transaction was begun inside another.");
+      this.prepare("BEGIN IMMEDIATE").run();
+    } catch (error) {
+      throw machineFaultOf(error, "Writing to the database", this.path) ?? error;
+    }
+    this.#writing = true;
+  }
+
+  #rollBack(): void {
+    this.#rollBackOwed = false;
+    if (!this.db.inTransaction) return;
+    try {
+      this.prepare("ROLLBACK").run();
+    } catch {
+      this.#rollBackOwed = this.db.inTransaction;
+    }
+  }
+
+  /**
+   * A database that was renamed over or deleted under a running bridge would take rows that nobody ever sees again, and
+   * the service would be told that they are safe.
+   */
+  #refuseReplacedFile(): void {
+    const now = identityOf(this.path);
+    if (now === undefined || now.dev !== this.#identity?.dev || now.ino !== this.#identity.ino) {
+      throw new BridgeError("database_refused", `${this.path} was replaced or removed while the bridge was running.`, {
+        hint: "Restart erp-bridge; use erp-bridge restore to bring back a backup.",
+      });
+    }
+  }
+}

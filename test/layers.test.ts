@@ -1,0 +1,84 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+
+/**
+ * What each room of `src` may import: other rooms (by folder name, `main` and `daemon` being files) and packages.
+ * `node:` modules are listed where they are allowed at all. A room that is not listed fails the test.
+ */
+const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
+  main: { rooms: ["commands", "config", "platform"], packages: /^(node:|commander$)/ },
+  commands: { rooms: ["config", "daemon", "store", "sandbox", "platform", "domain"], packages: /^(node:|commander$)/ },
+  daemon: {
+    rooms: ["config", "scheduler", "jobs", "api", "domain", "store", "platform", "web"],
+    packages: /^node:/,
+  },
+  config: { rooms: ["domain"], packages: /^(node:|zod$|yaml$|node-cron$)/ },
+  scheduler: { rooms: ["jobs", "domain"], packages: /^(node:|node-cron$)/ },
+  jobs: { rooms: ["api", "domain", "store", "config"], packages: /^node:/ },
+  domain: { rooms: [], packages: /^node:(crypto|buffer)$/ },
+  api: { rooms: ["domain"], packages: /^(node:|undici$|p-retry$)/ },
+  store: { rooms: ["domain"], packages: /^(node:|better-sqlite3$|drizzle-orm(\/|$))/ },
+  platform: { rooms: ["domain"], packages: /^(node:|pino$)/ },
+  sandbox: { rooms: [], packages: /^node:/ },
+  web: { rooms: ["store", "domain"], packages: /^node:/ },
+};
+
+/** Rooms that may name only the types of another: they never run its code. */
+const TYPES_ONLY: Record<string, string[]> = {
+  jobs: ["config"],
+  scheduler: ["jobs"],
+};
+
+interface ImportLine {
+  file: string;
+  from: string;
+  typeOnly: boolean;
+}
+
+function roomOf(file: string): string {
+  const [first = "", ...rest] = path.relative("src", file).split(path.sep);
+  return rest.length === 0 ? first.replace(/\.ts$/, "") : first;
+}
+
+function importsOf(file: string): ImportLine[] {
+  const text = readFileSync(file, "utf8");
+  const lines = [...text.matchAll(/^(?:import|export)\s(type\s)?[^;"']*?from\s+"([^"]+)"/gm)];
+  const bare = [...text.matchAll(/\bimport\(\s*"([^"]+)"|^import\s+"([^"]+)"/gm)];
+  return [
+    ...lines.map((m) => ({ file, from: m[2] ?? "", typeOnly: m[1] !== undefined })),
+    ...bare.map((m) => ({ file, from: m[1] ?? m[2] ?? "", typeOnly: false })),
+  ];
+}
+
+/** Every import that breaks the rules, as sentences. */
+function violations(file: string, imports: ImportLine[]): string[] {
+  const room = roomOf(file);
+  const rule = ROOMS[room];
+  if (rule === undefined) return [`${file}: "${room}" is not a room; list it in this test and in docs/architecture.md`];
+  return imports.flatMap(({ from, typeOnly }) => {
+    if (!from.startsWith(".")) {
+      return rule.packages.test(from) ? [] : [`${file}: ${room} may not import ${from}`];
+    }
+    const target = roomOf(path.join(path.dirname(file), from));
+    if (from.endsWith(".json") || target === room) return [];
+    if (!rule.rooms.includes(target)) return [`${file}: ${room} may not import ${target}`];
+    if (!typeOnly && TYPES_ONLY[room]?.includes(target)) return [`${file}: ${room} may import only types of ${target}`];
+    return [];
+  });
+}
+
+describe("the rooms of src", () => {
+  const files = globSync("src/**/*.ts").sort();
+
+  it("holds only imports that the architecture allows", () => {
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.flatMap((file) => violations(file, importsOf(file)))).toEqual([]);
+  });
+
+  it("notices a domain file that reaches for a package, a room or the store", () => {
+    const file = path.join("src", "domain", "made-up.ts");
+    const line = (from: string) => ({ file, from, typeOnly: false });
+    expect(violations(file, [line("undici"), line("../store/open.ts"), line("./json-text.ts")])).toHaveLength(2);
+  });
+});

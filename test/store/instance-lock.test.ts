@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { exitCodeOf } from "../../src/domain/errors.ts";
+import { acquireInstanceLock, isLocked } from "../../src/store/instance-lock.ts";
+import { tempFolder } from "../support/temp.ts";
+
+/** A process that takes the lock, says so, and then lives until it is killed. */
+async function holderOf(databasePath: string): Promise<ChildProcess> {
+  const script = `import { acquireInstanceLock } from ${JSON.stringify(path.resolve("src/store/instance-lock.ts"))};
+    acquireInstanceLock(${JSON.stringify(databasePath)}, { command: "erp-bridge run" });
+    globalThis.gc(); process.stdout.write("locked"); setInterval(() => globalThis.gc(), 1000);`;
+  const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => {
+    child.kill("SIGKILL");
+  });
+  await once(child.stdout, "data");
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}
+
+describe("the instance lock", () => {
+  it("refuses a second process and names the first, and is free at once when the first is killed", async () => {
+    const file = path.join(tempFolder("lock"), "bridge.db");
+    const child = await holderOf(file);
+    let thrown: unknown;
+    try {
+      acquireInstanceLock(file, { command: "second" });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ code: "instance_running" });
+    expect(String(thrown)).toMatch(new RegExp(`erp-bridge run, process ${child.pid}, since 2\\d{3}-`));
+    expect(exitCodeOf(thrown)).toBe(75);
+    await kill(child);
+    const lock = acquireInstanceLock(file, { command: "third", now: () => 0 });
+    expect(isLocked(file)?.holder).toEqual({ pid: process.pid, command: "third", since: "1970-01-01T00:00:00.000Z" });
+    lock.release();
+  });
+
+  it("is one lock through a symbolic link to the folder", async () => {
+    const folder = tempFolder("lock");
+    mkdirSync(path.join(folder, "real"));
+    symlinkSync("real", path.join(folder, "link"));
+    const child = await holderOf(path.join(folder, "real", "bridge.db"));
+    const other = path.join(folder, "link", "bridge.db");
+    expect(isLocked(other)?.holder?.pid).toBe(child.pid);
+    expect(() => acquireInstanceLock(other, { command: "second" })).toThrow(
+      expect.objectContaining({ code: "instance_running" }),
+    );
+    await kill(child);
+    // The words of the dead holder are still there, and mean nothing.
+    expect(isLocked(other)).toBeUndefined();
+  });
+
+  it("can be taken, given back and taken again in one process, and leaves only the empty lock file", () => {
+    const folder = tempFolder("lock");
+    const file = path.join(folder, "bridge.db");
+    expect(isLocked(file)).toBeUndefined();
+    for (let round = 0; round < 3; round += 1) {
+      const lock = acquireInstanceLock(file, { command: "run" });
+      expect(isLocked(file)).toBeDefined();
+      expect(() => acquireInstanceLock(file, { command: "again" })).toThrow(/Another erp-bridge/);
+      expect(isLocked(file)).toBeDefined();
+      lock.release();
+      lock.release();
+      expect(isLocked(file)).toBeUndefined();
+    }
+    expect(readdirSync(folder)).toEqual(["bridge.db.lock"]);
+  });
+});
