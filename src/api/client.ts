@@ -56,6 +56,7 @@ export class ServiceClient {
   readonly #pacer: Pacer;
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
+  #lastDate: string | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -71,6 +72,11 @@ export class ServiceClient {
       pipelining: 1,
       allowH2: false,
     });
+  }
+
+  /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
+  get lastDate(): string | undefined {
+    return this.#lastDate;
   }
 
   async close(): Promise<void> {
@@ -136,6 +142,7 @@ export class ServiceClient {
   async #read(request: ServiceRequest, response: Dispatcher.ResponseData): Promise<ServiceAnswer> {
     const refused = codeOfStatus(response.statusCode);
     const header = (name: string) => firstOf(response.headers[name]);
+    this.#lastDate = header("date") ?? this.#lastDate;
     if (refused !== undefined) {
       const preview = await readPreview(response.body);
       throw this.#refusal(request, response, { ...refused, preview });

@@ -38,7 +38,7 @@ export function baseUrl() {
     context.addIssue({ code: "custom", message: problem });
     return z.NEVER;
   });
-  return worded(schema, "an https address", "url");
+  return worded(schema, "an https address");
 }
 
 /** An address of the administrator's own, called only with what the bridge says about itself. May hold a token. */
@@ -46,7 +46,7 @@ export function outsideUrl() {
   const schema = text(2000).refine((value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""), {
     error: "is not an address that begins with https:// or http://",
   });
-  return worded(schema, "an http or https address", "url");
+  return worded(schema, "an http or https address", "token-url");
 }
 
 const REQUEST_PATH = /^\/(?!\/)[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*(\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;

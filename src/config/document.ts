@@ -1,4 +1,15 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+} from "yaml";
 import { isSecretKey, readSource, type Source } from "./source.ts";
 import { syntaxProblems } from "./syntax-problems.ts";
 import { expandVariables, hasReference } from "./variables.ts";
@@ -81,10 +92,20 @@ interface ReaderOptions {
   source: Source;
 }
 
+/** Where the reader is. */
+interface Spot {
+  path: Path;
+  keyAt: number;
+  /** The outermost alias through which it came here. */
+  alias: number | null;
+}
+
 class Reader {
   readonly places = new Map<string, Place>();
   readonly problems: DocumentProblem[] = [];
   readonly #options: ReaderOptions;
+  /** Kept while reading in the order of the text, because looking them up in the document costs a walk for each alias. */
+  readonly #anchors = new Map<string, Node>();
   #nodes = 0;
 
   constructor(options: ReaderOptions) {
@@ -97,61 +118,64 @@ class Reader {
       this.#refuse([], 0, "is empty; erp-bridge init writes one with every key explained");
       return {};
     }
-    if (isMap(contents)) return this.#read(contents, { path: [], keyAt: 0 });
+    if (isMap(contents)) return this.#read(contents, { path: [], keyAt: 0, alias: null });
     this.#refuse([], contents.range?.[0] ?? 0, "holds no keys; it must begin with a line such as service:");
     return {};
   }
 
   #refuse(path: Path, at: number, problem: string): undefined {
-    this.problems.push({ path, at, problem });
+    const before = this.problems.at(-1);
+    if (before?.at !== at || before.problem !== problem) this.problems.push({ path, at, problem });
     return undefined;
   }
 
-  #read(node: Node | null, { path, keyAt }: { path: Path; keyAt: number }): unknown {
-    const at = node?.range?.[0] ?? keyAt;
+  #read(node: Node | null, spot: Spot): unknown {
+    const { path, alias } = spot;
+    const at = alias ?? node?.range?.[0] ?? spot.keyAt;
     this.#nodes++;
     if (this.#nodes > NODES_MAX) {
-      return this.#nodes === NODES_MAX + 1 ? this.#refuse(path, at, `holds more than ${NODES_MAX} values`) : undefined;
+      return this.#nodes === NODES_MAX + 1 ? this.#refuse([], at, `holds more than ${NODES_MAX} values`) : undefined;
     }
-    if (path.length > DEPTH_MAX) return this.#refuse(path, at, "is nested too deeply");
-    const place: Place = { path, keyAt, valueAt: at, fromEnvironment: false };
+    if (path.length > DEPTH_MAX) return this.#refuse(path.slice(0, 2), at, "is nested too deeply");
+    if (isAlias(node)) return this.#alias(node, spot);
+    if (alias === null && node !== null && "anchor" in node && typeof node.anchor === "string") {
+      this.#anchors.set(node.anchor, node);
+    }
+    const place: Place = { path, keyAt: spot.keyAt, valueAt: at, fromEnvironment: false };
     this.places.set(placeKey(path), place);
-    if (node === null) return this.#scalar(null, place);
-    if (isAlias(node)) return this.#alias(node, place);
-    if (isMap(node)) return this.#map(node.items, path);
-    if (isSeq(node)) return node.items.map((item, index) => this.#item(item, [...path, index], at));
-    return this.#scalar(isScalar(node) ? node.value : null, place, node);
+    if (isMap(node)) return this.#map(node.items, spot);
+    if (isSeq(node))
+      return node.items.map((item, index) => this.#item(item as Node | null, index, { ...spot, keyAt: at }));
+    return this.#scalar(isScalar(node) ? node.value : null, place);
   }
 
-  #item(item: unknown, path: Path, at: number): unknown {
-    const node = item as Node | null;
-    return this.#read(node, { path, keyAt: node?.range?.[0] ?? at });
+  #item(node: Node | null, index: number, list: Spot): unknown {
+    return this.#read(node, {
+      ...list,
+      path: [...list.path, index],
+      keyAt: list.alias ?? node?.range?.[0] ?? list.keyAt,
+    });
   }
 
-  #alias(node: Node, place: Place): unknown {
-    if (!isAlias(node)) return undefined;
-    const target = node.resolve(this.#options.document);
-    if (target === undefined) return this.#refuse(place.path, place.valueAt, "refers to an anchor that does not exist");
-    const around = target.range !== undefined && target.range !== null && place.valueAt < target.range[1];
-    if (around) return this.#refuse(place.path, place.valueAt, "refers to itself");
-    if (this.#isSecret(place.path)) this.#options.source.hide(target.range);
-    const value = this.#read(target, { path: place.path, keyAt: place.keyAt });
-    const read = this.places.get(placeKey(place.path));
-    // A message about the value points at the alias, which is what stands under the key.
-    if (read !== undefined) this.places.set(placeKey(place.path), { ...read, valueAt: place.valueAt });
-    return value;
+  #alias(node: Alias, spot: Spot): unknown {
+    const at = spot.alias ?? node.range?.[0] ?? spot.keyAt;
+    const target = this.#anchors.get(node.source);
+    if (target === undefined) return this.#refuse(spot.path, at, "refers to an anchor that does not exist");
+    if (this.#isSecret(spot.path)) this.#options.source.hide(target.range);
+    // What stands inside the target is told of at the alias: that is what stands under the key.
+    return this.#read(target, { ...spot, alias: at });
   }
 
   #isSecret(path: Path): boolean {
     return path.some((step) => typeof step === "string" && isSecretKey(step));
   }
 
-  #map(items: readonly Pair[], path: Path): unknown {
+  #map(items: readonly Pair[], { path, alias }: Spot): unknown {
     const value: Record<string, unknown> = {};
     const firstLines = new Map<string, number>();
     for (const pair of items) {
       const keyNode = isScalar(pair.key) ? pair.key : null;
-      const keyAt = (pair.key as Node | null)?.range?.[0] ?? 0;
+      const keyAt = alias ?? (pair.key as Node | null)?.range?.[0] ?? 0;
       const key = keyNode === null || keyNode.value === null ? null : this.#keyText(keyNode.value, keyNode.source);
       if (key === null) {
         this.#refuse(path, keyAt, "holds a key that is no text");
@@ -165,7 +189,7 @@ class Reader {
       else if (key === "__proto__") this.#refuse(inner, keyAt, "is a name that cannot be used");
       else {
         firstLines.set(key, this.#options.source.placeOf(keyAt).line);
-        value[key] = this.#read(node, { path: inner, keyAt });
+        value[key] = this.#read(node, { path: inner, keyAt, alias });
       }
     }
     return value;
@@ -176,7 +200,7 @@ class Reader {
     return typeof value === "string" ? value : (source ?? String(value));
   }
 
-  #scalar(value: unknown, place: Place, node?: Node): unknown {
+  #scalar(value: unknown, place: Place): unknown {
     const { env, expect } = this.#options;
     if (value === null || value === undefined) return expect.empty(place.path);
     if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
@@ -189,7 +213,7 @@ class Reader {
     if (typeof value !== "string" || !hasReference(value)) return value;
     place.fromEnvironment = true;
     const expansion = expandVariables(value, env);
-    if ("problem" in expansion) return this.#refuse(place.path, node?.range?.[0] ?? place.valueAt, expansion.problem);
+    if ("problem" in expansion) return this.#refuse(place.path, place.valueAt, expansion.problem);
     return expect.convert(place.path, expansion.text);
   }
 }

@@ -57,7 +57,9 @@ function unionBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readon
 function expectation(root: z.core.$ZodType, path: Path, issue: z.core.$ZodIssue): string {
   const schema = schemaAt(root, path);
   const wording = schema === undefined ? undefined : wordingOf(schema);
-  const wanted = `must be ${wording ?? "of another kind"}`;
+  const keys = schema === undefined ? [] : keysOf(schema).map(([name]) => name);
+  const group = keys.length > 0 && wording === "a group of keys" ? ` (${keys.slice(0, 6).join(", ")})` : "";
+  const wanted = `must be ${wording ?? "of another kind"}${group}`;
   if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return wanted;
   const found = nounOf(issue.input);
   if (found === "nothing") return `is missing; it ${wanted}`;

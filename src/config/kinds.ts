@@ -7,7 +7,7 @@ import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration
  * The kinds of values that the configuration knows. Each carries its `wording` ("a duration from 1s to 1h"), from
  * which every message and the reference are made, and a `kind` where showing a value again needs to know it.
  */
-export type Kind = "duration" | "bytes" | "secret" | "listen" | "command" | "url" | "section";
+export type Kind = "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Template = { [name: string]: Json };
@@ -88,12 +88,16 @@ export function decimal(min: number, max: number) {
 
 /** Milliseconds, written with a unit. */
 export function duration(min: string, max: string) {
-  return limited({ form: DURATION, parse: parseDuration, show: formatDuration, min, max }, "a duration", "duration");
+  return limited(
+    { form: DURATION, parse: parseDuration, show: formatDuration, min, max },
+    "a duration such as 30s,",
+    "duration",
+  );
 }
 
 /** Bytes, written with a unit. */
 export function bytes(min: string, max: string) {
-  return limited({ form: BYTES, parse: parseBytes, show: formatBytes, min, max }, "a size", "bytes");
+  return limited({ form: BYTES, parse: parseBytes, show: formatBytes, min, max }, "a size such as 64MB,", "bytes");
 }
 
 interface Units {

@@ -9,7 +9,7 @@ import {
   readDocument,
 } from "./document.ts";
 import { type Finding, findingsOf } from "./issues.ts";
-import { ConfigError, type ConfigProblem, dotted } from "./problems.ts";
+import { ConfigError, type ConfigProblem, dotted, PROBLEMS_MAX } from "./problems.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { nodeOf, schemaAt } from "./schema-walk.ts";
 import { resolveSecret, type Secret } from "./secrets.ts";
@@ -32,7 +32,7 @@ const FILE_BYTES_MAX = 1_000_000;
 export function loadConfig({ file, env }: { file: string; env: NodeJS.ProcessEnv }): LoadedConfig {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
-    const hint = read.code === "ENOENT" ? "erp-bridge init writes a commented one" : undefined;
+    const hint = read.code === "ENOENT" ? { hint: "erp-bridge init writes a commented one" } : {};
     throw new ConfigError(file, [about(`the configuration file ${read.problem}`)], hint);
   }
   const decoded = decodeText(read.bytes);
@@ -131,10 +131,10 @@ function secretFinding({ key, problem }: { key: string | null; problem: string }
 
 function effective(parsed: z.output<typeof configSchema>, secret: Secret, folder: string): Config {
   if ("problem" in secret) throw new TypeError("the secret was not resolved");
-  const { service, database, backup, ...rest } = parsed;
   const absolute = (place: string) => path.resolve(folder, place);
+  const { service, database, backup } = parsed;
   return {
-    ...rest,
+    ...parsed,
     service: { ...service, client_secret: secret.secret, client_secret_file: secret.file },
     database: { ...database, path: absolute(database.path) },
     backup: {
@@ -155,11 +155,9 @@ function refusal(file: string, document: ReadDocument, findings: readonly Findin
   const found = findings
     .filter(({ problem }) => problem !== "")
     .map((finding) => ({ at: offsetOf(document, finding), finding }));
-  const ordered = [...read, ...found].sort((a, b) => a.at - b.at);
-  return new ConfigError(
-    file,
-    ordered.map(({ at, finding }) => problemAt(document, at, finding)),
-  );
+  const ordered = [...read, ...found].sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
+  const listed = ordered.slice(0, PROBLEMS_MAX).map(({ at, finding }) => problemAt(document, at, finding));
+  return new ConfigError(file, listed, { unlisted: ordered.length - listed.length });
 }
 
 function findingOf({ path: at, problem }: DocumentProblem): Finding {
@@ -167,25 +165,25 @@ function findingOf({ path: at, problem }: DocumentProblem): Finding {
   return { path: at, problem: words, detail: null, aboutKey: false, meaningOf: at };
 }
 
-/** Where the value stands, or the innermost group around it that is there. */
-function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Finding): number {
+/** Where the value stands, or the innermost group around it that is there; null where there is none. */
+function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Finding): number | null {
   const place = places.get(placeKey(at));
   if (place !== undefined) return aboutKey ? place.keyAt : place.valueAt;
   for (let depth = at.length - 1; depth > 0; depth--) {
     const around = places.get(placeKey(at.slice(0, depth)));
     if (around !== undefined) return around.keyAt;
   }
-  return 0;
+  return null;
 }
 
-function problemAt({ source, places }: ReadDocument, at: number, finding: Finding): ConfigProblem {
-  const place = source.placeOf(at);
+function problemAt({ source, places }: ReadDocument, at: number | null, finding: Finding): ConfigProblem {
+  const place = source.placeOf(at ?? 0);
   const mayQuote = places.get(placeKey(finding.path))?.fromEnvironment !== true;
   return {
     ...place,
     key: dotted(finding.path),
     problem: finding.detail === null || !mayQuote ? finding.problem : `${finding.problem}: ${finding.detail}`,
-    source: source.lineAt(place.line),
+    source: at === null ? null : source.lineAt(place.line),
     meaning: meaningOf(finding.meaningOf),
   };
 }

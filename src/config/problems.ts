@@ -18,22 +18,22 @@ export interface ConfigProblem {
 export class ConfigError extends BridgeError {
   readonly problems: readonly ConfigProblem[];
 
-  constructor(file: string, problems: readonly ConfigProblem[], hint?: string) {
-    super("config_invalid", textOf(file, problems), {
-      hint: hint ?? "Correct the file, then try it with: erp-bridge check",
-    });
+  /** `unlisted`: how many more there are than `problems` holds. */
+  constructor(file: string, problems: readonly ConfigProblem[], { unlisted = 0, hint = HINT } = {}) {
+    super("config_invalid", textOf(file, problems, unlisted), { hint });
     this.name = "ConfigError";
     this.problems = problems;
   }
 }
 
-/** More than a person corrects in one go; a file of another kind would fill the screen. */
-const SHOWN_MAX = 50;
+const HINT = "Correct the file, then try it with: erp-bridge check";
 
-function textOf(file: string, problems: readonly ConfigProblem[]): string {
-  const shown = problems.slice(0, SHOWN_MAX).map((problem) => problemText(file, problem));
-  const rest = problems.length - shown.length;
-  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join("\n");
+/** More than a person corrects in one go; a file of another kind would fill the screen. */
+export const PROBLEMS_MAX = 50;
+
+function textOf(file: string, problems: readonly ConfigProblem[], unlisted: number): string {
+  const shown = problems.map((problem) => problemText(file, problem));
+  return [...shown, ...(unlisted > 0 ? [`and ${unlisted} more`] : [])].join("\n");
 }
 
 function problemText(file: string, { line, column, key, problem, source, meaning }: ConfigProblem): string {

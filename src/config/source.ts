@@ -14,6 +14,8 @@ export interface Source {
 }
 
 const SHOWN_MAX = 160;
+/** Nobody writes such a line, and blanking out is certain only for a whole one. */
+const LINE_MAX = 2000;
 /** `https://user:password@host`, refused where it matters and never shown anywhere. */
 const USERINFO = /(:\/\/)[^\s"']*@/g;
 /** A bare reference says nothing about the value. */
@@ -48,6 +50,7 @@ export function readSource(text: string, lines: LineCounter): Source {
       const start = starts[line - 1];
       if (start === undefined || start >= blindFrom) return null;
       const end = (starts[line] ?? text.length + 1) - 1;
+      if (end - start > LINE_MAX) return null;
       return shown(text.slice(start, end), start, hidden);
     },
     hide(range) {

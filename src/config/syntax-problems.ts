@@ -24,10 +24,12 @@ const WORDS: Readonly<Record<string, string>> = {
   BAD_COLLECTION_TYPE: "has a tag (!) that does not fit its value",
 };
 
+/** The first at each place: what follows there is its echo. */
 export function syntaxProblems(document: Document): DocumentProblem[] {
-  return [...document.errors, ...document.warnings].map((error) => ({
-    path: [],
-    at: error.pos[0],
-    problem: WORDS[error.code] ?? "is not YAML from here on",
-  }));
+  const byPlace = new Map<number, DocumentProblem>();
+  for (const error of [...document.errors, ...document.warnings]) {
+    const at = error.pos[0];
+    if (!byPlace.has(at)) byPlace.set(at, { path: [], at, problem: WORDS[error.code] ?? "is not YAML from here on" });
+  }
+  return [...byPlace.values()];
 }

@@ -126,7 +126,7 @@ function scanString(bytes: Buffer, open: number): number {
   while (at < length) {
     const byte = bytes[at]!;
     if (byte === QUOTE) return at + 1;
-    if (byte < 0x1f) throw new JsonSyntaxError("a raw control character inside a string", at);
+    if (byte < 0x20) throw new JsonSyntaxError("a raw control character inside a string", at);
     at = byte === BACKSLASH ? scanEscape(bytes, at) : at + 1;
   }
   throw new JsonSyntaxError("the text ends inside a string", length);

@@ -1,4 +1,4 @@
-import { type Difference, diffJson, withoutPaths } from "./json-value.ts";
+import { type Difference, diffJson } from "./json-value.ts";
 import type { JsonPath } from "./json-path.ts";
 import type { LineValues, OrderValues } from "./order-mapping.ts";
 import { isStrictlyNewer } from "./stamp.ts";
@@ -61,15 +61,15 @@ export function planOrder(
   source: "batch" | "update" | "snapshot",
   rules: PlanRules,
 ): OrderPlan {
-  const differences = diffJson(stored.payload, incoming.text);
-  if (differences.length === 0 && !stored.removed && sameValues(stored, incoming)) return { kind: "same" };
+  const isSameText = diffJson(stored.payload, incoming.text, { limit: 1 }).length === 0;
+  if (isSameText && !stored.removed && sameValues(stored, incoming)) return { kind: "same" };
   if (
     source !== "snapshot" &&
     (stored.removed || !isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone))
   ) {
     return { kind: "read" };
   }
-  const counted = withoutPaths(differences, rules.ignore);
+  const counted = diffJson(stored.payload, incoming.text, { ignore: rules.ignore });
   if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) return { kind: "refresh" };
   return { kind: "apply", event: describeChange(stored, incoming, counted, rules) };
 }

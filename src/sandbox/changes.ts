@@ -1,7 +1,7 @@
 import { type Property, writeObject } from "./json-text.ts";
 import { answerText, type Plan, refuse } from "./messages.ts";
 import type { SandboxOptions } from "./options.ts";
-import { newestVersion, type OrderVersion, type StoredOrder } from "./order-book.ts";
+import type { OrderVersion, StoredOrder } from "./order-book.ts";
 import { changeText, orderText } from "./order-text.ts";
 import { shuffled } from "./random.ts";
 import { emptyAnswer, type Site, shuffleOf } from "./site.ts";
@@ -91,8 +91,12 @@ export function planUpdates(query: string, site: Site): Plan {
   }
   const served = sorted(page, site).map(({ order, version }) => {
     const settings = { options, version, ...shuffleOf(site) };
-    const whole = carry === "whole" || newestVersion(order).content.raw !== null;
-    return { orderId: order.id, text: whole ? orderText(order, settings) : changeText(order, version, settings), whole };
+    const whole = carry === "whole" || version.content.raw !== null;
+    return {
+      orderId: order.id,
+      text: whole ? orderText(order, settings) : changeText(order, version, settings),
+      whole,
+    };
   });
   const list = `[${served.map(({ text }) => text).join(",")}]`;
   const body = path.length === 0 ? list : writeObject([{ path, text: list }, ...nextProperty]);

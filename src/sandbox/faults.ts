@@ -76,7 +76,9 @@ function gzipBomb(bytes: number): Buffer {
 
 function bigHeaders(bytes: number): Record<string, string> {
   const count = Math.ceil(bytes / HEADER_PIECE);
-  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-filler-${index}`, "f".repeat(HEADER_PIECE)]));
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`x-filler-${index}`, "f".repeat(HEADER_PIECE)]),
+  );
 }
 
 function deliveryOf(action: FaultAction): Delivery {
@@ -134,4 +136,9 @@ export function arrivesWhole(action: FaultAction | undefined): boolean {
   if (action === undefined) return true;
   if (action.kind === "gzip") return action.bombBytes === undefined;
   return action.kind === "delay" || action.kind === "drip" || action.kind === "big-headers";
+}
+
+/** Whether a fault puts another body in the place of the true one. */
+export function replacesBody(action: FaultAction | undefined): boolean {
+  return action !== undefined && ["status", "html", "redirect", "raw"].includes(action.kind);
 }

@@ -200,7 +200,8 @@ export class HandOuts {
   private confirm(batches: readonly Batch[], orders: readonly StoredOrder[]): void {
     for (const order of orders) order.confirmed = true;
     for (const batch of batches) batch.confirmed = true;
-    const confirmed = (batch: Batch) => batch.confirmed || batch.orders.every((order) => order.confirmed || order.deleted);
+    const confirmed = (batch: Batch) =>
+      batch.confirmed || batch.orders.every((order) => order.confirmed || order.deleted);
     for (const batch of this.open) batch.confirmed = confirmed(batch);
     this.open = this.open.filter((batch) => !batch.confirmed);
   }

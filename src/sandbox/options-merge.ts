@@ -123,7 +123,8 @@ function merge(base: Record<string, unknown>, patch: unknown, checks: Checks, at
   for (const [key, value] of Object.entries(patch)) {
     const where = at === "" ? key : `${at}.${key}`;
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
-    if (check === undefined) throw new TypeError(`${where}: no such switch; known here: ${Object.keys(checks).join(", ")}`);
+    if (check === undefined)
+      throw new TypeError(`${where}: no such switch; known here: ${Object.keys(checks).join(", ")}`);
     if (typeof check === "function") {
       const expected = check(value);
       if (expected !== undefined) throw new TypeError(`${where}: expected ${expected}`);

@@ -16,7 +16,7 @@ const NAMES = ["Иванова Мария", "Пётр Ёлкин", "Øystein Ås
 const COMMENTS = ["", "позвоните за час", "оставить у двери 🚪", 'код домофона "12"', "без звонка\nспасибо"] as const;
 
 /** The first status of a generated order and the order in which live orders move on. */
-export const STATUS_FLOW = ["new", "paid", "assembling", "shipped", "delivered"] as const;
+export const STATUS_FLOW: readonly string[] = ["new", "paid", "assembling", "shipped", "delivered"];
 
 /** Line ids that no JavaScript number can hold: odd numbers above 2 to the 53rd. */
 const FIRST_LINE_ID = 9_007_199_254_740_993n;
@@ -24,7 +24,9 @@ const FIRST_LINE_ID = 9_007_199_254_740_993n;
 function generateLine(random: Random, good: (typeof GOODS)[number], id: bigint): OrderLine {
   const [sku, name, price] = good;
   const weighed = random() < 0.3;
-  const quantity = weighed ? `${integerBetween(random, 0, 9)}.${integerBetween(random, 1, 99)}0` : String(integerBetween(random, 1, 12));
+  const quantity = weighed
+    ? `${integerBetween(random, 0, 9)}.${integerBetween(random, 1, 99)}0`
+    : String(integerBetween(random, 1, 12));
   return { id: id.toString(), sku, name, quantity, price };
 }
 
@@ -42,7 +44,7 @@ export function generateContent(random: Random, index: number): OrderContent {
   const phone = `+7 900 ${integerBetween(random, 100, 999)}-${integerBetween(random, 10, 99)}-00`;
   return {
     number: `ЗК-${String(index + 1).padStart(6, "0")}`,
-    status: STATUS_FLOW[0],
+    status: STATUS_FLOW[0] ?? "new",
     currency: "RUB",
     total: sumOfLines(lines),
     lines,

@@ -37,7 +37,8 @@ export function planStatus(request: SandboxRequest, orderId: string, site: Site)
   const current = newestVersion(order).content.status;
   const wanted = node.value;
   const same = wanted === current;
-  if (!same && transitions !== null && transitions[current]?.includes(wanted) !== true) {
+  const reachable = transitions !== null && Object.hasOwn(transitions, current) ? transitions[current] : [];
+  if (!same && transitions !== null && reachable?.includes(wanted) !== true) {
     return refuse(refusal, `an order with status ${current} cannot become ${wanted}`);
   }
   return {

@@ -25,7 +25,10 @@ export function isRetired(order: StoredOrder, site: Site): boolean {
 }
 
 /** How an answer without records looks: no body, a bare list, or a list or null where the records would be. */
-export function emptyAnswer(path: readonly string[], site: Site): { status: number; path: readonly string[]; text: string } {
+export function emptyAnswer(
+  path: readonly string[],
+  site: Site,
+): { status: number; path: readonly string[]; text: string } {
   switch (site.options.emptyForm) {
     case "204":
       return { status: 204, path: [], text: "" };

@@ -65,7 +65,11 @@ function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
 }
 
 /** Reads a `since` into microseconds; undefined when it is not in a form that the service understands. */
-export function readStamp(value: string, form: "any" | "iso" | "unix" | "unix_ms", options: StampOptions): number | undefined {
+export function readStamp(
+  value: string,
+  form: "any" | "iso" | "unix" | "unix_ms",
+  options: StampOptions,
+): number | undefined {
   if (!/^-?\d+(\.\d+)?$/.test(value)) {
     return form === "any" || form === "iso" ? isoUs(value, options.naiveOffsetMinutes) : undefined;
   }

@@ -1,7 +1,8 @@
 /* Small facts that outlive the process: the account, the mapping in use, what was learned about the service. */
+import type { Learned } from "../domain/follow.ts";
 import type { Store } from "./store.ts";
 
-export type MetaKey = "account" | "mapping" | "updates_boundary" | "updates_page_max" | "stamp_form";
+export type MetaKey = "account" | "mapping" | "learned";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
   return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;
@@ -15,4 +16,15 @@ export function saveMeta(store: Store, key: MetaKey, value: string): void {
        ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
     )
     .run(key, value);
+}
+
+/** What the updates answers taught. Unreadable means nothing learned: it is never needed for correctness. */
+export function loadLearned(store: Store): Learned {
+  const text = loadMeta(store, "learned");
+  const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
+  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form };
+}
+
+export function saveLearned(store: Store, learned: Learned): void {
+  saveMeta(store, "learned", JSON.stringify(learned));
 }

@@ -1,0 +1,41 @@
+import type * as z from "zod";
+import { wordingOf } from "./issues.ts";
+import { configSchema } from "./schema.ts";
+import { keysOf, nodeOf } from "./schema-walk.ts";
+
+/** One key of the file, as the reference, the example and editors tell of it. */
+export interface ConfigKey {
+  /** Dotted, as in `orders.fields.number`. */
+  path: string;
+  /** What may stand there, in words, limits included. */
+  type: string;
+  /** In the notation of the file; undefined where there is none. */
+  default: unknown;
+  /** One sentence. */
+  meaning: string;
+  /** What the default assumes about the service, and how to find out. */
+  assumption?: string;
+  /** The key only groups others. */
+  section: boolean;
+  required: boolean;
+}
+
+/** Every key in the order of the file, a group before its keys. */
+export function describeConfig(): ConfigKey[] {
+  return keysOf(configSchema).flatMap(([name, schema]) => describe(name, schema));
+}
+
+function describe(path: string, schema: z.core.$ZodType): ConfigKey[] {
+  const { meta, required, default: standard } = nodeOf(schema);
+  const section = meta.kind === "section";
+  const own: ConfigKey = {
+    path,
+    type: wordingOf(schema) ?? "",
+    default: section ? undefined : standard,
+    meaning: meta.description ?? "",
+    ...(meta.assumption === undefined ? {} : { assumption: meta.assumption }),
+    section,
+    required,
+  };
+  return [own, ...keysOf(schema).flatMap(([name, child]) => describe(`${path}.${name}`, child))];
+}

@@ -1,0 +1,113 @@
+import { type ConfigKey, describeConfig } from "./describe.ts";
+import { inline } from "./example.ts";
+import { OPEN_QUESTIONS } from "./open-questions.ts";
+
+const HEAD = `# Configuration
+
+<!-- Written by scripts/write-config-docs.ts from src/config; do not edit by hand. -->
+
+One YAML file, \`/etc/erp-bridge/config.yaml\` unless told otherwise. \`erp-bridge init\` writes one with every key explained
+(the same as \`config/config.example.yaml\`), \`erp-bridge check\` reads it and tells everything that is wrong at once,
+\`erp-bridge config show\` prints what is in effect, and \`erp-bridge config schema\` prints a JSON Schema for editors.
+
+- Unknown and duplicate keys, wrong units and wrong types are errors. A group without keys stands for its defaults.
+- YAML 1.2: \`yes\`, \`no\`, \`on\` and \`off\` are text. UTF-8 without a byte order mark, at most 1 MB, no tabs for indenting.
+- \`\${VAR}\` and \`\${VAR:-default}\` work inside values, after parsing, so a variable never changes the structure. In quotes
+  where braces would otherwise begin a group: \`{ connect: "\${CONNECT:-5s}" }\`. A variable that is not set is an error.
+- Durations are a whole number and \`ms\`, \`s\`, \`m\`, \`h\`, \`d\` or \`y\` (365 days). Sizes are a whole number and \`B\`, \`KB\`, \`MB\`,
+  \`GB\` (thousands) or \`KiB\`, \`MiB\`, \`GiB\` (1024).
+- Schedules are cron of five or six fields (seconds first), UTC.
+- Paths into answers are SQLite's JSON paths: \`$\`, \`.key\`, \`."any key"\`, \`[n]\`. A path that is written in the file must match;
+  one that is only a default may be absent from answers.
+- Templates take \`{name}\`, converted by \`{name|number}\`, \`|string\`, \`|json\` or \`|bool\`; a text that is exactly one placeholder
+  keeps its JSON type. A literal brace is written twice: \`{{\`.
+- Places on disk may be relative to the configuration file.
+- The secret comes from \`client_secret\`, from \`client_secret_file\`, or, with neither, from the systemd credential
+  \`client-secret\`. A line break at the end of the file is not part of it.
+
+**†** marks a default that assumes something about the service: see
+[what is assumed](#what-is-assumed-about-the-service-and-how-to-find-out).
+`;
+
+const FEEDS = ["prices", "catalog", "images"] as const;
+
+/** The reference of every key, as Markdown. */
+export function configReference(): string {
+  const keys = describeConfig();
+  const tops = keys.filter(({ path }) => !path.includes("."));
+  const parts = tops.map((top) => (top.path === "imports" ? feedsPart(top, keys) : sectionPart(top, keys)));
+  return [HEAD, ...parts, assumedPart(keys)].join("\n");
+}
+
+function below(keys: readonly ConfigKey[], path: string): ConfigKey[] {
+  return keys.filter((key) => key.path.startsWith(`${path}.`) && !key.section);
+}
+
+function sectionPart(top: ConfigKey, keys: readonly ConfigKey[]): string {
+  if (!top.section) return `## ${top.path}\n\n${table([top], "")}`;
+  return `## ${top.path}\n\n${top.meaning}\n\n${table(below(keys, top.path), `${top.path}.`)}`;
+}
+
+/** The four feeds take the same keys, so only their defaults are set side by side. */
+function feedsPart(top: ConfigKey, keys: readonly ConfigKey[]): string {
+  const stocks = below(keys, "imports.stocks");
+  const byPath = new Map(keys.map((key) => [key.path, key]));
+  const others = stocks.flatMap((key) => {
+    const name = key.path.replace("imports.stocks.", "");
+    const defaults = FEEDS.map((feed) => defaultText(byPath.get(`imports.${feed}.${name}`)));
+    return defaults.every((text) => text === defaultText(key)) ? [] : [row([`\`${name}\``, ...defaults])];
+  });
+  const header = [row(["Key", ...FEEDS.map((feed) => `\`${feed}\``)]), row(["---", "---", "---", "---"])];
+  return [
+    `## ${top.path}\n\n${top.meaning} \`stocks\`, \`prices\`, \`catalog\` and \`images\` take the same keys.\n`,
+    `### imports.stocks\n\n${table(stocks, "imports.stocks.")}`,
+    `### Other defaults of prices, catalog and images\n\n${[...header, ...others].join("\n")}\n`,
+  ].join("\n");
+}
+
+function table(keys: readonly ConfigKey[], prefix: string): string {
+  const rows = keys.map((key) =>
+    row([
+      `\`${key.path.slice(prefix.length)}\`${key.assumption === undefined ? "" : " †"}`,
+      cell(key.type),
+      key.required ? "required" : defaultText(key),
+      cell(key.meaning),
+    ]),
+  );
+  return `${[row(["Key", "Type", "Default", "Meaning"]), row(["---", "---", "---", "---"]), ...rows].join("\n")}\n`;
+}
+
+function defaultText(key: ConfigKey | undefined): string {
+  return key?.default === undefined ? "none" : `\`${inline(key.default).replaceAll("|", "\\|")}\``;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
+
+function assumedPart(keys: readonly ConfigKey[]): string {
+  const parts = OPEN_QUESTIONS.map(({ question, keys: paths, note }) => {
+    const assumptions = paths.flatMap((path) => assumptionLines(path, keys));
+    return [`### ${question}`, "", note, ...(assumptions.length === 0 ? [] : ["", ...assumptions]), ""].join("\n");
+  });
+  return `## What is assumed about the service, and how to find out
+
+The interface document leaves these questions open. Each default below is a guess; a wrong one shows as an error or a
+hold that names what was seen, never as silence, and loses nothing.
+
+${parts.join("\n")}`;
+}
+
+/** One line a key; feeds that say the same about a key share it. */
+function assumptionLines(pattern: string, keys: readonly ConfigKey[]): string[] {
+  const form = new RegExp(`^${pattern.replaceAll(".", "\\.").replace("*", "[a-z]+")}$`);
+  const byText = Map.groupBy(
+    keys.filter((key) => form.test(key.path) && key.assumption !== undefined),
+    (key) => key.assumption ?? "",
+  );
+  return [...byText].map(([text, group]) => `- ${group.map((key) => `\`${key.path}\``).join(", ")}: ${text}`);
+}

@@ -1,0 +1,71 @@
+import { stringify } from "yaml";
+import * as z from "zod";
+import { formatListen, type Listen } from "./addresses.ts";
+import type { KeyMeta } from "./kinds.ts";
+import type { LoadedConfig } from "./load.ts";
+import { configSchema } from "./schema.ts";
+import { childOf, nodeOf } from "./schema-walk.ts";
+import { formatBytes, formatDuration } from "./units.ts";
+
+const HIDDEN = "***";
+
+/** The effective configuration in the notation of the file, without anything secret. */
+export function showConfig({ config }: LoadedConfig): string {
+  const { client_secret_file: file, ...service } = config.service;
+  // The file and the secret are never written both, so only the one that was read is shown.
+  const { client_secret: _, ...withFile } = { ...service, client_secret_file: file };
+  const shown = { ...config, service: file === null ? service : withFile };
+  return stringify(written(configSchema, shown), { lineWidth: 120 });
+}
+
+/** The value as it would be written in the file. */
+function written(schema: z.core.$ZodType | undefined, value: unknown): unknown {
+  if (value === undefined || schema === undefined) return value;
+  const special = notation(nodeOf(schema).meta, value);
+  if (special !== undefined) return special;
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, written(childOf(schema, name), inner)]),
+  );
+}
+
+function notation({ kind }: KeyMeta, value: unknown): string | undefined {
+  if (kind === "listen") return formatListen(value as Listen | null);
+  if (value === null) return undefined;
+  if (kind === "duration") return formatDuration(Number(value));
+  if (kind === "bytes") return formatBytes(Number(value));
+  if (kind === "secret") return HIDDEN;
+  return kind === "token-url" ? withoutToken(String(value)) : undefined;
+}
+
+/** Such an address often carries its token in the path or the query. */
+function withoutToken(address: string): string {
+  return `${new URL(address).origin}/${HIDDEN}`;
+}
+
+/** JSON Schema (draft 7, which editors read) of the file as it is written. */
+export function configJsonSchema(): object {
+  const schema = z.toJSONSchema(configSchema, {
+    target: "draft-7",
+    io: "input",
+    override: ({ jsonSchema }) => tidy(jsonSchema as JsonSchema),
+  }) as JsonSchema;
+  return { ...schema, title: "erp-bridge configuration", required: ["service"] };
+}
+
+interface JsonSchema extends KeyMeta {
+  [name: string]: unknown;
+}
+
+/** Folds our own notes into what editors show. A group may be empty, which YAML reads as null. */
+function tidy(schema: JsonSchema): void {
+  const { assumption, kind, description } = schema;
+  if (assumption !== undefined) schema.description = `${description ?? ""} Assumption: ${assumption}`;
+  if (kind === "section") {
+    schema["type"] = ["object", "null"];
+    delete schema["default"];
+  }
+  delete schema.assumption;
+  delete schema.kind;
+  delete schema.wording;
+}

@@ -1,0 +1,192 @@
+import { parseDecimal, sameNumber, shortestDecimal } from "./decimal.ts";
+import { type Expression, ExpressionValueError, parseExpression } from "./expression.ts";
+import { type JsonPath, parsePath } from "./json-path.ts";
+import { kindOf, membersOf, type Span, scanJson, textOf } from "./json-text.ts";
+import { diffJson } from "./json-value.ts";
+import { parseTemplate, placeholdersOf, RenderError, renderTemplate, type Template, type TemplateValue } from "./template.ts";
+
+/** At most so many columns name a row of a feed. */
+export const KEY_COLUMNS_MAX = 4;
+
+export type FeedName = "stocks" | "prices" | "catalog" | "images";
+export const FEED_NAMES: readonly FeedName[] = ["stocks", "prices", "catalog", "images"];
+/** Numbers of the feeds in the database; also the order in which a backlog drains. */
+export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
+/** The bridge's own tables, whose key columns are text by contract, whatever an ERP that made them again declared. */
+const OWN_TABLES = new Set(["stock", "prices", "products", "images"]);
+
+/** One feed of the configuration, in its own names; durations in milliseconds. */
+export interface FeedSettings {
+  path: string;
+  property: string;
+  table: string;
+  key: readonly string[];
+  available: string | null;
+  record: unknown;
+  scope: "changed" | "whole";
+  chunk: number;
+  delete_after: number;
+  on_delete: unknown;
+  guard: { percent: number; over: number; from: number };
+  result: { rejected: string; key: string; message: string | null } | null;
+}
+
+export interface FeedRules {
+  feedId: number;
+  name: FeedName;
+  path: string;
+  property: string;
+  table: string;
+  keys: readonly string[];
+  /** Columns that a record is made of, the key's included. */
+  columns: readonly string[];
+  available: Expression | null;
+  record: Template;
+  onDelete: Template | null;
+  /** Property of the record that holds what can be sold, where the record has one. */
+  levelProperty: string | null;
+  scope: "changed" | "whole";
+  chunk: number;
+  deleteAfterMs: number;
+  guard: { percent: number; overMs: number; from: number };
+  result: { rejected: JsonPath; key: JsonPath; message: JsonPath | null } | null;
+  /** Changes whenever records would be rendered differently: everything is then compared anew. */
+  signature: string;
+}
+
+export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
+  const record = parseTemplate(settings.record);
+  const available = settings.available === null ? null : parseExpression(settings.available);
+  const named = placeholdersOf(record).filter((column) => column !== "available" || available === null);
+  return {
+    feedId: FEED_IDS[name],
+    name,
+    path: settings.path,
+    property: settings.property,
+    table: settings.table,
+    keys: settings.key,
+    columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
+    available,
+    record,
+    onDelete: settings.on_delete === "ignore" ? null : parseTemplate(settings.on_delete),
+    levelProperty: available === null ? null : levelPropertyOf(settings.record),
+    scope: settings.scope,
+    chunk: settings.chunk,
+    deleteAfterMs: settings.delete_after,
+    guard: { percent: settings.guard.percent, overMs: settings.guard.over, from: settings.guard.from },
+    result:
+      settings.result === null
+        ? null
+        : {
+            rejected: parsePath(settings.result.rejected),
+            key: parsePath(settings.result.key),
+            message: settings.result.message === null ? null : parsePath(settings.result.message),
+          },
+    signature: JSON.stringify([settings.table, settings.key, settings.available, settings.record, settings.on_delete]),
+  };
+}
+
+/** What better-sqlite3 gives for a column, integers as bigint. */
+export type ColumnValue = string | number | bigint | Buffer | null;
+export type SourceRow = Readonly<Record<string, ColumnValue>>;
+
+/** The key of a row as text, in the order of the key columns; undefined where a column cannot name anything. */
+export function keyTexts(rules: FeedRules, row: SourceRow): string[] | undefined {
+  const texts = rules.keys.map((column) => keyText(row[column] ?? null));
+  return texts.every((text) => text !== undefined) ? texts : undefined;
+}
+
+export function keyText(value: ColumnValue): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number") return shortestDecimal(value);
+  return undefined;
+}
+
+/** One row as the record that is sent: JSON text, numbers with the digits that the ERP wrote. */
+export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: string } {
+  try {
+    const record = renderTemplate(rules.record, (name) => {
+      if (name === "available" && rules.available !== null) return { kind: "number", literal: availableOf(rules.available, row) };
+      if (!(name in row)) return undefined;
+      const value = row[name] ?? null;
+      if (OWN_TABLES.has(rules.table) && rules.keys.includes(name) && name !== "position") {
+        return { kind: "text", text: keyText(value) ?? "" };
+      }
+      return templateValue(name, value);
+    });
+    return { record };
+  } catch (error) {
+    if (error instanceof RenderError) return { reason: `${error.placeholder}: ${error.reason}` };
+    if (error instanceof ExpressionValueError) return { reason: error.message };
+    throw error;
+  }
+}
+
+function templateValue(name: string, value: ColumnValue): TemplateValue {
+  if (value === null) return { kind: "null" };
+  if (typeof value === "string") return { kind: "text", text: value };
+  if (typeof value === "bigint") return { kind: "number", literal: value.toString() };
+  if (typeof value === "number") {
+    const literal = shortestDecimal(value);
+    if (literal === undefined) throw new RenderError(name, `${value} is no number that can be sent`);
+    return { kind: "number", literal };
+  }
+  throw new RenderError(name, "binary data cannot be sent");
+}
+
+/**
+ * What can be sold, exactly. Never below zero: a service that refused a negative number would keep showing the old
+ * one and sell what is not there. A NULL in any column but the first counts as 0, as a LEFT JOIN leaves it.
+ */
+function availableOf(expression: Expression, row: SourceRow): string {
+  const [first] = expression.columns;
+  const result = expression.evaluate((column) => {
+    const value = row[column] ?? null;
+    if (value === null && column !== first) return "0";
+    const text = keyText(value);
+    if (text === undefined) {
+      throw new RenderError(column, value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`);
+    }
+    return text;
+  });
+  return parseDecimal(result)?.coefficient !== undefined && (parseDecimal(result)?.coefficient ?? 0n) < 0n ? "0" : result;
+}
+
+/** What a deleted row sends: the last record with the properties of `on_delete` replaced. */
+export function renderDeletion(rules: FeedRules, last: string): string | undefined {
+  if (rules.onDelete === null) return undefined;
+  const bytes = Buffer.from(renderTemplate(rules.onDelete, () => undefined), "utf8");
+  const replaced = new Map(membersOf(bytes, scanJson(bytes)).map(({ key, value }) => [key, textOf(bytes, value)]));
+  const old = Buffer.from(last, "utf8");
+  const parts: string[] = [];
+  for (const { key, value } of membersOf(old, scanJson(old))) {
+    parts.push(`${JSON.stringify(key)}:${replaced.get(key) ?? textOf(old, value)}`);
+    replaced.delete(key);
+  }
+  for (const [key, text] of replaced) parts.push(`${JSON.stringify(key)}:${text}`);
+  return `{${parts.join(",")}}`;
+}
+
+/** Whether two records say the same, numbers compared by value: `10`, `10.0` and `1e1` are one stock. */
+export function isSameRecord(a: string, b: string): boolean {
+  if (a === b) return true;
+  return diffJson(a, b).every(({ was, is }) => was !== null && is !== null && sameNumber(was, is));
+}
+
+/** The number that can be sold according to a record, as its literal; undefined where the record names none. */
+export function levelOf(rules: FeedRules, record: string): string | undefined {
+  if (rules.levelProperty === null) return undefined;
+  const bytes = Buffer.from(record, "utf8");
+  const root: Span = scanJson(bytes);
+  if (kindOf(bytes, root) !== "object") return undefined;
+  const member = membersOf(bytes, root).find(({ key }) => key === rules.levelProperty);
+  return member === undefined ? undefined : textOf(bytes, member.value).replace(/^"|"$/g, "");
+}
+
+/** The top-level property that is nothing but `{available}`. */
+function levelPropertyOf(record: unknown): string | null {
+  if (typeof record !== "object" || record === null) return null;
+  const entry = Object.entries(record).find(([, value]) => typeof value === "string" && /^\{\s*available\s*(\|\s*\w+\s*)?\}$/.test(value));
+  return entry?.[0] ?? null;
+}

@@ -1,0 +1,248 @@
+import { planUpdates } from "./changes.ts";
+import { type Credentials, refuseCredentials } from "./credentials.ts";
+import { arrivesWhole, distort, Faults, replacesBody, type TakenFault } from "./faults.ts";
+import { HandOuts } from "./hand-outs.ts";
+import { ImportedFeeds } from "./imports.ts";
+import { Ledger, type LedgerOptions } from "./ledger.ts";
+import { type Feed, type Plan, refuse, type SandboxRequest, type SandboxResponse } from "./messages.ts";
+import { defaultOptions, type SandboxOptions, type SandboxOptionsPatch } from "./options.ts";
+import { mergeOptions } from "./options-merge.ts";
+import { type ChangePatch, newestVersion, OrderBook, type OrderDraft } from "./order-book.ts";
+import { orderText } from "./order-text.ts";
+import type { Random } from "./random.ts";
+import { areaOf, type Route, routeOf } from "./routes.ts";
+import { planSnapshot, planStatus } from "./single-order.ts";
+import type { Site } from "./site.ts";
+
+export interface ServiceSources extends LedgerOptions {
+  readonly credentials: Credentials;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly random: Random;
+  readonly options?: SandboxOptionsPatch;
+}
+
+/** An order as the service sees it; `id` in lower case, `text` its newest record in the snapshot's shape. */
+export interface OrderView {
+  readonly id: string;
+  readonly status: string;
+  readonly text: string;
+  readonly versions: number;
+  readonly handedOut: boolean;
+  readonly confirmed: boolean;
+  readonly deleted: boolean;
+}
+
+const MINUTE_MS = 60_000;
+
+/** What a request was understood to be, before a fault changes anything. */
+interface Arrival {
+  readonly request: SandboxRequest;
+  readonly route: Route;
+  readonly at: number;
+  readonly limited: Plan | undefined;
+}
+
+/**
+ * The online sales service in memory. `handle` is synchronous and has no other sources than the clock and the random
+ * numbers it was given, so that the same requests always get the same answers.
+ */
+export class SandboxService {
+  readonly ledger: Ledger;
+  readonly faults = new Faults();
+  private current: SandboxOptions;
+  private readonly sources: ServiceSources;
+  private readonly site: Site;
+  private readonly book: OrderBook;
+  private readonly handOuts: HandOuts;
+  private readonly feeds: ImportedFeeds;
+  private arrivals: number[] = [];
+
+  constructor(sources: ServiceSources) {
+    this.sources = sources;
+    this.current = mergeOptions(defaultOptions(), sources.options ?? {});
+    this.ledger = new Ledger(sources);
+    const now = () => this.now();
+    const options = () => this.current;
+    this.book = new OrderBook({ now, random: sources.random, precision: () => this.current.precision });
+    this.site = {
+      now,
+      random: sources.random,
+      book: this.book,
+      get options() {
+        return options();
+      },
+    };
+    this.handOuts = new HandOuts(this.site);
+    this.feeds = new ImportedFeeds(this.site);
+  }
+
+  get options(): SandboxOptions {
+    return this.current;
+  }
+
+  /** Lays switches over those in force. Throws TypeError on one that does not exist. */
+  setOptions(patch: SandboxOptionsPatch): void {
+    this.current = mergeOptions(this.current, patch);
+  }
+
+  /** The service's own clock, in milliseconds. */
+  now(): number {
+    return this.sources.now() + this.current.clockOffsetMs;
+  }
+
+  /** Creates an order; what the draft leaves open is made up. Returns its id. */
+  createOrder(draft: OrderDraft = {}): string {
+    return this.book.create(draft).id;
+  }
+
+  /** Gives an order a new version. Throws on an unknown id. */
+  changeOrder(orderId: string, patch: ChangePatch): void {
+    this.book.change(orderId, patch);
+  }
+
+  /** Takes an order away from every endpoint. Throws on an unknown id. */
+  deleteOrder(orderId: string): void {
+    this.book.delete(orderId);
+  }
+
+  /** The order's newest record in the snapshot's shape, without the nesting; undefined when there is none. */
+  newestText(orderId: string): string | undefined {
+    const order = this.book.find(orderId);
+    return order === undefined ? undefined : orderText(order, { options: this.current, snapshot: true });
+  }
+
+  /** The order's status now; undefined when there is no such order. */
+  statusOf(orderId: string): string | undefined {
+    const order = this.book.find(orderId);
+    return order === undefined ? undefined : newestVersion(order).content.status;
+  }
+
+  /** All orders in the order of creation, deleted ones included. */
+  orders(): OrderView[] {
+    return [...this.book.all()].map((order) => ({
+      id: order.id,
+      status: newestVersion(order).content.status,
+      text: orderText(order, { options: this.current, snapshot: true }),
+      versions: order.versions.length,
+      handedOut: order.handedOut,
+      confirmed: order.confirmed,
+      deleted: order.deleted,
+    }));
+  }
+
+  /** What is on the site now: the newest accepted record text of each `importKey`. */
+  imported(feed: Feed): ReadonlyMap<string, string> {
+    return this.feeds.of(feed);
+  }
+
+  /** Answers one request and records it. A fault may have changed the answer, kept the effect away or put it off. */
+  handle(request: SandboxRequest): SandboxResponse {
+    const route = routeOf(request.method, request.path, this.current);
+    const arrival = { request, route, at: this.now(), limited: this.refuseRate() };
+    const fault = this.faults.take(request.method, route);
+    if (fault?.action.kind === "delay" && fault.when === "before") {
+      const complete = () => this.answer(arrival, fault);
+      const { ms } = fault.action;
+      return { status: 0, headers: {}, body: Buffer.alloc(0), delivery: { kind: "later", ms, complete } };
+    }
+    return this.answer(arrival, fault);
+  }
+
+  private answer(arrival: Arrival, fault: TakenFault | undefined): SandboxResponse {
+    const { request, route } = arrival;
+    const refusal = this.refuseArea(request, route);
+    const plan = arrival.limited ?? refusal ?? this.plan(request, route);
+    const date = this.current.dateHeader ? { date: new Date(this.now()).toUTCString() } : {};
+    const plain: SandboxResponse = {
+      status: plan.status,
+      headers: { ...date, ...plan.headers },
+      body: Buffer.from(plan.body),
+      delivery: { kind: "plain" },
+    };
+    // An effect that came late has been waited for: what is left is the plain answer.
+    const late = fault?.action.kind === "delay" && fault.when === "before";
+    const response = fault === undefined || late ? plain : distort(plain, fault.action);
+    const takesEffect = plan.effect !== null && (fault === undefined || late || fault.when === "after");
+    if (takesEffect) plan.commit();
+    this.record(arrival, response, { plan, fault, takesEffect, authOk: refusal === undefined });
+    return response;
+  }
+
+  private record(
+    arrival: Arrival,
+    response: SandboxResponse,
+    outcome: { plan: Plan; fault: TakenFault | undefined; takesEffect: boolean; authOk: boolean },
+  ): void {
+    const { request, route } = arrival;
+    const { plan, fault } = outcome;
+    const silent = response.delivery.kind === "reset" || response.delivery.kind === "hang";
+    const text = replacesBody(fault?.action) ? response.body.toString("utf8") : plan.body;
+    this.ledger.append({
+      at: this.now(),
+      arrivedAt: arrival.at,
+      method: request.method,
+      path: route.pathname,
+      query: route.query,
+      kind: route.kind,
+      authOk: outcome.authOk,
+      status: silent ? null : response.status,
+      requestBody: request.body.toString("utf8"),
+      responseBody: silent ? null : text,
+      served: arrivesWhole(fault?.action) ? plan.served : [],
+      effect: outcome.takesEffect ? plan.effect : null,
+      faultApplied: fault === undefined ? null : `${fault.action.kind} ${fault.when}`,
+    });
+  }
+
+  /** 401 of the area; only right credentials are told that the subscription is unpaid. */
+  private refuseArea(request: SandboxRequest, route: Route): Plan | undefined {
+    const area = areaOf(route);
+    return area === undefined ? undefined : refuseCredentials(area, request, this.sources.credentials, this.current);
+  }
+
+  private plan(request: SandboxRequest, route: Route): Plan {
+    if (route.kind === "unknown") return refuse(404, "there is nothing under this path");
+    if (route.kind === "import" && !this.current.paid) return refuse(402, "the import subscription is unpaid");
+    if (!route.methods.includes(request.method)) {
+      return refuse(405, `${request.method} is not for this path`, { allow: route.methods.join(", ") });
+    }
+    if (request.method !== "GET" && request.headers["content-encoding"] !== undefined) {
+      return refuse(415, "the body is compressed");
+    }
+    switch (route.kind) {
+      case "orders":
+        return this.handOuts.planHandOut();
+      case "confirm":
+        return this.handOuts.planConfirm(request);
+      case "updates":
+        return planUpdates(route.query, this.site);
+      case "snapshot":
+        return planSnapshot(route.orderId ?? "", this.site);
+      case "status":
+        return planStatus(request, route.orderId ?? "", this.site);
+      case "import":
+        return this.planImport(request, route.feed);
+    }
+  }
+
+  private planImport(request: SandboxRequest, feed: Feed | undefined): Plan {
+    const type = request.headers["content-type"] ?? "";
+    if (!/^application\/json\s*(;|$)/i.test(type)) return refuse(415, "an import is sent as application/json");
+    return feed === undefined ? refuse(404, "there is no such feed") : this.feeds.plan(request, feed);
+  }
+
+  /** 429 when the last minute has had its requests. */
+  private refuseRate(): Plan | undefined {
+    const { requestsPerMinute } = this.current.limits;
+    if (requestsPerMinute === null) return undefined;
+    const now = this.now();
+    this.arrivals = this.arrivals.filter((at) => now - at < MINUTE_MS);
+    if (this.arrivals.length >= requestsPerMinute) {
+      const waitMs = (this.arrivals[0] ?? now) + MINUTE_MS - now;
+      return refuse(429, "too many requests", { "retry-after": String(Math.ceil(waitMs / 1000)) });
+    }
+    this.arrivals.push(now);
+    return undefined;
+  }
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { importKey } from "../../src/sandbox/imports.ts";
+import { importHeaders, pushTo, sandboxFor, send } from "./client.ts";
+
+const two = {
+  stocks: [
+    { sku: "A", warehouse: "M", quantity: 1 },
+    { sku: "B", quantity: 2 },
+  ],
+};
+
+describe("imports", () => {
+  it("keeps the newest record of each key with its literal text", async () => {
+    const sandbox = await sandboxFor();
+    expect((await pushTo(sandbox, "stocks", two)).json).toEqual({ accepted: 2, errors: [] });
+    await pushTo(sandbox, "stocks", '{"stocks": [{"sku":"A", "warehouse":"M","quantity":0.250}]}');
+    expect(Object.fromEntries(sandbox.service.imported("stocks"))).toEqual({
+      [importKey("A", "M")]: '{"sku":"A", "warehouse":"M","quantity":0.250}',
+      [importKey("B", "")]: '{"sku":"B","quantity":2}',
+    });
+    expect(sandbox.ledger.acceptedValues("stocks", importKey("A", "M"))).toHaveLength(2);
+  });
+
+  it("accepts an empty array and refuses other bodies in words", async () => {
+    const sandbox = await sandboxFor();
+    expect((await pushTo(sandbox, "stocks", { stocks: [] })).status).toBe(200);
+    for (const body of ["{", "[]", "{}", '{"stocks":{}}', '{"stocks":[1]}', "", '"\ud800']) {
+      const answer = await pushTo(sandbox, "stocks", body);
+      expect(answer.status).toBe(400);
+      expect(answer.json.error).toEqual(expect.any(String));
+    }
+    const headers = { ...importHeaders(sandbox), "content-type": "text/plain" };
+    expect((await send(sandbox, "POST", "/api/v1/import/stocks", { headers, body: "{}" })).status).toBe(415);
+    const invalid = Buffer.from([0x7b, 0xff, 0x7d]);
+    const utf8 = { headers: importHeaders(sandbox), body: invalid };
+    expect((await send(sandbox, "POST", "/api/v1/import/stocks", utf8)).status).toBe(400);
+  });
+
+  it("serves each feed at its own path, with its own property and key", async () => {
+    const imports = { catalog: { path: "/api/v1/import/goods/v2", property: "товары", key: ["id"] } };
+    const sandbox = await sandboxFor({ options: { imports } });
+    expect((await pushTo(sandbox, "catalog", { товары: [] })).status).toBe(404);
+    expect((await pushTo(sandbox, "goods/v2", { товары: [{ id: 7 }] })).status).toBe(200);
+    expect((await pushTo(sandbox, "prices", { prices: [{ sku: "A", price: "1.10" }] })).status).toBe(200);
+    expect((await pushTo(sandbox, "images", { images: [{ sku: "A", position: 1 }] })).status).toBe(200);
+    expect([...sandbox.service.imported("catalog").keys()]).toEqual([importKey(7)]);
+    expect([...sandbox.service.imported("images").keys()]).toEqual([importKey("A", 1)]);
+  });
+
+  it("replaces everything where a feed is told to", async () => {
+    const sandbox = await sandboxFor({ options: { imports: { stocks: { replace: true } } } });
+    await pushTo(sandbox, "stocks", two);
+    await pushTo(sandbox, "stocks", { stocks: [{ sku: "C" }] });
+    expect([...sandbox.service.imported("stocks").keys()]).toEqual([importKey("C", "")]);
+  });
+
+  it("answers 413 above a size or a number of records", async () => {
+    const sandbox = await sandboxFor({ options: { limits: { maxBodyBytes: 40 } } });
+    expect((await pushTo(sandbox, "stocks", two)).status).toBe(413);
+    sandbox.service.setOptions({ limits: { maxBodyBytes: null, maxRecords: 1 } });
+    expect((await pushTo(sandbox, "stocks", two)).status).toBe(413);
+    sandbox.service.setOptions({ limits: { maxRecords: 2 } });
+    expect((await pushTo(sandbox, "stocks", two)).status).toBe(200);
+  });
+
+  it("refuses the whole request for one record with 422", async () => {
+    const sandbox = await sandboxFor({ options: { reject: { skus: ["B"] } } });
+    const answer = await pushTo(sandbox, "stocks", two);
+    expect([answer.status, answer.json.error]).toEqual([422, "the record B is not accepted"]);
+    expect(sandbox.service.imported("stocks").size).toBe(0);
+    expect(sandbox.ledger.entries.at(-1)?.effect).toBeNull();
+  });
+
+  it("refuses single records in a 200 and accepts the others", async () => {
+    const sandbox = await sandboxFor({ options: { reject: { skus: ["A"], how: "per-record" } } });
+    const answer = await pushTo(sandbox, "stocks", { stocks: [...two.stocks, { quantity: 1 }] });
+    expect(answer.json).toEqual({
+      accepted: 1,
+      errors: [
+        { sku: "A", warehouse: "M", message: "the record A is not accepted" },
+        { sku: "", warehouse: "", message: "the record lacks sku" },
+      ],
+    });
+    expect([...sandbox.service.imported("stocks").keys()]).toEqual([importKey("B", "")]);
+    expect(sandbox.ledger.effects("import")[0]?.rejected).toHaveLength(2);
+  });
+
+  it("says success: false in a 200, and refuses all if told", async () => {
+    const sandbox = await sandboxFor({ options: { reject: { skus: "all", how: "success-false" } } });
+    expect((await pushTo(sandbox, "stocks", two)).json).toMatchObject({ success: false });
+    expect(sandbox.service.imported("stocks").size).toBe(0);
+    expect((await pushTo(sandbox, "stocks", { stocks: [] })).json).toMatchObject({ accepted: 0 });
+  });
+
+  it.each([
+    ["success", '{"success":true}'],
+    ["empty", ""],
+    ["text", "OK"],
+  ] as const)("accepts with the answer %s", async (importAnswer, text) => {
+    const sandbox = await sandboxFor({ options: { importAnswer } });
+    expect((await pushTo(sandbox, "stocks", two)).text).toBe(text);
+  });
+});
