@@ -240,7 +240,10 @@ CREATE TABLE batches (
 CREATE UNIQUE INDEX batches_fingerprint ON batches (fingerprint);
 --> statement-breakpoint
 
-CREATE INDEX batches_open ON batches (id) WHERE state IN ('unread', 'stored');
+CREATE INDEX batches_stored ON batches (id) WHERE state = 'stored';
+--> statement-breakpoint
+
+CREATE INDEX batches_unread ON batches (id) WHERE state = 'unread';
 --> statement-breakpoint
 
 -- One row while a hand-out may be open: a GET that left and whose answer has not been stored.

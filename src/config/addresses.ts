@@ -13,7 +13,7 @@ function parseUrl(value: string): URL | null {
   return URL.canParse(value) ? new URL(value) : null;
 }
 
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
@@ -56,7 +56,7 @@ function climbs(path: string): boolean {
   return path.split(/[/?]/).some((step) => step.replace(/%2e/gi, ".").includes("..") || /^(\.|%2e)$/i.test(step));
 }
 
-export function requestPathProblem(value: string): string | null {
+function requestPathProblem(value: string): string | null {
   if (!value.startsWith("/")) return "must begin with /";
   if (climbs(value)) return "must hold no ..";
   return REQUEST_PATH.test(value) ? null : "is not a path such as /api/v1/import/stocks";

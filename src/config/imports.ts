@@ -32,7 +32,7 @@ interface FeedDefaults {
 }
 
 const ASK =
-  "ask the service; a wrong guess is refused, holds the feed with the service's words and quarantines nothing";
+  "ask the service, then look at one article there; names that it refuses hold the feed with its words, names that it ignores change nothing";
 
 const columns = worded(
   z
@@ -84,7 +84,7 @@ function requestKeys(d: FeedDefaults) {
     scope: key(
       oneOf(["changed", "whole"]).prefault("changed"),
       "changed: only rows that differ; whole: each request is the complete table, never chunked, never from an empty table.",
-      "Whether records that are absent from a request are left alone is not shown: send one article and look whether another keeps its value.",
+      "Whether records that are absent from a request are left alone is not shown: ask the service, or try it with few articles on a test account.",
     ),
     chunk: key(
       integer(1, 10_000).prefault(d.chunk),
@@ -114,7 +114,7 @@ function outcomeKeys(d: FeedDefaults) {
     result: key(
       result.nullable().prefault(null),
       "Where an answer reports single records: { rejected, key, message }; null: the status code alone decides.",
-      "The shape of the answer is not shown: send one record with a wrong key and look at the answer.",
+      "The shape of the answer is not shown: ask the service what it answers when one of many records is wrong.",
     ),
     compare: key(
       schedule().prefault("43 3 * * *"),

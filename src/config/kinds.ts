@@ -44,7 +44,7 @@ export function worded<S extends z.ZodType>(schema: S, wording: string, kind?: K
 const CONTROL = /[\u0000-\u001f\u007f\u2028\u2029]/;
 const IDENTIFIER = /^[\p{L}_][\p{L}\p{N}_]{0,62}$/u;
 
-export function hasControl(text: string): boolean {
+function hasControl(text: string): boolean {
   return CONTROL.test(text) || !text.isWellFormed();
 }
 
@@ -129,7 +129,7 @@ export function schedule() {
 }
 
 /** A check of a small language: what it says may quote the value, so it travels apart from the message. */
-export interface Refusal {
+interface Refusal {
   what: string;
   detail?: string;
   path?: PropertyKey[];

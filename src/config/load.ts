@@ -77,7 +77,11 @@ export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedCo
     written: writtenKeys(document),
     warnings: [
       ...secret.warnings,
-      ...(isBare ? [`${file} holds the secret and may be read by every user of this machine; chmod o-r it`] : []),
+      ...(isBare
+        ? [
+            "the configuration file holds the client secret and may be read by every user of this machine; take that away with chmod o-r",
+          ]
+        : []),
     ],
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What the interface document leaves open, question by question. `keys` are the keys whose defaults guess at the
- * answer (the feeds' keys under `imports.*`); `note` says what the bridge does where no key can help.
+ * answer (`*` for every feed); `note` says what the bridge does where no key can help.
  */
 export interface OpenQuestion {
   question: string;
@@ -13,12 +13,14 @@ const NO_KEY = "No key depends on it";
 export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
   {
     question: "Fields of a stock record",
-    keys: ["imports.*.record", "imports.*.available", "imports.*.on_delete"],
-    note: "A wrong template is refused record by record; the feed is then held with the service's words.",
+    keys: ["imports.stocks.record", "imports.stocks.available", "imports.stocks.on_delete"],
+    note: "A template that is refused for every record holds the feed and quarantines nothing.",
   },
   {
     question: "Fields of catalog, price and image records; exact paths and payloads of their imports",
-    keys: ["imports.*.path", "imports.*.property", "imports.*.record", "imports.*.on_delete"],
+    keys: ["prices", "catalog", "images"].flatMap((feed) =>
+      ["path", "property", "record", "on_delete"].map((name) => `imports.${feed}.${name}`),
+    ),
     note: "These feeds are off until their path is set.",
   },
   {

@@ -15,7 +15,7 @@ import {
   worded,
 } from "./kinds.ts";
 
-const LOOK = "look at payload in orders (or at unread batches) after the first pull";
+const LOOK = "look at payload in orders after the first pull";
 
 function path(standard: string, meaning: string, assumption?: string) {
   return key(answerPath().prefault(standard), meaning, assumption);
@@ -68,8 +68,16 @@ export const orders = section("New orders: how they are fetched, read and confir
     "Query parameters are not shown: ask the service whether the account needs any.",
   ),
   batch: section("Where a batch keeps what.", {
-    orders: path("$.orders", "The list of orders in a batch.", `Response bodies are not shown: ${LOOK}.`),
-    id: path("$.batch_id", "The batch's own id, if it has one.", `Response bodies are not shown: ${LOOK}.`),
+    orders: path(
+      "$.orders",
+      "The list of orders in a batch.",
+      "Response bodies are not shown: the error of the first pull names the keys seen.",
+    ),
+    id: path(
+      "$.batch_id",
+      "The batch's own id, if it has one.",
+      "Response bodies are not shown: the error of the first pull names the keys seen.",
+    ),
   }),
   confirm: section("How a batch is confirmed.", {
     body: key(
@@ -78,23 +86,23 @@ export const orders = section("New orders: how they are fetched, read and confir
         "auto or an object of templates over {batch_id} and {order_ids}",
       ).prefault("auto"),
       "Body of the confirm; auto sends batch_id where the answer names one, else order_ids; {} names nothing.",
-      "The payload is not shown: erp-bridge probe shows what a confirm answers; ask the service which form it wants.",
+      "The payload is not shown: ask the service, or let erp-bridge probe find out; a refused confirm shows in batches.",
     ),
     wait: key(
       duration("1s", "7d").prefault("15m"),
       "How long a confirm that names nothing waits after an answer to GET /orders was lost.",
-      "Whether a confirm without names covers the last batch only is not shown: keep it longer than the service repeats a batch.",
+      "When an unconfirmed batch is served again is not shown: ask the service, and wait longer than that.",
     ),
   }),
   fields: section("Where an order keeps what.", {
     order_id: path("$.order_id", "The order's id, a UUID."),
     number: path("$.number", "The number that people use.", `Order fields are not shown: ${LOOK}.`),
-    status: path("$.status", "The order's status.", `The name of the field is not shown: ${LOOK}.`),
+    status: path("$.status", "The order's status.", `Order fields are not shown: ${LOOK}.`),
     created_at: path("$.created_at", "When the order was made.", `Order fields are not shown: ${LOOK}.`),
     updated_at: path("$.updated_at", "When the order last changed.", `Order fields are not shown: ${LOOK}.`),
     currency: path("$.currency", "The order's currency.", `Order fields are not shown: ${LOOK}.`),
     total: path("$.total", "The order's sum.", `Order fields are not shown: ${LOOK}.`),
-    lines: path("$.items", "The list of the order's lines.", `The name of the composition is not shown: ${LOOK}.`),
+    lines: path("$.items", "The list of the order's lines.", `Order fields are not shown: ${LOOK}.`),
   }),
   line: section("Where a line keeps what.", {
     sku: path("$.sku", "The article's key.", `Line fields are not shown: ${LOOK}.`),
@@ -129,7 +137,7 @@ export const updates = section("Later changes of orders: how they are followed."
   changes: path(
     "$.updates",
     "The list of changes in an answer.",
-    "Response bodies are not shown: look at the error that names the keys seen.",
+    "Response bodies are not shown: the error of the first poll names the keys seen.",
   ),
   fields: section("Where a change names things differently from orders.fields.", {
     order_id: asInOrders("order_id"),
@@ -149,7 +157,7 @@ export const updates = section("Later changes of orders: how they are followed."
   since: key(
     oneOf(["iso", "unix", "unix_ms"]).prefault("iso"),
     "Form of the since parameter: iso (as the service writes its own stamps), unix seconds or unix_ms.",
-    "The format of since is not shown: erp-bridge probe compares the answers; a wrong form usually answers 400 or everything.",
+    "The format of since is not shown: ask the service, or let erp-bridge probe compare the answers; a form that is not understood may answer everything, or nothing.",
   ),
   overlap: key(
     duration("0s", "30d").prefault("10m"),
@@ -168,7 +176,7 @@ export const updates = section("Later changes of orders: how they are followed."
   snapshot: path(
     "$",
     "The order in the answer of GET /orders/{order_id}.",
-    "Response bodies are not shown: erp-bridge probe reads one order.",
+    "Response bodies are not shown: the error of the first read names the keys seen.",
   ),
 });
 
@@ -182,7 +190,7 @@ export const statuses = section("Statuses that the ERP sends back.", {
   path: key(
     requestPath(["order_id"]).nullable().prefault(null),
     "Path of a status change with {order_id}; null: nothing is sent.",
-    "The suffix of the path is not shown: ask the service; erp-bridge probe tells a known path from an unknown one.",
+    "The suffix of the path is not shown: ask the service.",
   ),
   body: key(
     template().prefault({ status: "{status}" }),

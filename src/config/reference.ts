@@ -90,24 +90,24 @@ function cell(text: string): string {
 }
 
 function assumedPart(keys: readonly ConfigKey[]): string {
-  const parts = OPEN_QUESTIONS.map(({ question, keys: paths, note }) => {
-    const assumptions = paths.flatMap((path) => assumptionLines(path, keys));
-    return [`### ${question}`, "", note, ...(assumptions.length === 0 ? [] : ["", ...assumptions]), ""].join("\n");
+  const parts = OPEN_QUESTIONS.map(({ question, keys: patterns, note }) => {
+    const lines = assumptionLines(patterns, keys);
+    return [`### ${question}`, "", note, ...(lines.length === 0 ? [] : ["", ...lines]), ""].join("\n");
   });
   return `## What is assumed about the service, and how to find out
 
-The interface document leaves these questions open. Each default below is a guess; a wrong one shows as an error or a
-hold that names what was seen, never as silence, and loses nothing.
+The interface document leaves these questions open; each default below is a guess. An answer whose shape does not match
+is an error that names the path tried and the keys seen, and is never acted on. Other wrong guesses are quiet: a status
+name that never appears, a field that only stays empty, reserves that are subtracted twice. Look at those before the
+first real use.
 
 ${parts.join("\n")}`;
 }
 
-/** One line a key; feeds that say the same about a key share it. */
-function assumptionLines(pattern: string, keys: readonly ConfigKey[]): string[] {
-  const form = new RegExp(`^${pattern.replaceAll(".", "\\.").replace("*", "[a-z]+")}$`);
-  const byText = Map.groupBy(
-    keys.filter((key) => form.test(key.path) && key.assumption !== undefined),
-    (key) => key.assumption ?? "",
-  );
+/** One line a text: keys that say the same share it. */
+function assumptionLines(patterns: readonly string[], keys: readonly ConfigKey[]): string[] {
+  const forms = patterns.map((text) => new RegExp(`^${text.replaceAll(".", "\\.").replace("*", "[a-z]+")}$`));
+  const assumed = keys.filter((key) => key.assumption !== undefined && forms.some((form) => form.test(key.path)));
+  const byText = Map.groupBy(assumed, (key) => key.assumption ?? "");
   return [...byText].map(([text, group]) => `- ${group.map((key) => `\`${key.path}\``).join(", ")}: ${text}`);
 }

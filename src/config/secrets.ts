@@ -24,6 +24,9 @@ const FILE_BYTES_MAX = 16_384;
 const LENGTH_MIN = 4;
 const LENGTH_MAX = 4000;
 
+const OPEN_TO_ALL =
+  "the file of the client secret may be read by every user of this machine; take that away with chmod o-r";
+
 /** The Client Secret from the one place where it was written. No message holds any part of it. */
 export function resolveSecret({ inline, namedFile, configFile, env }: SecretSources): Secret {
   if (inline !== undefined && namedFile !== undefined) {
@@ -69,5 +72,5 @@ function readSecret(file: string, key: SecretProblem["key"]): Secret {
   const problem = secretProblem(secret);
   if (problem !== null) return refuse(problem);
   const open = (read.mode & 0o004) !== 0;
-  return { secret, file, warnings: open ? [`${file} may be read by every user of this machine; chmod o-r it`] : [] };
+  return { secret, file, warnings: open ? [OPEN_TO_ALL] : [] };
 }

@@ -42,7 +42,7 @@ export const service = section("The service, and how the bridge behaves towards 
   timezone: key(
     timezone().prefault("UTC"),
     "Time zone of the service's times that name none.",
-    "Assumes that such times are UTC: change an order, then compare its updated_at with the clock.",
+    "The form of the service's times is not shown: if they name no zone, change an order and compare its updated_at with the clock.",
   ),
   requests_per_second: key(
     decimal(0.1, 10_000).prefault(5),

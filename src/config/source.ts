@@ -23,18 +23,20 @@ const REFERENCE_ONLY = /^["']?\$\{\w+\}["']?$/;
 
 /** A value under such a key is never shown, also when the key is mistyped or stands in the wrong place. */
 const SECRET_KEY = /secret|passw|token|api_?key|credential|webhook|heartbeat/i;
-const HARMLESS_VALUE = /^(null|~|["']?\$\{\w+\}["']?)\s*([,}#]|$)/;
+const WORD = /[\p{L}\w-]+/gu;
+const NAMED_FILE = /[\w-]+_file["']?\s*:\s*[^\s,}]+/gi;
+const HARMLESS_REST = /^["']?\s*:\s*(null|~|["']?\$\{\w+\}["']?|\*\*\*)\s*([,}#]|$)/;
 
 export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key) && !/_file$/i.test(key);
 }
 
+/** Also without a colon, which may be just what the author forgot. */
 function seemsSecret(line: string): boolean {
-  if (line.trimStart().startsWith("#")) return false;
-  return [...line.matchAll(/([\p{L}\w-]+)["']?\s*:/gu)].some((match) => {
-    const value = line.slice(match.index + match[0].length).trim();
-    return isSecretKey(match[1] ?? "") && !HARMLESS_VALUE.test(value);
-  });
+  const bare = line.trimStart().startsWith("#") ? "" : line.replace(NAMED_FILE, "");
+  return [...bare.matchAll(WORD)].some(
+    (match) => isSecretKey(match[0]) && !HARMLESS_REST.test(bare.slice(match.index + match[0].length)),
+  );
 }
 
 export function readSource(text: string, lines: LineCounter): Source {
@@ -71,6 +73,7 @@ function shown(line: string, start: number, hidden: readonly Range[]): string | 
   for (const [from, to] of cuts) {
     text = `${text.slice(0, Math.max(0, from - start))}***${text.slice(Math.min(text.length, to - start))}`;
   }
+  if (seemsSecret(text)) return null;
   const safe = printable(text.replace(USERINFO, "$1***@")).trim();
   if (safe === "") return null;
   return safe.length > SHOWN_MAX ? `${safe.slice(0, SHOWN_MAX).toWellFormed()}…` : safe;

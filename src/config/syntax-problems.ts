@@ -4,7 +4,7 @@ import type { DocumentProblem } from "./document.ts";
 /** In our words, because the parser's quote the text, which may be a secret. */
 const WORDS: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "is indented with a tab; YAML takes spaces only",
-  BAD_INDENT: "is not indented like the lines around it",
+  BAD_INDENT: "is not indented like the lines around it, or a bracket or brace above is not closed",
   BAD_ALIAS: "has an alias (*) that is not written correctly",
   BAD_DIRECTIVE: "has a line that begins with % and is no directive",
   BAD_DQ_ESCAPE: "has a backslash inside double quotes that starts no known escape",
@@ -24,12 +24,13 @@ const WORDS: Readonly<Record<string, string>> = {
   BAD_COLLECTION_TYPE: "has a tag (!) that does not fit its value",
 };
 
-/** The first at each place: what follows there is its echo. */
+/** One at each place, the most telling: a character that is missing is the cause of what else is wrong there. */
 export function syntaxProblems(document: Document): DocumentProblem[] {
   const byPlace = new Map<number, DocumentProblem>();
   for (const error of [...document.errors, ...document.warnings]) {
     const at = error.pos[0];
-    if (!byPlace.has(at)) byPlace.set(at, { path: [], at, problem: WORDS[error.code] ?? "is not YAML from here on" });
+    if (!byPlace.has(at) || error.code === "MISSING_CHAR")
+      byPlace.set(at, { path: [], at, problem: WORDS[error.code] ?? "is not YAML from here on" });
   }
   return [...byPlace.values()];
 }

@@ -20,6 +20,8 @@ export interface JobContext {
   client: ServiceClient;
   clock: Clock;
   log: Log;
+  /** The program is to end soon: finish the step under way, begin no further one. */
+  isStopping: () => boolean;
 }
 
 export interface JobReport {

@@ -111,7 +111,7 @@ export class PullOrders implements Job {
     for (let batches = 0; batches < BATCHES_PER_PASS; batches++) {
       const batch = await this.#pullOne(counts, signal);
       if (batch === undefined || batch.seenBefore) return true;
-      if (signal.aborted) return false;
+      if (this.#context.isStopping()) return false;
     }
     return false;
   }

@@ -177,7 +177,8 @@ export class PushImports implements Job {
         this.#doubtUntilMs = clock.monotonicMs() + this.#options.timeoutMs;
         throw error;
       }
-      if (rules.scope === "whole" || signal.aborted) return !signal.aborted;
+      if (rules.scope === "whole") return true;
+      if (this.#context.isStopping()) return false;
       if (loadHoldsOf(store, rules.name).some(({ reason }) => reason === "shape")) return true;
     }
     return false;

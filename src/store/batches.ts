@@ -25,7 +25,7 @@ export function loadBatch(store: Store, fingerprint: string): BatchRow | undefin
 /** Stored batches whose confirm is owed, oldest first. */
 export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
   return store
-    .prepare(`SELECT ${COLUMNS} FROM batches INDEXED BY batches_open WHERE state = 'stored' ORDER BY id LIMIT ?`)
+    .prepare(`SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' ORDER BY id LIMIT ?`)
     .all(limit) as BatchRow[];
 }
 
@@ -103,7 +103,7 @@ export interface UnreadBody {
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
     .prepare(
-      `SELECT id, body FROM batches INDEXED BY batches_open
+      `SELECT id, body FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND body IS NOT NULL AND read_with IS NOT ? ORDER BY id LIMIT 1`,
     )
     .get(mapping) as UnreadBody | undefined;
@@ -112,7 +112,7 @@ export function loadUnreadBody(store: Store, mapping: string): UnreadBody | unde
 export function countUnread(store: Store): { count: number; bytes: number } {
   return store
     .prepare(
-      `SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM batches INDEXED BY batches_open
+      `SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM batches INDEXED BY batches_unread
        WHERE state = 'unread'`,
     )
     .get() as { count: number; bytes: number };

@@ -21,7 +21,7 @@ export function quoteName(name: string): string {
 export function areTriggersArmed(store: Store, rules: FeedRules): boolean {
   const standing = store
     .prepare("SELECT name, tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE ?")
-    .all(`${triggerPrefix(rules).replaceAll("_", "\\_")}%`.replaceAll("\\_", "_")) as { name: string; tableName: string; sql: string }[];
+    .all(`${triggerPrefix(rules)}%`) as { name: string; tableName: string; sql: string }[];
   return triggersOf(rules).every(({ name, sql }) =>
     standing.some((trigger) => trigger.name === name && trigger.tableName === rules.table && trigger.sql === sql),
   );

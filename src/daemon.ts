@@ -1,0 +1,224 @@
+import { fileURLToPath } from "node:url";
+import { ServiceClient } from "./api/client.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import { BridgeError } from "./domain/errors.ts";
+import { compileFeed, FEED_NAMES } from "./domain/feed.ts";
+import { compileOrderRules } from "./domain/order-rules.ts";
+import { type Clock, isoTime, type Log } from "./domain/ports.ts";
+import { SyncDesk } from "./jobs/answer-sync.ts";
+import { FollowUpdates } from "./jobs/follow-updates.ts";
+import { HoldGate } from "./jobs/gate.ts";
+import { JOB_NAMES, type Job, type JobContext, type JobName } from "./jobs/job.ts";
+import { PullOrders } from "./jobs/pull-orders.ts";
+import { PushImports } from "./jobs/push-imports.ts";
+import { ReadOrders } from "./jobs/read-orders.ts";
+import { RunReporter } from "./jobs/report-run.ts";
+import { type RunResult, runJob } from "./jobs/run-job.ts";
+import { JobRunner } from "./scheduler/job-runner.ts";
+import { type ScheduleEntry, Scheduler } from "./scheduler/scheduler.ts";
+import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
+import { disarmTriggers } from "./store/feed-source.ts";
+import { loadMeta, saveMeta } from "./store/meta.ts";
+import { type OpenMode, openStore } from "./store/open.ts";
+import { saveFlow } from "./store/runs.ts";
+import type { Store } from "./store/store.ts";
+import { closeSyncRequests } from "./store/sync-requests.ts";
+
+/** Beside the sources and beside the bundle alike. */
+export const MIGRATIONS_FOLDER = fileURLToPath(new URL("../drizzle", import.meta.url));
+const USER_AGENT = "erp-bridge";
+/** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
+const DRAIN_MS = 7_000;
+const ABORT_MS = 2_000;
+
+export interface BridgeOptions {
+  loaded: LoadedConfig;
+  log: Log;
+  clock: Clock;
+  /** Called with every finished pass. */
+  onResult?: (job: string, result: RunResult) => void;
+}
+
+/** Everything that acts, built once from the configuration. `run` and `sync` share it, and so do the tests. */
+export class Bridge {
+  readonly store: Store;
+  readonly client: ServiceClient;
+  readonly context: JobContext;
+  readonly runners: ReadonlyMap<JobName, JobRunner>;
+  readonly #schedules: ScheduleEntry[];
+  readonly #lock: InstanceLock;
+  readonly #scheduler: Scheduler;
+  readonly #desk: SyncDesk;
+  #isStopping = false;
+
+  /**
+   * Takes the instance lock, opens the database and builds the jobs; asks nobody anything yet.
+   * @throws BridgeError `instance_running`, `database_…`, `account_changed`
+   */
+  constructor(options: BridgeOptions, command: string) {
+    const { config } = options.loaded;
+    this.#lock = acquireInstanceLock(config.database.path, { command });
+    try {
+      this.store = openDatabase(options.loaded, "daemon");
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
+    this.client = createClient(options);
+    const { store, client } = this;
+    this.context = { store, client, log: options.log, clock: options.clock, isStopping: () => this.#isStopping };
+    try {
+      checkAccount(this.context, options.loaded);
+      this.#schedules = buildJobs(this.context, options);
+      disarmUnused(store, this.#schedules);
+    } catch (error) {
+      this.store.close();
+      this.#lock.release();
+      throw error;
+    }
+    this.runners = new Map(this.#schedules.map(({ runner }) => [runner.name as JobName, runner]));
+    this.#scheduler = new Scheduler(this.#schedules, options.log);
+    this.#desk = new SyncDesk(this.context, (name) => this.runJob(name as JobName));
+  }
+
+  /** Runs the jobs by schedule until `stop`. */
+  start(): void {
+    const { store, context } = this;
+    const intervals = this.#scheduler.start();
+    store.write(() => {
+      closeSyncRequests(store, isoTime(context.clock.nowMs()));
+      for (const name of JOB_NAMES) {
+        const runner = this.runners.get(name);
+        const intervalMs = runner === undefined ? undefined : intervals.get(runner);
+        saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs ?? 0) });
+      }
+    });
+    this.#desk.start(this.#scheduler.signal);
+  }
+
+  /** Runs one job to its end, beside whatever the schedule does: never twice at once. */
+  async runJob(name: JobName, signal = this.#scheduler.signal): Promise<RunResult> {
+    const runner = this.runners.get(name);
+    if (runner === undefined) {
+      throw new BridgeError("usage", `${name} is not switched on.`, { hint: `Set the path of ${name} in the configuration.` });
+    }
+    const result = await runner.runNow(signal);
+    return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
+  }
+
+  /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#desk.stop();
+    this.#scheduler.pause();
+    const passes = Promise.all([...this.runners.values()].map((runner) => runner.whenIdle()));
+    if (!(await this.#endsWithin(passes, DRAIN_MS))) {
+      this.#scheduler.abort();
+      await this.#endsWithin(passes, ABORT_MS);
+    }
+    this.#scheduler.abort();
+    await this.client.close();
+    this.store.close();
+    this.#lock.release();
+  }
+
+  async #endsWithin(passes: Promise<unknown>, ms: number): Promise<boolean> {
+    const timer = new AbortController();
+    const late = this.context.clock.sleep(ms, timer.signal).then(
+      () => false,
+      () => true,
+    );
+    const ended = await Promise.race([passes.then(() => true), late]);
+    timer.abort();
+    return ended;
+  }
+}
+
+export function openDatabase(loaded: LoadedConfig, mode: OpenMode): Store {
+  return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode });
+}
+
+export function createClient({ loaded, clock }: Pick<BridgeOptions, "loaded" | "clock">): ServiceClient {
+  const { service } = loaded.config;
+  return new ServiceClient({
+    baseUrl: service.base_url,
+    clientId: service.client_id,
+    clientSecret: service.client_secret,
+    requestsPerSecond: service.requests_per_second,
+    connectTimeoutMs: service.timeouts.connect,
+    headersTimeoutMs: service.timeouts.headers,
+    totalTimeoutMs: service.timeouts.total,
+    answerBytesMax: service.answer_bytes_max,
+    userAgent: USER_AGENT,
+    clock,
+  });
+}
+
+/** The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other. */
+function checkAccount({ store }: JobContext, { config }: LoadedConfig): void {
+  const account = JSON.stringify([config.service.base_url, config.service.client_id]);
+  const known = loadMeta(store, "account");
+  if (known === undefined) {
+    store.write(() => saveMeta(store, "account", account));
+    return;
+  }
+  if (known === account) return;
+  const [url, id] = JSON.parse(known) as [string, string];
+  throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
+    hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
+  });
+}
+
+function buildJobs(context: JobContext, options: BridgeOptions): ScheduleEntry[] {
+  const { config, written } = options.loaded;
+  const { orders, updates, service } = config;
+  const gate = new HoldGate(context);
+  const reporter = new RunReporter(context.log, context.client.hideSecrets);
+  const runnerOf = (job: Job) =>
+    new JobRunner({
+      name: job.name,
+      clock: context.clock,
+      isStopping: context.isStopping,
+      run: (signal) => runJob(job, context, gate, signal),
+      onResult: (result) => {
+        reporter.report(job.name, result);
+        options.onResult?.(job.name, result);
+      },
+    });
+
+  const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+  const pull = runnerOf(new PullOrders(context, { rules, query: Object.entries(orders.query) }));
+  const readOrders = new ReadOrders(context, rules);
+  const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
+  const followJob = new FollowUpdates(context, { rules, follow, sweepOverlapMs: updates.sweep.overlap }, readOrders);
+  const followRunner = runnerOf(followJob);
+  const entries: ScheduleEntry[] = [
+    { pattern: orders.schedule, runner: pull },
+    { pattern: updates.schedule, runner: followRunner },
+    { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
+  ];
+  for (const name of FEED_NAMES) {
+    const feed = config.imports[name];
+    if (feed.path === null) continue;
+    const feedRules = compileFeed(name, { ...feed, path: feed.path });
+    const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import });
+    const runner = runnerOf(job);
+    entries.push({ pattern: feed.schedule, runner });
+    entries.push({ pattern: feed.compare, runner, before: (signal) => job.requestCompare("the nightly comparison", signal) });
+  }
+  return entries;
+}
+
+/** Silence of three intervals is worth attention, but never less than a few minutes: a restart is no incident. */
+function staleAfterS(intervalMs: number): number {
+  return Math.max(300, Math.ceil((3 * intervalMs) / 1000));
+}
+
+/** Feeds that were switched off leave no triggers behind: their notes would grow for ever. */
+function disarmUnused(store: Store, entries: readonly ScheduleEntry[]): void {
+  const used = new Set(entries.map(({ runner }) => runner.name));
+  const unused = FEED_NAMES.filter((name) => !used.has(name));
+  store.write(() => {
+    for (const name of unused) disarmTriggers(store, name);
+  });
+}

@@ -1,0 +1,76 @@
+/*
+ * Answers requests of `erp-bridge sync` that were left in the database, while the daemon runs. Looking costs one
+ * small read of an index that is nearly always empty. A request that a crash left taken is closed at the next start.
+ */
+import { asError } from "../domain/errors.ts";
+import { isoTime } from "../domain/ports.ts";
+import { loadSyncRequests, markSyncTaken, type SyncOutcome, type SyncRequest, saveSyncResult } from "../store/sync-requests.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+import type { RunResult } from "./run-job.ts";
+
+/** How soon a person who typed `sync` sees that something happens. */
+const LOOK_MS = 500;
+
+export class SyncDesk {
+  readonly #context: JobContext;
+  readonly #runJob: (name: string) => Promise<RunResult>;
+  #timer: NodeJS.Timeout | undefined;
+  #isBusy = false;
+
+  constructor(context: JobContext, runJobByName: (name: string) => Promise<RunResult>) {
+    this.#context = context;
+    this.#runJob = runJobByName;
+  }
+
+  start(signal: AbortSignal): void {
+    this.#timer = setInterval(() => void this.look(signal), LOOK_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Answers what is there. One request after the other: their passes would wait for each other anyway. */
+  async look(signal: AbortSignal): Promise<void> {
+    if (this.#isBusy || signal.aborted) return;
+    this.#isBusy = true;
+    try {
+      for (const request of loadSyncRequests(this.#context.store)) await this.#answer(request, signal);
+    } catch (error) {
+      this.#context.log.debug({ errorCode: asError(error).code }, "A request of sync could not be answered.");
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #answer(request: SyncRequest, signal: AbortSignal): Promise<void> {
+    const { store, clock, client } = this.#context;
+    await commit(this.#context, signal, () => markSyncTaken(store, request.id, isoTime(clock.nowMs())));
+    const outcomes: SyncOutcome[] = [];
+    for (const job of request.jobs) {
+      outcomes.push(outcomeOf(job, await this.#run(job), client.hideSecrets));
+      await commit(this.#context, signal, () => saveSyncResult(store, request.id, outcomes, null));
+    }
+    await commit(this.#context, signal, () => saveSyncResult(store, request.id, outcomes, isoTime(clock.nowMs())));
+  }
+
+  async #run(job: string): Promise<RunResult> {
+    try {
+      return await this.#runJob(job);
+    } catch (error) {
+      return { outcome: "failed", counts: {}, error: asError(error) };
+    }
+  }
+}
+
+/** A pass as a command shows it. */
+export function outcomeOf(job: string, result: RunResult, hideSecrets: (text: string) => string): SyncOutcome {
+  return {
+    job,
+    outcome: result.outcome,
+    counts: result.counts,
+    errorCode: result.error?.code ?? null,
+    error: result.error === null ? ("reason" in result ? result.reason : null) : hideSecrets(result.error.message),
+  };
+}

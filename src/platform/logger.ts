@@ -1,0 +1,50 @@
+import { writeSync } from "node:fs";
+import { pino } from "pino";
+import type { Log } from "../domain/ports.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** syslog priorities, which journald reads from `<N>` at the start of a line. */
+const PRIORITY: Record<string, number> = { debug: 7, info: 6, warn: 4, error: 3 };
+const LEVEL_NAMES: Record<number, LogLevel> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
+
+export interface LoggerOptions {
+  level: LogLevel;
+  /** Applied to each finished line: whatever slipped into a message, no secret leaves the process. */
+  hideSecrets: (text: string) => string;
+  /** Where lines go; standard error by default. Synchronous, so that the last line before a crash is there. */
+  write?: (line: string) => void;
+  /** `journal`: `<N>` and the sentence first; `json`: one object a line; `text`: for a person at a terminal. */
+  form: "journal" | "json" | "text";
+}
+
+/** How lines should look here: under systemd with its priorities, on a terminal for people, else as JSON. */
+export function logForm(env: NodeJS.ProcessEnv, isTerminal: boolean): LoggerOptions["form"] {
+  if (env["JOURNAL_STREAM"] !== undefined) return "journal";
+  return isTerminal ? "text" : "json";
+}
+
+export function createLogger(options: LoggerOptions): Log {
+  const write = options.write ?? ((line: string) => void writeSync(2, line));
+  const destination = {
+    write: (line: string) => {
+      try {
+        write(options.hideSecrets(shape(line, options.form)));
+      } catch {
+        // A closed standard error must not end the program that keeps the orders.
+      }
+    },
+  };
+  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+}
+
+function shape(line: string, form: LoggerOptions["form"]): string {
+  if (form === "json") return line;
+  const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string };
+  const name = LEVEL_NAMES[level] ?? "info";
+  const details = Object.entries(fields)
+    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");
+  const text = details === "" ? msg : `${msg} (${details})`;
+  return form === "journal" ? `<${PRIORITY[name]}>${text}\n` : `${time.slice(11, 19)} ${name.padEnd(5)} ${text}\n`;
+}

@@ -1,0 +1,103 @@
+/*
+ * Decides when one job runs: one pass at a time, at once again while more waits, later and later while it fails. A
+ * crash forgets nothing that matters here: every job runs at start, and what it owes is in the database.
+ */
+import type { Clock } from "../domain/ports.ts";
+import type { RunResult } from "../jobs/run-job.ts";
+import { backoffMs } from "./backoff.ts";
+
+/** Passes in a row for one trigger; then others get a turn even if a service brings something new for ever. */
+const PASSES_IN_ROW_MAX = 1_000;
+
+export interface RunnerOptions {
+  name: string;
+  clock: Clock;
+  run: (signal: AbortSignal) => Promise<RunResult>;
+  onResult?: (result: RunResult) => void;
+  /** The program is to end soon: no further pass. */
+  isStopping: () => boolean;
+}
+
+export class JobRunner {
+  readonly name: string;
+  readonly #options: RunnerOptions;
+  #running: Promise<RunResult | undefined> | undefined;
+  #isAskedAgain = false;
+  #failures = 0;
+  #retryAtMs: number | undefined;
+  #lastStartMs: number;
+
+  constructor(options: RunnerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#lastStartMs = options.clock.monotonicMs();
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Resolves when no pass is under way. */
+  async whenIdle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Milliseconds on the monotonic clock since the last pass began. */
+  sinceLastStartMs(): number {
+    return this.#options.clock.monotonicMs() - this.#lastStartMs;
+  }
+
+  /** By schedule: nothing while the job backs off after a failure. */
+  trigger(signal: AbortSignal): void {
+    if (this.#retryAtMs !== undefined && this.#options.clock.monotonicMs() < this.#retryAtMs) return;
+    void this.runNow(signal);
+  }
+
+  /** The supervisor's tick: a retry whose time has come. */
+  retryIfDue(signal: AbortSignal): void {
+    if (this.#retryAtMs === undefined || this.isRunning) return;
+    if (this.#options.clock.monotonicMs() >= this.#retryAtMs) void this.runNow(signal);
+  }
+
+  /**
+   * At once, whatever the backoff says. While a pass is under way, another one follows it, so that whatever was
+   * written before the call is seen. Resolves with the last result; undefined where it was stopped before it began.
+   */
+  async runNow(signal: AbortSignal): Promise<RunResult | undefined> {
+    if (this.#running !== undefined) {
+      this.#isAskedAgain = true;
+      return await this.#running;
+    }
+    this.#running = this.#runUntilDone(signal);
+    try {
+      return await this.#running;
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #runUntilDone(signal: AbortSignal): Promise<RunResult | undefined> {
+    let result: RunResult | undefined;
+    for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
+      this.#isAskedAgain = false;
+      this.#lastStartMs = this.#options.clock.monotonicMs();
+      result = await this.#options.run(signal);
+      this.#note(result);
+      this.#options.onResult?.(result);
+      if (result.outcome === "failed" || result.outcome === "stopped") break;
+      if (result.outcome !== "more" && !this.#isAskedAgain) break;
+    }
+    return result;
+  }
+
+  #note(result: RunResult): void {
+    if (result.outcome !== "failed") {
+      this.#failures = 0;
+      this.#retryAtMs = undefined;
+      return;
+    }
+    const { clock } = this.#options;
+    this.#failures += 1;
+    this.#retryAtMs = clock.monotonicMs() + backoffMs(this.#failures, clock.random());
+  }
+}

@@ -1,0 +1,58 @@
+/*
+ * Requests of `erp-bridge sync` to a running daemon. A row each, so that the command needs no other way to reach the
+ * daemon than the database; one that a crash left open is closed at the next start.
+ */
+import type { Store } from "./store.ts";
+
+export interface SyncRequest {
+  id: number;
+  jobs: string[];
+}
+
+export interface SyncOutcome {
+  job: string;
+  outcome: string;
+  counts: Record<string, number>;
+  errorCode: string | null;
+  error: string | null;
+}
+
+export function saveSyncRequest(store: Store, jobs: readonly string[], at: string): number {
+  return Number(
+    store.prepare("INSERT INTO sync_requests (jobs, requested_at) VALUES (?, ?)").run(JSON.stringify(jobs), at).lastInsertRowid,
+  );
+}
+
+/** Requests that nobody has taken. */
+export function loadSyncRequests(store: Store): SyncRequest[] {
+  const rows = store
+    .prepare("SELECT id, jobs FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id")
+    .all() as { id: number; jobs: string }[];
+  return rows.map(({ id, jobs }) => ({ id, jobs: JSON.parse(jobs) as string[] }));
+}
+
+export function markSyncTaken(store: Store, id: number, at: string): void {
+  store.prepare("UPDATE sync_requests SET taken_at = ? WHERE id = ?").run(at, id);
+}
+
+/** Keeps the results so far; `at` where it is the last one. */
+export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
+  store.prepare("UPDATE sync_requests SET result = ?, finished_at = ? WHERE id = ?").run(JSON.stringify(outcomes), at, id);
+}
+
+export function loadSyncResult(store: Store, id: number): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
+  const row = store
+    .prepare("SELECT taken_at AS takenAt, finished_at AS finishedAt, result FROM sync_requests WHERE id = ?")
+    .get(id) as { takenAt: string | null; finishedAt: string | null; result: string | null } | undefined;
+  return {
+    taken: row?.takenAt !== null && row?.takenAt !== undefined,
+    finished: row?.finishedAt !== null && row?.finishedAt !== undefined,
+    outcomes: row?.result === null || row?.result === undefined ? [] : (JSON.parse(row.result) as SyncOutcome[]),
+  };
+}
+
+/** At start: whatever an earlier process left behind will not be answered any more. */
+export function closeSyncRequests(store: Store, at: string): void {
+  store.prepare("UPDATE sync_requests SET finished_at = ? WHERE finished_at IS NULL AND taken_at IS NOT NULL").run(at);
+  store.prepare("DELETE FROM sync_requests WHERE requested_at < strftime('%Y-%m-%dT%H:%M:%fZ', ?, '-1 day')").run(at);
+}

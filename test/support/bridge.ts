@@ -1,0 +1,121 @@
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
+import { Bridge } from "../../src/daemon.ts";
+import type { Clock, Log } from "../../src/domain/ports.ts";
+import type { JobName } from "../../src/jobs/job.ts";
+import type { RunResult } from "../../src/jobs/run-job.ts";
+import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { tempFolder } from "./temp.ts";
+
+/** Configuration as it would stand in the file, nested; merged over what a test always needs. */
+export type Settings = { [key: string]: unknown };
+
+export interface TestBridge {
+  bridge: Bridge;
+  sandbox: Sandbox;
+  clock: FakeClock;
+  logs: LogLine[];
+  run(job: JobName): Promise<RunResult>;
+  /** Rows of a query on the bridge's own connection. */
+  rows<T = Record<string, unknown>>(sql: string, ...values: unknown[]): T[];
+  /** Stops and starts again, as a restart of the service would, optionally with another configuration. */
+  restart(settings?: Settings): Promise<void>;
+}
+
+export interface LogLine {
+  level: "debug" | "info" | "warn" | "error";
+  fields: object;
+  message: string;
+}
+
+/** Wall and monotonic time that only move when told; sleeping moves both. */
+export class FakeClock implements Clock {
+  #wallMs = Date.UTC(2026, 2, 1, 12);
+  #monotonicMs = 1_000;
+  nowMs = () => this.#wallMs;
+  monotonicMs = () => this.#monotonicMs;
+  random = () => 0.5;
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    this.advance(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  advance(ms: number): void {
+    this.#wallMs += ms;
+    this.#monotonicMs += ms;
+  }
+
+  /** The wall clock jumps; the monotonic one does not. */
+  jump(ms: number): void {
+    this.#wallMs += ms;
+  }
+}
+
+export function configFor(sandbox: Pick<Sandbox, "url" | "clientId" | "clientSecret">, folder: string, settings: Settings = {}): LoadedConfig {
+  const merged = merge(
+    {
+      service: {
+        base_url: sandbox.url,
+        client_id: sandbox.clientId,
+        client_secret: sandbox.clientSecret,
+        requests_per_second: 10_000,
+      },
+      database: { path: path.join(folder, "bridge.db") },
+      http: { listen: "off" },
+    },
+    settings,
+  );
+  return parseConfig({ text: stringify(merged), file: path.join(folder, "config.yaml"), env: {} });
+}
+
+export async function startTestBridge(options: { settings?: Settings; sandbox?: StartOptions; folder?: string } = {}): Promise<TestBridge> {
+  const folder = options.folder ?? tempFolder();
+  mkdirSync(folder, { recursive: true });
+  const clock = new FakeClock();
+  const logs: LogLine[] = [];
+  const sandbox = await startSandbox({ now: clock.nowMs, ...options.sandbox });
+  onTestFinished(() => sandbox.close());
+  const open = (settings: Settings | undefined) =>
+    new Bridge({ loaded: configFor(sandbox, folder, settings), log: collectingLog(logs), clock }, "test");
+  let settings = options.settings;
+  let bridge = open(settings);
+  onTestFinished(() => bridge.stop());
+  return {
+    get bridge() {
+      return bridge;
+    },
+    sandbox,
+    clock,
+    logs,
+    run: (job) => bridge.runJob(job),
+    rows: (sql, ...values) => bridge.store.db.prepare(sql).all(...values) as never[],
+    restart: async (changed) => {
+      await bridge.stop();
+      settings = changed ?? settings;
+      bridge = open(settings);
+    },
+  };
+}
+
+export function collectingLog(logs: LogLine[]): Log {
+  const at = (level: LogLine["level"]) => (fields: object, message: string) => void logs.push({ level, fields, message });
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function merge(base: Settings, over: Settings): Settings {
+  const merged: Settings = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged[key];
+    merged[key] = isGroup(old) && isGroup(value) ? merge(old, value) : value;
+  }
+  return merged;
+}
+
+function isGroup(value: unknown): value is Settings {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
