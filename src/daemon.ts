@@ -3,12 +3,14 @@ import { ServiceClient } from "./api/client.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { compileFeed, FEED_NAMES } from "./domain/feed.ts";
+import { JOB_NAMES, type JobName } from "./domain/job-names.ts";
 import { compileOrderRules } from "./domain/order-rules.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
-import { SyncDesk } from "./jobs/answer-sync.ts";
+import { outcomeOf, SyncDesk } from "./jobs/answer-sync.ts";
+import { checkService, type ServiceCheck } from "./jobs/check-service.ts";
 import { FollowUpdates } from "./jobs/follow-updates.ts";
 import { HoldGate } from "./jobs/gate.ts";
-import { JOB_NAMES, type Job, type JobContext, type JobName } from "./jobs/job.ts";
+import type { Job, JobContext } from "./jobs/job.ts";
 import { PullOrders } from "./jobs/pull-orders.ts";
 import { PushImports } from "./jobs/push-imports.ts";
 import { ReadOrders } from "./jobs/read-orders.ts";
@@ -22,7 +24,7 @@ import { loadMeta, saveMeta } from "./store/meta.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
 import { saveFlow } from "./store/runs.ts";
 import type { Store } from "./store/store.ts";
-import { closeSyncRequests } from "./store/sync-requests.ts";
+import { closeSyncRequests, type SyncOutcome } from "./store/sync-requests.ts";
 
 /** Beside the sources and beside the bundle alike. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL("../drizzle", import.meta.url));
@@ -45,7 +47,6 @@ export class Bridge {
   readonly client: ServiceClient;
   readonly context: JobContext;
   readonly runners: ReadonlyMap<JobName, JobRunner>;
-  readonly #schedules: ScheduleEntry[];
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncDesk;
@@ -69,30 +70,34 @@ export class Bridge {
     this.context = { store, client, log: options.log, clock: options.clock, isStopping: () => this.#isStopping };
     try {
       checkAccount(this.context, options.loaded);
-      this.#schedules = buildJobs(this.context, options);
-      disarmUnused(store, this.#schedules);
+      const schedules = buildJobs(this.context, options);
+      this.runners = new Map(schedules.map(({ runner }) => [runner.name as JobName, runner]));
+      this.#scheduler = new Scheduler(schedules, options.log);
+      store.write(() => this.#saveFlows());
     } catch (error) {
       this.store.close();
       this.#lock.release();
       throw error;
     }
-    this.runners = new Map(this.#schedules.map(({ runner }) => [runner.name as JobName, runner]));
-    this.#scheduler = new Scheduler(this.#schedules, options.log);
     this.#desk = new SyncDesk(this.context, (name) => this.runJob(name as JobName));
+  }
+
+  /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
+  #saveFlows(): void {
+    const { store } = this;
+    for (const name of JOB_NAMES) {
+      const runner = this.runners.get(name);
+      const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);
+      saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs) });
+    }
+    for (const name of FEED_NAMES) if (!this.runners.has(name)) disarmTriggers(store, name);
   }
 
   /** Runs the jobs by schedule until `stop`. */
   start(): void {
     const { store, context } = this;
-    const intervals = this.#scheduler.start();
-    store.write(() => {
-      closeSyncRequests(store, isoTime(context.clock.nowMs()));
-      for (const name of JOB_NAMES) {
-        const runner = this.runners.get(name);
-        const intervalMs = runner === undefined ? undefined : intervals.get(runner);
-        saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs ?? 0) });
-      }
-    });
+    store.write(() => closeSyncRequests(store, isoTime(context.clock.nowMs())));
+    this.#scheduler.start();
     this.#desk.start(this.#scheduler.signal);
   }
 
@@ -104,6 +109,11 @@ export class Bridge {
     }
     const result = await runner.runNow(signal);
     return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
+  }
+
+  /** One bounded pass of each job, in order, until it has drained what waits. */
+  async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void): Promise<void> {
+    for (const name of names) onOutcome(outcomeOf(name, await this.runJob(name), this.client.hideSecrets));
   }
 
   /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */
@@ -154,9 +164,26 @@ export function createClient({ loaded, clock }: Pick<BridgeOptions, "loaded" | "
   });
 }
 
+/** Asks the service, harmlessly, whether it would let the bridge in. */
+export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
+  const { config } = loaded;
+  const client = createClient({ loaded, clock });
+  const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
+  try {
+    return await checkService(client, { clock, follow, importPath: config.imports.stocks.path, signal: new AbortController().signal });
+  } finally {
+    await client.close();
+  }
+}
+
+/** What makes an account: where it is and who asks. */
+export function accountOf({ service }: LoadedConfig["config"]): string {
+  return JSON.stringify([service.base_url, service.client_id]);
+}
+
 /** The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other. */
 function checkAccount({ store }: JobContext, { config }: LoadedConfig): void {
-  const account = JSON.stringify([config.service.base_url, config.service.client_id]);
+  const account = accountOf(config);
   const known = loadMeta(store, "account");
   if (known === undefined) {
     store.write(() => saveMeta(store, "account", account));
@@ -212,13 +239,4 @@ function buildJobs(context: JobContext, options: BridgeOptions): ScheduleEntry[]
 /** Silence of three intervals is worth attention, but never less than a few minutes: a restart is no incident. */
 function staleAfterS(intervalMs: number): number {
   return Math.max(300, Math.ceil((3 * intervalMs) / 1000));
-}
-
-/** Feeds that were switched off leave no triggers behind: their notes would grow for ever. */
-function disarmUnused(store: Store, entries: readonly ScheduleEntry[]): void {
-  const used = new Set(entries.map(({ runner }) => runner.name));
-  const unused = FEED_NAMES.filter((name) => !used.has(name));
-  store.write(() => {
-    for (const name of unused) disarmTriggers(store, name);
-  });
 }

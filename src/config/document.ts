@@ -17,7 +17,7 @@ import { expandVariables, hasReference } from "./variables.ts";
 export type Path = readonly PropertyKey[];
 
 /** Where a value stands, as offsets into the text. */
-export interface Place {
+interface Place {
   path: Path;
   /** Its key, or the value itself where there is none. */
   keyAt: number;
@@ -134,7 +134,7 @@ class Reader {
     const { path, alias } = spot;
     const at = alias ?? node?.range?.[0] ?? spot.keyAt;
     this.#nodes++;
-    if (false) {
+    if (this.#nodes > NODES_MAX) {
       return this.#nodes === NODES_MAX + 1 ? this.#refuse([], at, `holds more than ${NODES_MAX} values`) : undefined;
     }
     if (path.length > DEPTH_MAX) return this.#refuse(path.slice(0, 2), at, "is nested too deeply");

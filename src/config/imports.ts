@@ -38,9 +38,9 @@ const columns = worded(
   z
     .array(name("a column"))
     .min(1)
-    .max(8)
+    .max(4)
     .refine((list) => new Set(list).size === list.length, "names a column twice"),
-  "a list of 1 to 8 columns",
+  "a list of 1 to 4 columns",
 );
 
 const result = worded(

@@ -10,7 +10,7 @@ export interface SecretSources {
   env: NodeJS.ProcessEnv;
 }
 
-export interface SecretProblem {
+interface SecretProblem {
   key: "client_secret" | "client_secret_file" | null;
   problem: string;
 }

@@ -1,18 +1,7 @@
 import type { ServiceClient } from "../api/client.ts";
+import type { JobName } from "../domain/job-names.ts";
 import type { Clock, Log } from "../domain/ports.ts";
 import type { Store } from "../store/store.ts";
-
-export const JOB_NAMES = [
-  "orders",
-  "updates",
-  "statuses",
-  "stocks",
-  "prices",
-  "catalog",
-  "images",
-  "reconcile",
-] as const;
-export type JobName = (typeof JOB_NAMES)[number];
 
 /** What every job is handed. One client for all: the rate limit is one for the whole bridge. */
 export interface JobContext {

@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { pino } from "pino";
 import type { Log } from "../domain/ports.ts";
+import { secretFilter } from "../domain/secrets.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -47,4 +48,17 @@ function shape(line: string, form: LoggerOptions["form"]): string {
     .join(" ");
   const text = details === "" ? msg : `${msg} (${details})`;
   return form === "journal" ? `<${PRIORITY[name]}>${text}\n` : `${time.slice(11, 19)} ${name.padEnd(5)} ${text}\n`;
+}
+
+/** For a command a person waits for: what happens goes to standard error, as text, from `warn` on. */
+export function createTerminalLog(
+  config: { service: { client_id: string; client_secret: string } },
+  terminal: { err(text: string): void },
+): Log {
+  return createLogger({
+    level: "warn",
+    form: "text",
+    hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
+    write: (line) => terminal.err(line.trimEnd()),
+  });
 }

@@ -21,37 +21,36 @@ export interface ScheduleEntry {
 }
 
 export class Scheduler {
-  readonly #entries: readonly ScheduleEntry[];
   readonly #log: Log;
-  readonly #tasks: ScheduledTask[] = [];
+  readonly #tasks: ScheduledTask[];
   readonly #stop = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
   readonly #intervals = new Map<JobRunner, number>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(entries: readonly ScheduleEntry[], log: Log) {
-    this.#entries = entries;
     this.#log = log;
+    this.#tasks = entries.map((entry) => {
+      const options = { timezone: "UTC", noOverlap: true, suppressMissedWarning: true };
+      const task = createTask(entry.pattern, () => this.#fire(entry), options);
+      if (entry.before === undefined) this.#intervals.set(entry.runner, longestIntervalMs(task));
+      return task;
+    });
   }
 
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Runs every job once, then by schedule. Returns the longest time between two passes of each job, in milliseconds. */
-  start(): ReadonlyMap<JobRunner, number> {
-    for (const entry of this.#entries) {
-      const task = createTask(entry.pattern, () => this.#fire(entry), {
-        timezone: "UTC",
-        noOverlap: true,
-        suppressMissedWarning: true,
-      });
-      this.#tasks.push(task);
-      void task.start();
-      if (entry.before === undefined) this.#intervals.set(entry.runner, longestIntervalMs(task));
-    }
+  /** The longest time between two passes of each job, in milliseconds. */
+  get intervals(): ReadonlyMap<JobRunner, number> {
+    return this.#intervals;
+  }
+
+  /** Runs every job once, then by schedule. */
+  start(): void {
+    for (const task of this.#tasks) void task.start();
     for (const runner of this.#intervals.keys()) runner.trigger(this.signal);
     this.#timer = setInterval(() => this.tick(), TICK_MS);
-    return this.#intervals;
   }
 
   async #fire(entry: ScheduleEntry): Promise<void> {

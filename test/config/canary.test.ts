@@ -26,6 +26,7 @@ const LEAKY: [name: string, text: string][] = [
   ["a tab before it", `${HEAD}\tclient_secret: ${SECRET}\n`],
   ["a broken line after it", `${HEAD}  client_secret: ${SECRET}\n  [\n`],
   ["a continued line", `${HEAD}  client_secret: a\n   ${SECRET}: x: y\n`],
+  ["a broken line inside it", `${HEAD}  client_secret: "a\n${SECRET}\n`],
   ["a default of a variable", `${HEAD}  client_secret: \${NONE:-${SECRET}é}\n`],
   ["credentials in the address", `service: { base_url: "https://u:${SECRET}@api.example.com", client_id: x }\n`],
   ["a webhook that is none", `${MINIMAL}alerts: { webhook: "hooks/${SECRET}" }\n`],

@@ -4,8 +4,9 @@ import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
+import type { JobName } from "../../src/domain/job-names.ts";
 import type { Clock, Log } from "../../src/domain/ports.ts";
-import type { JobName } from "../../src/jobs/job.ts";
+
 import type { RunResult } from "../../src/jobs/run-job.ts";
 import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { tempFolder } from "./temp.ts";

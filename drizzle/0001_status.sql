@@ -1,0 +1,64 @@
+-- How every flow is doing, for people and programs that live in SQL. One row a flow, the ERP's own side included.
+
+CREATE VIEW sync_status AS
+WITH
+  flow_areas (flow, area) AS (
+    VALUES ('orders', 'orders'), ('updates', 'orders'), ('updates', 'updates'), ('statuses', 'orders'),
+      ('statuses', 'statuses'), ('stocks', 'imports'), ('stocks', 'stocks'), ('prices', 'imports'),
+      ('prices', 'prices'), ('catalog', 'imports'), ('catalog', 'catalog'), ('images', 'imports'),
+      ('images', 'images'), ('reconcile', 'orders')
+  ),
+  flow_kinds (flow, kind) AS (
+    VALUES ('orders', 'order'), ('updates', 'change'), ('updates', 'snapshot'), ('stocks', 'stocks'),
+      ('prices', 'prices'), ('catalog', 'catalog'), ('images', 'images')
+  ),
+  waiting (flow, waiting, oldest_at) AS (
+    SELECT 'orders', count(*), min(received_at) FROM batches WHERE state = 'stored'
+    UNION ALL
+    SELECT 'updates', count(*), min(since) FROM owed_reads
+    UNION ALL
+    SELECT 'statuses', count(*), min(requested_at) FROM status_requests WHERE state IN ('pending', 'sending')
+    UNION ALL
+    SELECT 'erp', count(*), min(since) FROM erp_queue WHERE blocked = 0
+    UNION ALL
+    SELECT f.name, count(*), min(x.waiting_since) FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id
+    WHERE x.state <> 'refused' GROUP BY f.name
+  ),
+  facts AS (
+    SELECT f.flow, f.enabled, f.last_run_at, f.last_success_at, f.failing_since, f.error_code, f.error, f.stale_after_s,
+      CAST(max(0, round((julianday('now') - julianday(f.last_success_at)) * 86400)) AS INTEGER) AS age_s
+    FROM flows f
+    UNION ALL
+    SELECT 'erp', 1, NULL, NULL, NULL, NULL, NULL, 0, NULL
+  ),
+  counted AS (
+    SELECT facts.*, coalesce(w.waiting, 0) AS waiting, w.oldest_at AS waiting_since,
+      CAST(max(0, round((julianday('now') - julianday(w.oldest_at)) * 86400)) AS INTEGER) AS waiting_s,
+      (SELECT group_concat(h.reason, ', ') FROM holds h JOIN flow_areas a ON a.area = h.area WHERE a.flow = facts.flow) AS held,
+      CASE facts.flow
+        WHEN 'erp' THEN (SELECT count(*) FROM erp_queue WHERE blocked = 1)
+        ELSE (SELECT count(*) FROM quarantine q JOIN flow_kinds k ON k.kind = q.kind WHERE k.flow = facts.flow AND q.state = 'held')
+      END AS quarantined
+    FROM facts LEFT JOIN waiting w ON w.flow = facts.flow
+  )
+SELECT flow, enabled, last_success_at, age_s, waiting, waiting_since, held, quarantined, last_run_at, failing_since,
+  error_code, error,
+  enabled AND flow <> 'erp' AND (age_s IS NULL OR age_s > stale_after_s) AS is_stale,
+  CASE
+    WHEN flow = 'erp' THEN
+      CASE WHEN waiting = 0 THEN 'The ERP has taken every order.'
+        ELSE waiting || ' orders not yet taken by the ERP, the oldest for ' || (waiting_s / 60) || ' min.' END
+      || CASE WHEN quarantined = 0 THEN '' ELSE ' ' || quarantined || ' blocked by the ERP.' END
+    WHEN NOT enabled THEN 'Switched off.'
+    ELSE
+      CASE WHEN held IS NOT NULL THEN 'Held (' || held || '). '
+        WHEN failing_since IS NOT NULL THEN 'Failing since ' || failing_since || '. '
+        ELSE '' END
+      || CASE WHEN age_s IS NULL THEN 'Has not succeeded yet.'
+        WHEN age_s < 120 THEN 'Succeeded ' || age_s || ' s ago.'
+        WHEN age_s < 7200 THEN 'Succeeded ' || (age_s / 60) || ' min ago.'
+        ELSE 'Succeeded ' || (age_s / 3600) || ' h ago.' END
+      || CASE WHEN waiting = 0 THEN '' ELSE ' ' || waiting || ' waiting.' END
+      || CASE WHEN quarantined = 0 THEN '' ELSE ' ' || quarantined || ' in quarantine.' END
+  END AS sentence
+FROM counted;

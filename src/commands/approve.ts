@@ -1,0 +1,30 @@
+import { openDatabase } from "../daemon.ts";
+import { BridgeError, EXIT } from "../domain/errors.ts";
+import { FEED_NAMES, type FeedName } from "../domain/feed.ts";
+import { jsonLine } from "../platform/terminal.ts";
+import { approveGuarded } from "../store/feeds.ts";
+import { deleteHold } from "../store/holds.ts";
+import { askDaemon } from "./ask-daemon.ts";
+import { type Command, load, requireDatabase } from "./command.ts";
+
+/** Lets the rows go on that a feed's guard holds back. */
+export const approve: Command<{ feed: string }> = (call, { feed }) => {
+  const loaded = load(call);
+  const name = FEED_NAMES.find((known) => known === feed);
+  if (name === undefined) throw new BridgeError("usage", `There is no feed ${feed}.`, { hint: `Feeds: ${FEED_NAMES.join(", ")}` });
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "command");
+  try {
+    const rows = store.write(() => {
+      deleteHold(store, name, "guard");
+      return approveGuarded(store, name satisfies FeedName);
+    });
+    const asked = rows > 0 && askDaemon(store, [name]);
+    if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked }));
+    else if (rows === 0) call.terminal.out(`${name}: nothing waits for approval.`);
+    else call.terminal.out(`${name}: ${rows} rows may go${asked ? "; the daemon sends them now." : " at the next pass."}`);
+    return EXIT.ok;
+  } finally {
+    store.close();
+  }
+};

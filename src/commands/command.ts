@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { BridgeError, type ExitCode } from "../domain/errors.ts";
+import type { Terminal } from "../platform/terminal.ts";
+
+/** What every command is handed. */
+export interface Call {
+  terminal: Terminal;
+  /** `--config`, `--instance` or neither, resolved to a file. */
+  configFile: string;
+  json: boolean;
+}
+
+export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;
+
+const FOLDER = "/etc/erp-bridge";
+const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** The configuration file that a call means. */
+export function configFileOf(options: { config?: string; instance?: string }, env: NodeJS.ProcessEnv): string {
+  if (options.config !== undefined && options.instance !== undefined) {
+    throw new BridgeError("usage", "--config and --instance exclude each other.");
+  }
+  if (options.config !== undefined) return options.config;
+  if (options.instance !== undefined) {
+    if (!INSTANCE.test(options.instance)) throw new BridgeError("usage", "An instance's name holds letters, digits, . _ and - only.");
+    return `${FOLDER}/${options.instance}.yaml`;
+  }
+  return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;
+}
+
+/** @throws ConfigError with everything that is wrong, at once */
+export function load({ configFile, terminal }: Call): LoadedConfig {
+  return loadConfig({ file: configFile, env: terminal.env });
+}
+
+/** @throws BridgeError where there is no database to look into yet. */
+export function requireDatabase(loaded: LoadedConfig): void {
+  const { path } = loaded.config.database;
+  if (!existsSync(path)) {
+    throw new BridgeError("database_refused", `There is no database at ${path} yet.`, {
+      hint: "It is made at the first erp-bridge run or erp-bridge sync.",
+    });
+  }
+}

@@ -1,0 +1,28 @@
+/* What `status` tells from: read-only, on any connection, beside a running daemon. */
+import type { FlowStatus, StatusFacts } from "../domain/status.ts";
+import { loadHolds } from "./holds.ts";
+import type { Store } from "./store.ts";
+
+export function loadStatusFacts(store: Store): StatusFacts {
+  const one = <T>(sql: string) => store.prepare(sql).get() as T;
+  const flows = store
+    .prepare(
+      `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
+         quarantined, is_stale AS isStale, failing_since AS failingSince, error_code AS errorCode, error, sentence
+       FROM sync_status`,
+    )
+    .all() as (Omit<FlowStatus, "enabled" | "isStale"> & { enabled: number; isStale: number })[];
+  return {
+    flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1, isStale: flow.isStale === 1 })),
+    holds: loadHolds(store).map(({ area, reason, since, detail }) => ({ area, reason, since, detail })),
+    lastOrderAt: one<{ at: string | null }>("SELECT max(received_at) AS at FROM batches WHERE state <> 'unread'").at,
+    orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
+    unread: one<{ n: number }>("SELECT count(*) AS n FROM batches WHERE state = 'unread'").n,
+    refusedBatches: one<{ n: number }>("SELECT count(*) AS n FROM batches WHERE state = 'refused'").n,
+    refusedRequests: one<{ n: number }>("SELECT count(*) AS n FROM status_requests WHERE state = 'refused'").n,
+    acceptedByStatusOnly: (
+      store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
+    ).map(({ name }) => name),
+    walBytes: store.walBytes(),
+  };
+}
