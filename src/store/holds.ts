@@ -2,27 +2,19 @@
  * What waits for a person or a probe. A hold is written in a transaction of its own after the answer that caused it;
  * after a crash before that, the same answer comes once more.
  */
+import { asc, eq } from "drizzle-orm";
 import type { HoldReason } from "../domain/holds.ts";
+import { holds } from "./schema.ts";
 import type { Store } from "./store.ts";
 
-export interface HoldRow {
-  area: string;
-  reason: HoldReason;
-  since: string;
-  nextProbeAt: string | null;
-  detail: string | null;
-}
+export type HoldRow = typeof holds.$inferSelect;
 
 export function loadHolds(store: Store): HoldRow[] {
-  return store
-    .prepare("SELECT area, reason, since, next_probe_at AS nextProbeAt, detail FROM holds ORDER BY since, area")
-    .all() as HoldRow[];
+  return store.query.select().from(holds).orderBy(asc(holds.since), asc(holds.area)).all();
 }
 
 export function loadHoldsOf(store: Store, area: string): HoldRow[] {
-  return store
-    .prepare("SELECT area, reason, since, next_probe_at AS nextProbeAt, detail FROM holds WHERE area = ?")
-    .all(area) as HoldRow[];
+  return store.query.select().from(holds).where(eq(holds.area, area)).all();
 }
 
 /** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */

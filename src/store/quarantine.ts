@@ -2,6 +2,8 @@
  * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
  * came in, so that nothing that was confirmed is missing here or in `orders`.
  */
+import { eq, getTableColumns } from "drizzle-orm";
+import { quarantine } from "./schema.ts";
 import type { Store } from "./store.ts";
 
 export interface BadRecord {
@@ -51,22 +53,10 @@ export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind
   return released;
 }
 
-export interface QuarantineRow {
-  id: number;
-  kind: string;
-  reference: string | null;
-  reason: string;
-  state: "held" | "released" | "dropped";
-  first_seen_at: string;
-  last_seen_at: string;
-  times: number;
-}
+export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash">;
 
+/** What is held, oldest first, without the payloads. */
 export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
-  return store
-    .prepare(
-      `SELECT id, kind, reference, reason, state, first_seen_at, last_seen_at, times FROM quarantine
-       WHERE state = 'held' ORDER BY id LIMIT ?`,
-    )
-    .all(limit) as QuarantineRow[];
+  const { payload: _, payloadHash: __, ...columns } = getTableColumns(quarantine);
+  return store.query.select(columns).from(quarantine).where(eq(quarantine.state, "held")).orderBy(quarantine.id).limit(limit).all();
 }

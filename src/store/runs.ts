@@ -2,17 +2,10 @@
  * The bookkeeping of runs: one row a pass, one row a flow. It is what `status` and `sync_status` tell from, and it is
  * allowed to lag: losing the last row in a crash loses nothing of the shop's.
  */
+import type { runs } from "./schema.ts";
 import type { Store } from "./store.ts";
 
-export interface RunRow {
-  job: string;
-  startedAt: string;
-  finishedAt: string;
-  outcome: "idle" | "done" | "held" | "failed" | "stopped";
-  counts: Record<string, number>;
-  errorCode: string | null;
-  error: string | null;
-}
+export type RunRow = typeof runs.$inferInsert & { counts: Record<string, number> };
 
 export function saveRun(store: Store, run: RunRow): void {
   store

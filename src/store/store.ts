@@ -7,6 +7,7 @@
  */
 import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
+import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
 import type { MigrationReport } from "./migrate.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
@@ -32,6 +33,7 @@ export class Store {
   readonly migrated: MigrationReport;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
   readonly #identity: FileIdentity | undefined;
+  #query: BetterSQLite3Database | undefined;
   #writing = false;
   #rollBackOwed = false;
   #longestWriteMs = 0;
@@ -42,6 +44,12 @@ export class Store {
     this.path = file;
     this.migrated = migrated;
     this.#identity = identityOf(file);
+  }
+
+  /** drizzle on this connection, for reads that are not hot: it builds each statement anew. */
+  get query(): BetterSQLite3Database {
+    this.#query ??= drizzle(this.db);
+    return this.#query;
   }
 
   /** The longest time, in milliseconds, that `write` has held the write lock since the store was opened. */
