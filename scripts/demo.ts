@@ -22,7 +22,8 @@ const ORDERS_PER_MINUTE = 90;
 const SETTLE_PASSES_MAX = 20;
 const OPENING_STOCK = 40;
 
-const say = (who: string, line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${who.padEnd(7)} ${line}`);
+const say = (who: string, line: string) =>
+  console.log(`${new Date().toISOString().slice(11, 19)}  ${who.padEnd(7)} ${line}`);
 
 const CONFIG = (sandbox: Sandbox) => `
 service:
@@ -45,7 +46,8 @@ function tellSite(sandbox: Sandbox): void {
     for (; told < entries.length; told++) {
       const effect = entries[told]?.effect;
       if (effect?.kind === "confirmed") say("site", `was told that ${effect.orderIds.length} orders are safe`);
-      if (effect?.kind === "import") say("site", `shows new stock of ${effect.accepted.map(({ record }) => articleOf(record)).join(", ")}`);
+      if (effect?.kind === "import")
+        say("site", `shows new stock of ${effect.accepted.map(({ record }) => articleOf(record)).join(", ")}`);
     }
   }, 100).unref();
 }
@@ -83,14 +85,33 @@ async function main(): Promise<void> {
   const sandbox = await startSandbox({ random });
   tellSite(sandbox);
   const loaded = parseConfig({ text: CONFIG(sandbox), file: path.join(FOLDER, "config.yaml"), env: {} });
-  const log = createLogger({ level: "info", form: "text", hideSecrets: (text) => text, write: (line) => say("bridge", line.slice(15).replace(/ \(job=.*\)\s*$/, "").trimEnd()) });
+  const log = createLogger({
+    level: "info",
+    form: "text",
+    hideSecrets: (text) => text,
+    write: (line) =>
+      say(
+        "bridge",
+        line
+          .slice(15)
+          .replace(/ \(job=.*\)\s*$/, "")
+          .trimEnd(),
+      ),
+  });
   const bridge = new Bridge({ loaded, log, clock: systemClock }, "demo");
   const databasePath = bridge.store.path;
-  say("demo", `a stand-in service at ${sandbox.url}, the bridge on ${path.relative(process.cwd(), databasePath)}, a small ERP beside them`);
+  say(
+    "demo",
+    `a stand-in service at ${sandbox.url}, the bridge on ${path.relative(process.cwd(), databasePath)}, a small ERP beside them`,
+  );
   const erp = new DemoErp(databasePath, (line) => say("erp", line));
   // Articles that the stand-in's orders are made of, and one that nobody buys.
   for (let i = 0; i < 3; i++) sandbox.service.createOrder();
-  const skus = new Set(sandbox.service.orders().flatMap(({ text }) => (JSON.parse(text) as { items: { sku: string }[] }).items.map(({ sku }) => sku)));
+  const skus = new Set(
+    sandbox.service
+      .orders()
+      .flatMap(({ text }) => (JSON.parse(text) as { items: { sku: string }[] }).items.map(({ sku }) => sku)),
+  );
   erp.writeStock(new Map([...skus, "SHELF-WARMER"].map((sku) => [sku, OPENING_STOCK])));
 
   bridge.start();
@@ -115,12 +136,18 @@ async function main(): Promise<void> {
   await sandbox.close();
   console.log(`\n${"".padEnd(46)} ${"service".padStart(8)} ${"database".padStart(9)}`);
   for (const { what, service, database } of rows) {
-    console.log(`${what.padEnd(46)} ${String(service).padStart(8)} ${String(database).padStart(9)}  ${service === database ? "equal" : "DIFFERENT"}`);
+    console.log(
+      `${what.padEnd(46)} ${String(service).padStart(8)} ${String(database).padStart(9)}  ${service === database ? "equal" : "DIFFERENT"}`,
+    );
   }
   const isEqual = rows.every(({ service, database }) => service === database);
-  console.log(isEqual ? "\nNothing was lost and nothing was doubled." : "\nThe database and the service's ledger differ.");
+  console.log(
+    isEqual ? "\nNothing was lost and nothing was doubled." : "\nThe database and the service's ledger differ.",
+  );
   const file = path.relative(process.cwd(), databasePath);
-  console.log(`\nThe database stays at ${file}. Try:\n  sqlite3 ${file} "SELECT seq, kind, old_status, new_status, at FROM order_events ORDER BY seq DESC LIMIT 10"`);
+  console.log(
+    `\nThe database stays at ${file}. Try:\n  sqlite3 ${file} "SELECT seq, kind, old_status, new_status, at FROM order_events ORDER BY seq DESC LIMIT 10"`,
+  );
   process.exitCode = isEqual ? 0 : 1;
 }
 

@@ -1,26 +1,21 @@
 import { fileURLToPath } from "node:url";
-import { ServiceClient } from "./api/client.ts";
+import { checkAccount } from "./account.ts";
+import type { ServiceClient } from "./api/client.ts";
+import { createClient } from "./build-client.ts";
+import { buildJobs } from "./build-jobs.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { BridgeError } from "./domain/errors.ts";
-import { compileFeed, FEED_NAMES } from "./domain/feed.ts";
+import { FEED_NAMES } from "./domain/feed.ts";
 import { JOB_NAMES, type JobName } from "./domain/job-names.ts";
-import { compileOrderRules } from "./domain/order-rules.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
 import { outcomeOf, SyncDesk } from "./jobs/answer-sync.ts";
 import { checkService, type ServiceCheck } from "./jobs/check-service.ts";
-import { FollowUpdates } from "./jobs/follow-updates.ts";
-import { HoldGate } from "./jobs/gate.ts";
-import type { Job, JobContext } from "./jobs/job.ts";
-import { PullOrders } from "./jobs/pull-orders.ts";
-import { PushImports } from "./jobs/push-imports.ts";
-import { ReadOrders } from "./jobs/read-orders.ts";
-import { RunReporter } from "./jobs/report-run.ts";
-import { type RunResult, runJob } from "./jobs/run-job.ts";
-import { JobRunner } from "./scheduler/job-runner.ts";
-import { type ScheduleEntry, Scheduler } from "./scheduler/scheduler.ts";
-import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
+import type { JobContext } from "./jobs/job.ts";
+import type { RunResult } from "./jobs/run-job.ts";
+import type { JobRunner } from "./scheduler/job-runner.ts";
+import { Scheduler } from "./scheduler/scheduler.ts";
 import { disarmTriggers } from "./store/feed-source.ts";
-import { loadMeta, saveMeta } from "./store/meta.ts";
+import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
 import { saveFlow } from "./store/runs.ts";
 import type { Store } from "./store/store.ts";
@@ -28,7 +23,6 @@ import { closeSyncRequests, type SyncOutcome } from "./store/sync-requests.ts";
 
 /** Beside the sources and beside the bundle alike. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL("../drizzle", import.meta.url));
-const USER_AGENT = "erp-bridge";
 /** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
 const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;
@@ -69,7 +63,7 @@ export class Bridge {
     const { store, client } = this;
     this.context = { store, client, log: options.log, clock: options.clock, isStopping: () => this.#isStopping };
     try {
-      checkAccount(this.context, options.loaded);
+      checkAccount(store, options.loaded);
       const schedules = buildJobs(this.context, options);
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as JobName, runner]));
       this.#scheduler = new Scheduler(schedules, options.log);
@@ -105,7 +99,9 @@ export class Bridge {
   async runJob(name: JobName, signal = this.#scheduler.signal): Promise<RunResult> {
     const runner = this.runners.get(name);
     if (runner === undefined) {
-      throw new BridgeError("usage", `${name} is not switched on.`, { hint: `Set the path of ${name} in the configuration.` });
+      throw new BridgeError("usage", `${name} is not switched on.`, {
+        hint: `Set the path of ${name} in the configuration.`,
+      });
     }
     const result = await runner.runNow(signal);
     return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
@@ -148,92 +144,21 @@ export function openDatabase(loaded: LoadedConfig, mode: OpenMode): Store {
   return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode });
 }
 
-export function createClient({ loaded, clock }: Pick<BridgeOptions, "loaded" | "clock">): ServiceClient {
-  const { service } = loaded.config;
-  return new ServiceClient({
-    baseUrl: service.base_url,
-    clientId: service.client_id,
-    clientSecret: service.client_secret,
-    requestsPerSecond: service.requests_per_second,
-    connectTimeoutMs: service.timeouts.connect,
-    headersTimeoutMs: service.timeouts.headers,
-    totalTimeoutMs: service.timeouts.total,
-    answerBytesMax: service.answer_bytes_max,
-    userAgent: USER_AGENT,
-    clock,
-  });
-}
-
 /** Asks the service, harmlessly, whether it would let the bridge in. */
 export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
   const { config } = loaded;
   const client = createClient({ loaded, clock });
   const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
   try {
-    return await checkService(client, { clock, follow, importPath: config.imports.stocks.path, signal: new AbortController().signal });
+    return await checkService(client, {
+      clock,
+      follow,
+      importPath: config.imports.stocks.path,
+      signal: new AbortController().signal,
+    });
   } finally {
     await client.close();
   }
-}
-
-/** What makes an account: where it is and who asks. */
-export function accountOf({ service }: LoadedConfig["config"]): string {
-  return JSON.stringify([service.base_url, service.client_id]);
-}
-
-/** The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other. */
-function checkAccount({ store }: JobContext, { config }: LoadedConfig): void {
-  const account = accountOf(config);
-  const known = loadMeta(store, "account");
-  if (known === undefined) {
-    store.write(() => saveMeta(store, "account", account));
-    return;
-  }
-  if (known === account) return;
-  const [url, id] = JSON.parse(known) as [string, string];
-  throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
-    hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
-  });
-}
-
-function buildJobs(context: JobContext, options: BridgeOptions): ScheduleEntry[] {
-  const { config, written } = options.loaded;
-  const { orders, updates, service } = config;
-  const gate = new HoldGate(context);
-  const reporter = new RunReporter(context.log, context.client.hideSecrets);
-  const runnerOf = (job: Job) =>
-    new JobRunner({
-      name: job.name,
-      clock: context.clock,
-      isStopping: context.isStopping,
-      run: (signal) => runJob(job, context, gate, signal),
-      onResult: (result) => {
-        reporter.report(job.name, result);
-        options.onResult?.(job.name, result);
-      },
-    });
-
-  const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
-  const pull = runnerOf(new PullOrders(context, { rules, query: Object.entries(orders.query) }));
-  const readOrders = new ReadOrders(context, rules);
-  const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
-  const followJob = new FollowUpdates(context, { rules, follow, sweepOverlapMs: updates.sweep.overlap }, readOrders);
-  const followRunner = runnerOf(followJob);
-  const entries: ScheduleEntry[] = [
-    { pattern: orders.schedule, runner: pull },
-    { pattern: updates.schedule, runner: followRunner },
-    { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
-  ];
-  for (const name of FEED_NAMES) {
-    const feed = config.imports[name];
-    if (feed.path === null) continue;
-    const feedRules = compileFeed(name, { ...feed, path: feed.path });
-    const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import });
-    const runner = runnerOf(job);
-    entries.push({ pattern: feed.schedule, runner });
-    entries.push({ pattern: feed.compare, runner, before: (signal) => job.requestCompare("the nightly comparison", signal) });
-  }
-  return entries;
 }
 
 /** Silence of three intervals is worth attention, but never less than a few minutes: a restart is no incident. */

@@ -8,11 +8,15 @@ import { describe, expect, it } from "vitest";
  */
 const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   main: { rooms: ["commands", "domain", "platform"], packages: /^commander$/ },
-  commands: { rooms: ["config", "daemon", "store", "sandbox", "platform", "domain"], packages: /^node:/ },
+  commands: { rooms: ["account", "config", "daemon", "store", "sandbox", "platform", "domain"], packages: /^node:/ },
   daemon: {
-    rooms: ["config", "scheduler", "jobs", "api", "domain", "store", "platform", "web"],
+    rooms: ["account", "build-client", "build-jobs", "config", "scheduler", "jobs", "api", "domain", "store", "web"],
     packages: /^node:/,
   },
+  // Parts of the composition root, each of which is tested on its own or through the daemon.
+  account: { rooms: ["config", "domain", "store"], packages: /^$/ },
+  "build-client": { rooms: ["config", "api", "domain"], packages: /^$/ },
+  "build-jobs": { rooms: ["config", "scheduler", "jobs", "domain"], packages: /^$/ },
   config: { rooms: ["domain"], packages: /^(node:|zod$|yaml$|node-cron$)/ },
   scheduler: { rooms: ["jobs", "domain"], packages: /^(node:|node-cron$)/ },
   jobs: { rooms: ["api", "domain", "store", "config"], packages: /^node:/ },

@@ -39,7 +39,9 @@ export class DemoErp {
   }
 
   stockOf(sku: string): number {
-    return (this.#db.prepare("SELECT quantity - reserved AS free FROM stock WHERE sku = ?").get(sku) as { free: number }).free;
+    return (
+      this.#db.prepare("SELECT quantity - reserved AS free FROM stock WHERE sku = ?").get(sku) as { free: number }
+    ).free;
   }
 
   skus(): string[] {
@@ -51,10 +53,13 @@ export class DemoErp {
   }
 
   #reserve(order: { number: string; lines: string }): void {
-    const reserve = this.#db.prepare("UPDATE stock SET reserved = reserved + ? WHERE sku = ? AND quantity - reserved >= ?");
+    const reserve = this.#db.prepare(
+      "UPDATE stock SET reserved = reserved + ? WHERE sku = ? AND quantity - reserved >= ?",
+    );
     for (const { sku, quantity } of JSON.parse(order.lines) as { sku: string; quantity: string }[]) {
       const pieces = Math.ceil(Number(quantity));
-      if (reserve.run(pieces, sku, pieces).changes > 0) this.#tell(`reserved ${pieces} of ${sku}, ${this.stockOf(sku)} left`);
+      if (reserve.run(pieces, sku, pieces).changes > 0)
+        this.#tell(`reserved ${pieces} of ${sku}, ${this.stockOf(sku)} left`);
     }
   }
 

@@ -15,9 +15,13 @@ export function compare(sandbox: Sandbox, bridge: Bridge, erp: DemoErp): Compari
   const count = (sql: string) => (db.prepare(sql).get() as { n: number }).n;
   const orders = sandbox.service.orders();
   const stored = new Map(
-    (db.prepare("SELECT order_id, status, payload FROM orders").all() as { order_id: string; status: string; payload: string }[]).map(
-      (row) => [row.order_id, row],
-    ),
+    (
+      db.prepare("SELECT order_id, status, payload FROM orders").all() as {
+        order_id: string;
+        status: string;
+        payload: string;
+      }[]
+    ).map((row) => [row.order_id, row]),
   );
   const newest = orders.filter(({ id, status }) => stored.get(id)?.status === status).length;
   const confirmedUnstored = [...sandbox.ledger.confirmedOrderIds()].filter((id) => !stored.has(id)).length;
@@ -28,12 +32,24 @@ export function compare(sandbox: Sandbox, bridge: Bridge, erp: DemoErp): Compari
     return record !== undefined && (JSON.parse(record) as { quantity: number }).quantity === erp.stockOf(sku);
   }).length;
   return [
-    { what: "orders placed on the site / stored", service: orders.length, database: count("SELECT count(*) AS n FROM orders") },
+    {
+      what: "orders placed on the site / stored",
+      service: orders.length,
+      database: count("SELECT count(*) AS n FROM orders"),
+    },
     { what: "orders in their newest state", service: orders.length, database: newest },
-    { what: "orders confirmed / confirmed in batches", service: sandbox.ledger.confirmedOrderIds().size, database: count("SELECT coalesce(sum(order_count), 0) AS n FROM batches WHERE state = 'confirmed'") },
+    {
+      what: "orders confirmed / confirmed in batches",
+      service: sandbox.ledger.confirmedOrderIds().size,
+      database: count("SELECT coalesce(sum(order_count), 0) AS n FROM batches WHERE state = 'confirmed'"),
+    },
     { what: "orders confirmed but not stored", service: confirmedUnstored, database: 0 },
     { what: "orders the ERP has not taken", service: 0, database: count("SELECT count(*) AS n FROM orders_pending") },
     { what: "articles with the ERP's stock on the site", service: onSite, database: skus.length },
-    { what: "orders stored twice", service: 0, database: count("SELECT count(*) - count(DISTINCT order_id) AS n FROM orders") },
+    {
+      what: "orders stored twice",
+      service: 0,
+      database: count("SELECT count(*) - count(DISTINCT order_id) AS n FROM orders"),
+    },
   ];
 }

@@ -11,7 +11,8 @@ import { type Command, load, requireDatabase } from "./command.ts";
 export const approve: Command<{ feed: string }> = (call, { feed }) => {
   const loaded = load(call);
   const name = FEED_NAMES.find((known) => known === feed);
-  if (name === undefined) throw new BridgeError("usage", `There is no feed ${feed}.`, { hint: `Feeds: ${FEED_NAMES.join(", ")}` });
+  if (name === undefined)
+    throw new BridgeError("usage", `There is no feed ${feed}.`, { hint: `Feeds: ${FEED_NAMES.join(", ")}` });
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
   try {
@@ -22,7 +23,8 @@ export const approve: Command<{ feed: string }> = (call, { feed }) => {
     const asked = rows > 0 && askDaemon(store, [name]);
     if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked }));
     else if (rows === 0) call.terminal.out(`${name}: nothing waits for approval.`);
-    else call.terminal.out(`${name}: ${rows} rows may go${asked ? "; the daemon sends them now." : " at the next pass."}`);
+    else
+      call.terminal.out(`${name}: ${rows} rows may go${asked ? "; the daemon sends them now." : " at the next pass."}`);
     return EXIT.ok;
   } finally {
     store.close();

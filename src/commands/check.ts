@@ -29,7 +29,14 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   ];
   if (online === true) results.push(...(await probeService(loaded, systemClock)));
   report(call, results);
-  const order: ExitCode[] = [EXIT.config, EXIT.credentials, EXIT.busyInstance, EXIT.unreachable, EXIT.failed, EXIT.attention];
+  const order: ExitCode[] = [
+    EXIT.config,
+    EXIT.credentials,
+    EXIT.busyInstance,
+    EXIT.unreachable,
+    EXIT.failed,
+    EXIT.attention,
+  ];
   return order.find((code) => results.some((result) => result.exitCode === code)) ?? EXIT.ok;
 };
 
@@ -40,7 +47,12 @@ function checkDatabase(loaded: LoadedConfig): CheckResult {
       // Opening would make the file; whether that can work is seen from its folder.
       const folder = path.dirname(file);
       if (!existsSync(folder)) throw new Error(`its folder ${folder} does not exist`);
-      return { check: "database", ok: true, message: `${file} does not exist yet and is made at the first start`, exitCode: EXIT.ok };
+      return {
+        check: "database",
+        ok: true,
+        message: `${file} does not exist yet and is made at the first start`,
+        exitCode: EXIT.ok,
+      };
     }
     const store = openDatabase(loaded, "readonly");
     try {
@@ -49,13 +61,23 @@ function checkDatabase(loaded: LoadedConfig): CheckResult {
       const running = isLocked(file) === undefined ? "" : "; a bridge is running on it";
       return isOk
         ? { check: "database", ok: true, message: `${file} is sound${running}`, exitCode: EXIT.ok }
-        : { check: "database", ok: false, message: `${file} is damaged: ${problem?.quick_check}`, exitCode: EXIT.config };
+        : {
+            check: "database",
+            ok: false,
+            message: `${file} is damaged: ${problem?.quick_check}`,
+            exitCode: EXIT.config,
+          };
     } finally {
       store.close();
     }
   } catch (error) {
     const { message, hint } = asError(error);
-    return { check: "database", ok: false, message: `${message}${hint === undefined ? "" : ` ${hint}`}`, exitCode: exitCodeOf(error) };
+    return {
+      check: "database",
+      ok: false,
+      message: `${message}${hint === undefined ? "" : ` ${hint}`}`,
+      exitCode: exitCodeOf(error),
+    };
   }
 }
 
@@ -69,13 +91,23 @@ function checkDisk(loaded: LoadedConfig): CheckResult {
       ? { check: "disk", ok: true, message: `${mb} MB free in ${folder}`, exitCode: EXIT.ok }
       : { check: "disk", ok: false, message: `only ${mb} MB free in ${folder}`, exitCode: EXIT.attention };
   } catch (error) {
-    return { check: "disk", ok: false, message: `${folder} cannot be looked at: ${asError(error).message}`, exitCode: EXIT.config };
+    return {
+      check: "disk",
+      ok: false,
+      message: `${folder} cannot be looked at: ${asError(error).message}`,
+      exitCode: EXIT.config,
+    };
   }
 }
 
 function report({ json, terminal }: Call, results: readonly CheckResult[]): void {
   if (json) {
-    terminal.out(jsonLine({ ok: results.every(({ ok }) => ok), checks: results.map(({ check, ok, message }) => ({ check, ok, message })) }));
+    terminal.out(
+      jsonLine({
+        ok: results.every(({ ok }) => ok),
+        checks: results.map(({ check, ok, message }) => ({ check, ok, message })),
+      }),
+    );
     return;
   }
   for (const { check: name, ok, message } of results) terminal.out(`${ok ? "ok  " : "FAIL"} ${name}: ${message}`);

@@ -23,7 +23,8 @@ export function configFileOf(options: { config?: string; instance?: string }, en
   }
   if (options.config !== undefined) return options.config;
   if (options.instance !== undefined) {
-    if (!INSTANCE.test(options.instance)) throw new BridgeError("usage", "An instance's name holds letters, digits, . _ and - only.");
+    if (!INSTANCE.test(options.instance))
+      throw new BridgeError("usage", "An instance's name holds letters, digits, . _ and - only.");
     return `${FOLDER}/${options.instance}.yaml`;
   }
   return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;

@@ -21,7 +21,9 @@ export const quarantineList: Command = (call) => {
     } else {
       for (const row of rows) {
         const reference = row.reference === null ? "" : ` ${shortWords(row.reference)}`;
-        call.terminal.out(`${row.id}  ${row.kind}${reference}: ${shortWords(row.reason)} (since ${row.firstSeenAt}, seen ${row.times}×)`);
+        call.terminal.out(
+          `${row.id}  ${row.kind}${reference}: ${shortWords(row.reason)} (since ${row.firstSeenAt}, seen ${row.times}×)`,
+        );
       }
     }
     return rows.length === 0 ? EXIT.ok : EXIT.attention;

@@ -1,5 +1,6 @@
+import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { accountOf, openDatabase } from "../daemon.ts";
+import { openDatabase } from "../daemon.ts";
 import { BridgeError, EXIT } from "../domain/errors.ts";
 import { FEED_NAMES } from "../domain/feed.ts";
 import type { JobName } from "../domain/job-names.ts";
@@ -26,14 +27,23 @@ export const resume: Command<{ area: string }> = (call, { area }) => {
   const loaded = load(call);
   const jobs = AREAS[area];
   if (jobs === undefined || !Object.hasOwn(AREAS, area)) {
-    throw new BridgeError("usage", `There is nothing called ${area} to resume.`, { hint: `Known: ${Object.keys(AREAS).join(", ")}` });
+    throw new BridgeError("usage", `There is nothing called ${area} to resume.`, {
+      hint: `Known: ${Object.keys(AREAS).join(", ")}`,
+    });
   }
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
   try {
     const lifted = store.write(() => lift(store, area, loaded));
-    const enabled = jobs.filter((job) => !(job in loaded.config.imports) || loaded.config.imports[job as "stocks"].path !== null);
-    const asked = lifted.length > 0 && askDaemon(store, enabled.filter((job) => job !== "statuses"));
+    const enabled = jobs.filter(
+      (job) => !(job in loaded.config.imports) || loaded.config.imports[job as "stocks"].path !== null,
+    );
+    const asked =
+      lifted.length > 0 &&
+      askDaemon(
+        store,
+        enabled.filter((job) => job !== "statuses"),
+      );
     if (call.json) call.terminal.out(jsonLine({ area, lifted, asked }));
     else if (lifted.length === 0) call.terminal.out(`${area}: nothing was held.`);
     else call.terminal.out(`${area}: goes on (${lifted.join(", ")})${asked ? "; the daemon tries now." : "."}`);

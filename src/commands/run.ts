@@ -21,7 +21,10 @@ export const run: Command = async (call) => {
   catchDefects(log);
   let bridge = start(loaded, log);
   notify("READY=1");
-  log.info({ database: loaded.config.database.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
+  log.info(
+    { database: loaded.config.database.path, service: loaded.config.service.base_url },
+    "erp-bridge is running.",
+  );
   const statusTimer = setInterval(() => notify(`STATUS=${sentenceOf(bridge, loaded)}`), STATUS_EVERY_MS);
   for (;;) {
     const signal = await nextSignal();
@@ -51,7 +54,8 @@ function start(loaded: LoadedConfig, log: Log): Bridge {
   for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
   const bridge = new Bridge({ loaded, log, clock: systemClock }, "run");
   const { backup } = bridge.store.migrated;
-  if (backup !== undefined) log.info({ backup }, "The database was brought up to date; a copy of it as it was is kept.");
+  if (backup !== undefined)
+    log.info({ backup }, "The database was brought up to date; a copy of it as it was is kept.");
   bridge.start();
   return bridge;
 }
@@ -69,7 +73,10 @@ function tryLoad(call: Call, log: Log): LoadedConfig | undefined {
   try {
     return load(call);
   } catch (error) {
-    log.error({ errorCode: asError(error).code }, `The configuration was not taken over, the old one stays: ${asError(error).message}`);
+    log.error(
+      { errorCode: asError(error).code },
+      `The configuration was not taken over, the old one stays: ${asError(error).message}`,
+    );
     return undefined;
   }
 }
@@ -77,7 +84,8 @@ function tryLoad(call: Call, log: Log): LoadedConfig | undefined {
 function sentenceOf(bridge: Bridge, { config }: LoadedConfig): string {
   try {
     const facts = loadStatusFacts(bridge.store);
-    return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, { erpReadWithinMs: config.erp.read_within }).sentence;
+    return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, { erpReadWithinMs: config.erp.read_within })
+      .sentence;
   } catch (error) {
     return asError(error).message;
   }

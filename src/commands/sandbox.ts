@@ -1,6 +1,6 @@
 import { EXIT } from "../domain/errors.ts";
-import { runSandbox } from "../sandbox/cli.ts";
 import type { Terminal } from "../platform/terminal.ts";
+import { runSandbox } from "../sandbox/cli.ts";
 
 export interface SandboxCommandOptions {
   port: number;

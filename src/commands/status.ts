@@ -24,7 +24,8 @@ export const status: Command = (call) => {
     for (const flow of facts.flows.filter(({ enabled }) => enabled)) {
       call.terminal.out(`  ${flow.flow.padEnd(10)} ${flow.sentence}`);
     }
-    for (const hold of facts.holds) if (hold.detail !== null) call.terminal.out(`  hold: ${hold.area} (${hold.reason}): ${hold.detail}`);
+    for (const hold of facts.holds)
+      if (hold.detail !== null) call.terminal.out(`  hold: ${hold.area} (${hold.reason}): ${hold.detail}`);
     if (facts.acceptedByStatusOnly.length > 0) {
       call.terminal.out(`  ${facts.acceptedByStatusOnly.join(", ")}: accepted by status code only.`);
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
 import { Bridge, openDatabase } from "../daemon.ts";
-import { BridgeError, EXIT, type ErrorCode, type ExitCode, exitCodeOf } from "../domain/errors.ts";
+import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { isJobName, JOB_NAMES, type JobName } from "../domain/job-names.ts";
 import { isoTime } from "../domain/ports.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -31,11 +31,14 @@ export const sync: Command<{ jobs: string[] }> = async (call, { jobs }) => {
 
 function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[] {
   const unknown = jobs.find((job) => !isJobName(job));
-  if (unknown !== undefined) throw new BridgeError("usage", `There is no job ${unknown}.`, { hint: `Jobs: ${JOB_NAMES.join(", ")}` });
-  const isOn = (job: JobName) => job === "orders" || job === "updates" || (job in config.imports && config.imports[job as "stocks"].path !== null);
+  if (unknown !== undefined)
+    throw new BridgeError("usage", `There is no job ${unknown}.`, { hint: `Jobs: ${JOB_NAMES.join(", ")}` });
+  const isOn = (job: JobName) =>
+    job === "orders" || job === "updates" || (job in config.imports && config.imports[job as "stocks"].path !== null);
   const named = JOB_NAMES.filter((job) => jobs.includes(job));
   const off = named.find((job) => !isOn(job));
-  if (off !== undefined) throw new BridgeError("usage", `${off} is switched off.`, { hint: `Set its path in the configuration.` });
+  if (off !== undefined)
+    throw new BridgeError("usage", `${off} is switched off.`, { hint: `Set its path in the configuration.` });
   return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isOn(job));
 }
 
@@ -75,7 +78,9 @@ async function askDaemon(call: Call, loaded: LoadedConfig, { names, show }: Work
       shown = outcomes.length;
       if (finished) return;
       if (!taken && performance.now() - startedMs > TAKEN_WITHIN_MS) {
-        throw new BridgeError("timed_out", "The daemon has not taken the request.", { hint: "erp-bridge status, and the daemon's log, say why." });
+        throw new BridgeError("timed_out", "The daemon has not taken the request.", {
+          hint: "erp-bridge status, and the daemon's log, say why.",
+        });
       }
     }
   } finally {
@@ -86,17 +91,27 @@ async function askDaemon(call: Call, loaded: LoadedConfig, { names, show }: Work
 function describeOutcome({ job, outcome, counts, error }: SyncOutcome): string {
   const done = Object.entries(counts).filter(([, count]) => count > 0);
   const what = done.length === 0 ? "nothing to do" : done.map(([name, count]) => `${count} ${name}`).join(", ");
-  if (outcome === "held" || outcome === "failed" || outcome === "stopped") return `${job}: ${outcome}${error === null ? "" : `: ${error}`}`;
+  if (outcome === "held" || outcome === "failed" || outcome === "stopped")
+    return `${job}: ${outcome}${error === null ? "" : `: ${error}`}`;
   return `${job}: ${what}`;
 }
 
 /** The first that applies, in the order of the exit codes. */
 function exitCodeOfOutcomes(outcomes: readonly SyncOutcome[]): ExitCode {
   const codes = outcomes.map(({ outcome, errorCode, error }) => {
-    if (outcome === "held") return error?.includes("(credentials)") || error?.includes("(payment)") ? EXIT.credentials : EXIT.attention;
+    if (outcome === "held")
+      return error?.includes("(credentials)") || error?.includes("(payment)") ? EXIT.credentials : EXIT.attention;
     if (errorCode !== null) return exitCodeOf(new BridgeError(errorCode as ErrorCode, ""));
     return EXIT.ok;
   });
-  const order: ExitCode[] = [EXIT.config, EXIT.credentials, EXIT.busyInstance, EXIT.unreachable, EXIT.usage, EXIT.failed, EXIT.attention];
+  const order: ExitCode[] = [
+    EXIT.config,
+    EXIT.credentials,
+    EXIT.busyInstance,
+    EXIT.unreachable,
+    EXIT.usage,
+    EXIT.failed,
+    EXIT.attention,
+  ];
   return order.find((code) => codes.includes(code)) ?? EXIT.ok;
 }

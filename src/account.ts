@@ -1,0 +1,24 @@
+import type { LoadedConfig } from "./config/load.ts";
+import { BridgeError } from "./domain/errors.ts";
+import { loadMeta, saveMeta } from "./store/meta.ts";
+import type { Store } from "./store/store.ts";
+
+/** What makes an account: where it is and who asks. */
+export function accountOf({ service }: LoadedConfig["config"]): string {
+  return JSON.stringify([service.base_url, service.client_id]);
+}
+
+/** The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other. */
+export function checkAccount(store: Store, { config }: LoadedConfig): void {
+  const account = accountOf(config);
+  const known = loadMeta(store, "account");
+  if (known === undefined) {
+    store.write(() => saveMeta(store, "account", account));
+    return;
+  }
+  if (known === account) return;
+  const [url, id] = JSON.parse(known) as [string, string];
+  throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
+    hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
+  });
+}

@@ -1,0 +1,21 @@
+import { ServiceClient } from "./api/client.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import type { Clock } from "./domain/ports.ts";
+
+const USER_AGENT = "erp-bridge";
+
+export function createClient({ loaded, clock }: { loaded: LoadedConfig; clock: Clock }): ServiceClient {
+  const { service } = loaded.config;
+  return new ServiceClient({
+    baseUrl: service.base_url,
+    clientId: service.client_id,
+    clientSecret: service.client_secret,
+    requestsPerSecond: service.requests_per_second,
+    connectTimeoutMs: service.timeouts.connect,
+    headersTimeoutMs: service.timeouts.headers,
+    totalTimeoutMs: service.timeouts.total,
+    answerBytesMax: service.answer_bytes_max,
+    userAgent: USER_AGENT,
+    clock,
+  });
+}
