@@ -5,29 +5,48 @@
  */
 import type { ServiceAnswer } from "../api/client.ts";
 import { fetchUpdates } from "../api/orders.ts";
-import { type Asked, type FollowRules, type High, isLater, type Learned, planFirstAsk, planNextPage, raiseHigh } from "../domain/follow.ts";
+import {
+  type FollowRules,
+  type High,
+  isFromFuture,
+  isLater,
+  isSetBack,
+  isToken,
+  type Learned,
+  learnForm,
+  mayMove,
+  type Page,
+  planFirstAsk,
+  planNextPage,
+  planSweep,
+  raiseHigh,
+} from "../domain/follow.ts";
+import { stopsPass } from "../domain/holds.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import type { Span } from "../domain/json-text.ts";
 import { type OrderField, readScalar, readStampText } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { BridgeError } from "../domain/errors.ts";
-import { type AnswerRecord, readList, readRecords } from "../domain/read-answer.ts";
+import { readList, readRecords } from "../domain/read-answer.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import { saveHold } from "../store/holds.ts";
 import { loadLearned, saveLearned } from "../store/meta.ts";
-import { loadOrderMark } from "../store/orders.ts";
-import { loadWatermark, saveWatermark } from "../store/positions.ts";
+import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../store/positions.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
+import { ChangeCollector } from "./collect-changes.ts";
 import { commit } from "./commit.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import type { ReadOrders } from "./read-orders.ts";
-import { takeChange, takeRecord } from "./take-orders.ts";
+import { takeNews } from "./take-news.ts";
 
 const STREAM = "updates";
-/** Bounds a pass against a service that brings something new for ever. The watermark stays, so nothing is skipped. */
-const PAGES_MAX = 10_000;
+/** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
+const SWEEP_STREAM = "sweep";
+/** Bounds a pass in requests and in memory. The next one goes on from there at once. */
+const PAGES_MAX = 1_000;
+const RECORDS_MAX = 200_000;
 const RECORDS_PER_COMMIT = 500;
-/** Changes of a pass wait in memory until its end, because only the last one of an order counts; beyond this they are stored early. */
+/** Changes wait in memory until the pass ends, because only the newest of an order counts; beyond this they are stored early. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 export interface FollowOptions {
@@ -36,19 +55,29 @@ export interface FollowOptions {
   sweepOverlapMs: number;
 }
 
-/** The last record of an order in this pass; without bytes where it is known already. */
-type Waiting = { record: AnswerRecord; bytes: Buffer } | "known";
-
 interface Pass {
   at: string;
   counts: Record<string, number>;
   signal: AbortSignal;
+  rules: FollowRules;
+  watermark: string | undefined;
   learned: Learned;
+  /** The service's clock at the pass's first answer that told it. */
+  serviceNow: string | undefined;
   high: High | undefined;
-  seen: Set<string>;
-  waiting: Map<string, Waiting>;
-  waitingBytes: number;
+  /** The position that the service named itself. */
+  token: string | undefined;
+  pageMax: number;
+  future: number;
+  changes: ChangeCollector;
   matched: Set<OrderField>;
+}
+
+/** A page that was stepped over, until the next one tells whether something was left behind it. */
+interface Tie {
+  /** None: the changes carry no stamps at all. */
+  stamp: string | undefined;
+  count: number;
 }
 
 export class FollowUpdates implements Job {
@@ -58,6 +87,7 @@ export class FollowUpdates implements Job {
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   #sweepWanted = false;
+  #futureTold = false;
 
   constructor(context: JobContext, options: FollowOptions, readOrders: ReadOrders) {
     this.#context = context;
@@ -72,164 +102,227 @@ export class FollowUpdates implements Job {
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const counts: Record<string, number> = {};
-    const isSweep = this.#sweepWanted;
+    let isComplete = true;
     let failure: unknown;
     try {
-      await this.#follow(isSweep, counts, signal);
-      if (isSweep) this.#sweepWanted = false;
+      isComplete = await this.#follow(counts, signal);
     } catch (error) {
+      if (endsAll(error)) throw error;
       // Orders that are owed a read do not wait for the next good answer of another path.
-      if (!(error instanceof BridgeError) || !error.code.startsWith("answer_")) throw error;
       failure = error;
     }
     const left = await this.#readOrders.readOwed(counts, signal);
     if (failure !== undefined) throw failure;
     const worked = Object.values(counts).some((count) => count > 0);
-    return { outcome: worked ? (left > 0 ? "more" : "done") : "idle", counts };
+    return { outcome: !isComplete || (worked && left > 0) ? "more" : worked ? "done" : "idle", counts };
   }
 
-  async #follow(isSweep: boolean, counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+  /** Returns false where the pass was ended by its own bounds and the next one goes on at once. */
+  async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
     const { store, client, clock } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
     const watermark = loadWatermark(store, STREAM);
-    const rules = isSweep ? { ...follow, overlapMs: Math.max(sweepOverlapMs, follow.overlapMs) } : follow;
+    // The first pull tells from when on there are changes to follow. All changes ever made are not asked for instead.
+    if (watermark === undefined && !hasPulled(store)) return true;
     const learned = loadLearned(store);
+    const sweptAt = loadWatermark(store, SWEEP_STREAM);
+    const lookBackMs = planSweep(sweptAt, client.lastDate, {
+      sweepOverlapMs,
+      overlapMs: follow.overlapMs,
+      isWanted: this.#sweepWanted,
+    });
+    const isSweep = lookBackMs !== undefined;
     const pass: Pass = {
       at: isoTime(clock.nowMs()),
       counts,
       signal,
-      learned,
+      rules: isSweep ? { ...follow, overlapMs: lookBackMs } : follow,
+      watermark,
+      learned: { ...learned, form: learned.form ?? learnForm(undefined, [loadNewestStamp(store)], follow.timezone) },
+      serviceNow: undefined,
       high: undefined,
-      seen: new Set(),
-      waiting: new Map(),
-      waitingBytes: 0,
+      token: undefined,
+      pageMax: 0,
+      future: 0,
+      changes: new ChangeCollector(store, follow.timezone),
       matched: new Set(),
     };
-    const asked = planFirstAsk(watermark, client.lastDate, rules, learned.form);
-    let token: string | undefined;
+    let isComplete: boolean;
     try {
-      token = await this.#readPages(pass, asked, watermark, rules);
+      isComplete = await this.#readPages(pass, client.lastDate);
     } catch (error) {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again.
-      await this.#store(pass, undefined);
+      await this.#store(pass, { isWhole: false });
       throw error;
     }
-    const position = token ?? pass.high?.text;
-    const mayMove = position !== undefined && isLater(position, watermark, follow.timezone);
-    await this.#store(pass, mayMove ? position : undefined);
+    this.#tellFuture(pass.future);
+    const position = this.#positionOf(pass);
+    const isMove = position !== undefined && mayMove(position, watermark, pass.serviceNow, follow);
+    // One try a sweep: where a day holds more than a pass may read, following what is new goes first.
+    if (isSweep && !isComplete)
+      this.#context.log.warn(
+        { records: pass.changes.records },
+        "The sweep was too wide for one pass and was cut short.",
+      );
+    const swept = isSweep || sweptAt === undefined ? pass.serviceNow : undefined;
+    await this.#store(pass, { watermark: isMove ? position : undefined, isWhole: isComplete, swept });
+    if (isSweep) this.#sweepWanted = false;
+    return isComplete || !(isMove || isSweep);
   }
 
-  /** Reads pages until one brings nothing new. Returns the service's own token for the next pass, if it names one. */
-  async #readPages(pass: Pass, first: Asked | undefined, watermark: string | undefined, rules: FollowRules): Promise<string | undefined> {
-    let asked = first;
-    let token = first === undefined ? watermark : undefined;
-    for (let pages = 0; pages < PAGES_MAX; pages++) {
-      const answer = await fetchUpdates(this.#context.client, token ?? asked?.since ?? "", pass.signal);
-      const page = await this.#readPage(pass, answer);
-      const { rules: orderRules } = this.#options;
-      if (orderRules.next !== null || asked === undefined) {
-        const next = readToken(answer.body, page.root, orderRules);
-        if (next === undefined || next === token || page.fresh === 0) return next ?? token;
-        token = next;
+  #positionOf({ token, serviceNow, high, watermark, learned }: Pass): string | undefined {
+    const { follow } = this.#options;
+    if (token !== undefined) {
+      const isTime = !isToken(token, learned.form, follow.timezone);
+      if (!isTime || !isFromFuture(token, serviceNow, follow.timezone)) return token;
+    }
+    return high?.text ?? (isSetBack(watermark, serviceNow, follow) ? serviceNow : undefined);
+  }
+
+  /** Reads pages until none is left that could bring anything new. Returns false where a bound ended it before. */
+  async #readPages(pass: Pass, lastDate: string | undefined): Promise<boolean> {
+    const { watermark, rules } = pass;
+    const hasTokens = this.#options.rules.next !== null;
+    const firstAsk = (serviceNow: string | undefined) =>
+      planFirstAsk({ watermark, serviceNow, form: pass.learned.form }, rules);
+    if (hasTokens && watermark !== undefined && isToken(watermark, pass.learned.form, rules.timezone)) {
+      return await this.#readByToken(pass, watermark);
+    }
+    let asked = firstAsk(lastDate);
+    let tie: Tie | undefined;
+    for (let pages = 0; pages < PAGES_MAX && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token } = await this.#readPage(pass, asked.since);
+      // What a page that was not cut would have held as well tells for certain that it was.
+      const isCut =
+        tie !== undefined && page.stamps.some((stamp) => stamp !== null && isLater(stamp, tie?.stamp, rules));
+      if (tie !== undefined && isCut) await this.#raiseTie(tie, pass);
+      tie = undefined;
+      const corrected = pages === 0 ? firstAsk(pass.serviceNow) : asked;
+      if (corrected.ns < asked.ns) {
+        // The service's clock stands before the watermark: what it stamps now is asked for as well.
+        asked = corrected;
         continue;
       }
-      const planned = planNextPage({ asked, high: pass.high, learned: pass.learned }, page, rules);
-      pass.learned = planned.learned;
-      if (planned.verdict.next === "done") return undefined;
-      if (planned.verdict.next === "step over") await this.#raiseTie(planned.verdict.stamp, page.stamps.length, pass);
-      asked = planned.verdict.asked;
+      if (hasTokens && token !== undefined) {
+        pass.token = token;
+        return page.fresh === 0 ? true : await this.#readByToken(pass, token);
+      }
+      const { learned, verdict } = planNextPage(
+        { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
+        page,
+        rules,
+      );
+      pass.learned = learned;
+      if (verdict.next === "done") return true;
+      if (verdict.next === "no stamps") {
+        await this.#raiseTie({ stamp: undefined, count: page.stamps.length }, pass);
+        return true;
+      }
+      if (verdict.next === "step over" && isLater(verdict.stamp, watermark, rules)) {
+        tie = { stamp: verdict.stamp, count: page.stamps.length };
+        if (verdict.isFull) await this.#raiseTie(tie, pass);
+      }
+      asked = verdict.asked;
     }
-    throw new BridgeError("answer_shape", `GET /orders/updates brought something new in each of ${PAGES_MAX} pages; the pass was ended.`);
+    return false;
   }
 
-  async #readPage(
-    pass: Pass,
-    answer: ServiceAnswer,
-  ): Promise<{ stamps: (string | null)[]; fresh: number; root: Span | undefined }> {
-    const { store } = this.#context;
+  /** Where the answer itself names the next `since`. */
+  async #readByToken(pass: Pass, first: string): Promise<boolean> {
+    pass.token = first;
+    for (let pages = 0; pages < PAGES_MAX && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token } = await this.#readPage(pass, pass.token);
+      const isSame = token === undefined || token === pass.token;
+      pass.token = token ?? pass.token;
+      if (isSame || page.fresh === 0) return true;
+    }
+    return false;
+  }
+
+  async #readPage(pass: Pass, since: string): Promise<{ page: Page; token: string | undefined }> {
+    const { store, client } = this.#context;
     const { rules } = this.#options;
+    const answer = await fetchUpdates(client, since, pass.signal);
+    const serviceNow = answer.date ?? client.lastDate;
+    pass.serviceNow ??= serviceNow;
     const list = readList(answer, rules.changes);
-    const root = answer.status === 204 ? undefined : list.root;
-    if (list.elements === undefined) return { stamps: [], fresh: 0, root };
+    const token = answer.status === 204 ? undefined : readToken(answer, list.root, rules);
+    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };
     const { body } = answer;
-    for (const field of findMatchedPaths(store, { bytes: body, records: list.elements, mapping: rules.update })) pass.matched.add(field);
+    for (const field of findMatchedPaths(store, { bytes: body, records: list.elements, mapping: rules.update }))
+      pass.matched.add(field);
     const records = readRecords(body, list.elements, rules.update);
     const stamps = records.map((record) => readStampText(body, record.span, rules.update));
-    const { high, future } = raiseHigh(pass.high, stamps, answer.date, rules.plan.timezone);
+    const { high, future } = raiseHigh(pass.high, stamps, serviceNow, pass.rules.timezone);
     pass.high = high;
-    if (future > 0) this.#context.log.warn({ future }, "Changes carry stamps from the future; the watermark leaves them out.");
-    let fresh = 0;
-    for (const record of records) {
-      const key = record.hash.toString("latin1");
-      if (!pass.seen.has(key)) fresh += 1;
-      pass.seen.add(key);
-      this.#remember(pass, record, body);
-    }
-    if (pass.waitingBytes > WAITING_BYTES_MAX) await this.#store(pass, undefined);
-    return { stamps, fresh, root };
+    pass.future = Math.max(pass.future, future);
+    pass.pageMax = Math.max(pass.pageMax, records.length);
+    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
+    const fresh = pass.changes.add(body, records, stamps, isBeyond);
+    if (pass.changes.waitingBytes > WAITING_BYTES_MAX) await this.#store(pass, { isWhole: false });
+    return { page: { stamps, fresh }, token };
   }
 
-  /** The last record of an order in a pass replaces the earlier ones. */
-  #remember(pass: Pass, record: AnswerRecord, body: Buffer): void {
-    const key = record.ok ? record.orderId : `?${record.hash.toString("latin1")}`;
-    if (record.ok && loadOrderMark(this.#context.store, record.orderId)?.updateHash?.equals(record.hash)) {
-      pass.waiting.set(key, "known");
-      return;
-    }
-    // A copy, so that the whole page does not stay in memory for one record of it.
-    const bytes = Buffer.from(body.subarray(record.span.start, record.span.end));
-    pass.waitingBytes += bytes.length;
-    pass.waiting.set(key, { bytes, record: { ...record, span: { start: 0, end: bytes.length } } });
-  }
-
-  /** Stores what waits, at most so many records a transaction; the watermark moves with the last of them. */
-  async #store(pass: Pass, watermark: string | undefined): Promise<void> {
+  /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
+  async #store(
+    pass: Pass,
+    end: { watermark?: string | undefined; swept?: string | undefined; isWhole: boolean },
+  ): Promise<void> {
+    const { watermark, swept, isWhole } = end;
     const { store } = this.#context;
     const { rules } = this.#options;
-    const waiting = [...pass.waiting.values()].filter((entry) => entry !== "known");
-    pass.waiting.clear();
-    pass.waitingBytes = 0;
-    for (let from = 0; from < waiting.length || from === 0; from += RECORDS_PER_COMMIT) {
-      const part = waiting.slice(from, from + RECORDS_PER_COMMIT);
-      const isLast = from + RECORDS_PER_COMMIT >= waiting.length;
-      if (part.length === 0 && watermark === undefined && !isNews(store, pass.learned)) return;
+    const news = pass.changes.takeNews(isWhole);
+    const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
+    if (news.length === 0 && watermark === undefined && swept === undefined && !learns) return;
+    for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
+      const part = news.slice(from, from + RECORDS_PER_COMMIT);
+      const isLast = from + RECORDS_PER_COMMIT >= news.length;
       const taken = await commit(this.#context, pass.signal, () => {
         saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
-        const done = part.map(({ record, bytes }) => {
-          const options = { store, rules, mapping: rules.update, bytes, at: pass.at };
-          return rules.carry === "whole" ? takeRecord(options, record) : takeChange(options, record);
-        });
+        const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
         if (isLast) saveLearned(store, pass.learned);
         if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
+        if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
         return done;
       });
       for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
     }
   }
 
-  async #raiseTie(stamp: string, count: number, pass: Pass): Promise<void> {
+  /** Changes that cannot be reached must be looked for by a person. Once told, the same stamp is not told again. */
+  async #raiseTie({ stamp, count }: Tie, pass: Pass): Promise<void> {
     const { store, log } = this.#context;
-    log.error({ stamp, count }, "A full page of changes carries one stamp; more changes with it cannot be reached.");
-    await commit(this.#context, pass.signal, () =>
-      saveHold(store, {
-        area: "updates",
-        reason: "tie",
-        since: pass.at,
-        nextProbeAt: null,
-        detail:
-          `A full page of ${count} changes carries the stamp ${stamp}. If the service had more with it, they were not ` +
-          "served: compare those orders with the site, then: erp-bridge resume updates",
-      }),
+    const detail =
+      stamp === undefined
+        ? `${count} changes carry no time at ${this.#options.rules.update.paths.updated_at.text}, so that those after them cannot be ` +
+          "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates"
+        : `A full page of ${count} changes carries the stamp ${stamp}. If the service had more with it, they were not ` +
+          "served: compare those orders with the site, then: erp-bridge resume updates";
+    const isNew = await commit(this.#context, pass.signal, () =>
+      saveHold(store, { area: "updates", reason: "tie", since: pass.at, nextProbeAt: null, detail }),
     );
+    if (isNew) log.error({ stamp, count }, detail);
+  }
+
+  /** One line when it begins: the same changes come with every poll. */
+  #tellFuture(future: number): void {
+    if (future > 0 && !this.#futureTold) {
+      this.#context.log.warn(
+        { future },
+        "Changes carry stamps from the service's future; the watermark leaves them out.",
+      );
+    }
+    this.#futureTold = future > 0;
   }
 }
 
-function isNews(store: JobContext["store"], learned: Learned): boolean {
-  return JSON.stringify(loadLearned(store)) !== JSON.stringify(learned);
+/** Errors after which no other path of the service is asked either. */
+function endsAll(error: unknown): boolean {
+  return stopsPass(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
-function readToken(body: Buffer, root: Span | undefined, rules: OrderRules): string | undefined {
-  if (root === undefined || rules.next === null) return undefined;
+function readToken({ body }: ServiceAnswer, root: Span, rules: OrderRules): string | undefined {
+  if (rules.next === null) return undefined;
   const found = resolvePath(body, root, rules.next);
   return found.state === "value" ? readScalar(body, found.span) : undefined;
 }

@@ -2,7 +2,7 @@
 import type { Learned } from "../domain/follow.ts";
 import type { Store } from "./store.ts";
 
-export type MetaKey = "account" | "mapping" | "learned";
+export type MetaKey = "account" | "mapping" | "learned" | "observed" | "reconcile" | "alerts";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
   return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;

@@ -7,7 +7,9 @@ import type { OrderField, OrderSource } from "../domain/order-mapping.ts";
 import type { Store } from "./store.ts";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
-  const row = store.prepare("SELECT value FROM watermarks WHERE stream = ?").get(stream) as { value: string } | undefined;
+  const row = store.prepare("SELECT value FROM watermarks WHERE stream = ?").get(stream) as
+    | { value: string }
+    | undefined;
   return row?.value;
 }
 
@@ -60,7 +62,9 @@ export function loadOwedRead(store: Store, orderId: string): OwedRead | undefine
 
 /** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
 export function deleteOwedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
-  return store.prepare("DELETE FROM owed_reads WHERE order_id = ? AND record_hash = ?").run(orderId, recordHash).changes > 0;
+  return (
+    store.prepare("DELETE FROM owed_reads WHERE order_id = ? AND record_hash = ?").run(orderId, recordHash).changes > 0
+  );
 }
 
 export function markOwedReadFailed(store: Store, orderId: string, error: string): void {
@@ -71,12 +75,53 @@ export function countOwedReads(store: Store): number {
   return (store.prepare("SELECT count(*) AS n FROM owed_reads").get() as { n: number }).n;
 }
 
-/** Whether this path, under its present text, has matched in an answer before. */
-export function hasPathMatched(store: Store, source: OrderSource, field: OrderField, path: string): boolean {
-  return store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !== undefined;
+/** What the updates told of an order before, as `domain/seen-changes.ts` writes it. */
+export function loadSeenChanges(store: Store, orderId: string): Buffer | undefined {
+  return (
+    store.prepare("SELECT seen FROM seen_changes WHERE order_id = ?").get(orderId) as { seen: Buffer } | undefined
+  )?.seen;
 }
 
-export function savePathMatched(store: Store, match: { source: OrderSource; field: OrderField; path: string; at: string }): void {
+/** Inside the transaction that acts on the changes, or that owes a read for them. */
+export function saveSeenChanges(store: Store, orderId: string, seen: Buffer): void {
+  store
+    .prepare(
+      `INSERT INTO seen_changes (order_id, seen) VALUES (?, ?)
+       ON CONFLICT (order_id) DO UPDATE SET seen = excluded.seen WHERE seen <> excluded.seen`,
+    )
+    .run(orderId, seen);
+}
+
+/** Whether GET /orders has been answered well before: until then there is nothing whose changes could be asked for. */
+export function hasPulled(store: Store): boolean {
+  return (
+    store
+      .prepare(
+        `SELECT 1 FROM batches WHERE state <> 'unread'
+         UNION ALL SELECT 1 FROM flows WHERE flow = 'orders' AND last_success_at IS NOT NULL LIMIT 1`,
+      )
+      .get() !== undefined
+  );
+}
+
+/** The stamp of the order that came last: how the service writes its times, before any change has shown it. */
+export function loadNewestStamp(store: Store): string | null {
+  const row = store.prepare("SELECT service_updated_at AS stamp FROM orders ORDER BY order_key DESC LIMIT 1").get();
+  return (row as { stamp: string | null } | undefined)?.stamp ?? null;
+}
+
+/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
+export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
+  return (
+    store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !==
+    undefined
+  );
+}
+
+export function savePathMatched(
+  store: Store,
+  match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
+): void {
   store
     .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
     .run(`${match.source}.${match.field}`, match.path, match.at);

@@ -1,0 +1,76 @@
+/*
+ * What is remembered of the changes that the service told of an order, so that the same telling is recognised and a
+ * new one never is. Feeds differ: one holds each order once, at its newest; another is a log that shows every change
+ * for as long as it is younger than `since`. A change may appear late, with an old stamp, and an order may go back to
+ * a state that it had before, even under the same stamp. So it is not enough to look at the newest record:
+ *
+ * - a record that was not told before is news, wherever its stamp stands;
+ * - a telling that lacks the record which was last before is news too: the service has replaced it, not aged it.
+ *
+ * Records that left the window are remembered further, so that the wider look of a sweep repeats nothing, but only
+ * where their stamp tells them from what may come later.
+ */
+
+/** A record of a change, reduced to 16 bytes as latin1 text: its stamp, then a digest of its content. */
+export type ChangeKey = string;
+
+const KEY_CHARS = 16;
+const STAMP_CHARS = 8;
+const NO_STAMP = "\0".repeat(STAMP_CHARS);
+/** No order changes so often within a day; one that does costs some needless reads and never a missed one. */
+const KEYS_MAX = 64;
+
+/**
+ * @param content a hash of the record's content, key order and white space aside.
+ * @param nth which of several equal records of one answer, from 0: a state that comes back looks the same again.
+ */
+export function changeKey(stampNs: bigint | undefined, content: Buffer, nth: number): ChangeKey {
+  const bytes = Buffer.alloc(KEY_CHARS);
+  // 0 is kept for "no stamp", and an instant before 1970 is as good as the first.
+  bytes.writeBigInt64BE(stampNs === undefined ? 0n : stampNs > 0n ? stampNs : 1n);
+  bytes.writeBigUInt64BE(BigInt.asUintN(64, content.readBigUInt64BE() + BigInt(nth)), STAMP_CHARS);
+  return bytes.toString("latin1");
+}
+
+/** What was remembered, oldest first; the last one is the record that any later telling must still hold. */
+export function readSeen(bytes: Buffer | undefined): ChangeKey[] {
+  const text = bytes?.toString("latin1") ?? "";
+  return Array.from({ length: Math.floor(text.length / KEY_CHARS) }, (_, at) =>
+    text.slice(at * KEY_CHARS, (at + 1) * KEY_CHARS),
+  );
+}
+
+export function writeSeen(seen: readonly ChangeKey[]): Buffer {
+  return Buffer.from(seen.join(""), "latin1");
+}
+
+/** Whether this record was told before. */
+export function isSeen(seen: readonly ChangeKey[], key: ChangeKey): boolean {
+  if (seen.includes(key)) return true;
+  if (seen.length < KEYS_MAX || stampOf(key) === NO_STAMP) return false;
+  // The memory is full: what is older than all of it has been pushed out of it.
+  return seen.every((known) => stampOf(key) < stampOf(known));
+}
+
+/**
+ * What to remember after `served` was told.
+ * @param isWhole false where the telling was cut short, so that what is missing in it may only not have come yet.
+ */
+export function rememberChanges(
+  seen: readonly ChangeKey[],
+  served: ReadonlySet<ChangeKey>,
+  isWhole: boolean,
+): ChangeKey[] {
+  const stamps = new Set([...served].map(stampOf));
+  const staysKnown = (key: ChangeKey) =>
+    !isWhole || (!stamps.has(NO_STAMP) && stampOf(key) !== NO_STAMP && !stamps.has(stampOf(key)));
+  const kept = seen.filter((key) => !served.has(key) && staysKnown(key));
+  // The largest stamp leaves the window last, so it is the one whose absence means something.
+  const told = [...served].sort((a, b) => (stampOf(a) < stampOf(b) ? -1 : stampOf(a) > stampOf(b) ? 1 : 0));
+  return [...kept, ...told].slice(-KEYS_MAX);
+}
+
+/** Compares as the instant does: the bytes are big-endian and never negative. */
+function stampOf(key: ChangeKey): string {
+  return key.slice(0, STAMP_CHARS);
+}

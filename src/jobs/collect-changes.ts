@@ -1,0 +1,204 @@
+/*
+ * Collects the changes of one pass until they are stored, an order's together: of several only the newest counts, and
+ * most are known from earlier passes and are kept no longer than it takes to see that. Nothing here writes; after a
+ * crash the same changes are asked for again.
+ */
+import { hash } from "node:crypto";
+import { canonicalJson } from "../domain/json-value.ts";
+import type { AnswerRecord } from "../domain/read-answer.ts";
+import { type ChangeKey, changeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../domain/seen-changes.ts";
+import { parseStamp } from "../domain/stamp.ts";
+import { loadSeenChanges } from "../store/positions.ts";
+import type { Store } from "../store/store.ts";
+
+/** A change that has to be acted on, with a copy of its text. */
+export interface ChangeNews {
+  /** Its `span` points into `bytes`. */
+  record: AnswerRecord;
+  bytes: Buffer;
+  /** Of the content, key order and white space aside. */
+  contentHash: Buffer;
+  /** Where the records of this order do not tell by themselves which one counts. */
+  isDoubtful: boolean;
+  /** What to remember of the order in the transaction that acts; undefined where the record names no order. */
+  seen: Buffer | undefined;
+}
+
+interface Waiting {
+  record: AnswerRecord;
+  bytes: Buffer;
+  contentHash: Buffer;
+  stampNs: bigint | undefined;
+  isKnown: boolean;
+}
+
+interface OrderChanges {
+  seen: ChangeKey[];
+  served: Set<ChangeKey>;
+  /** Whether the record that was last before has been served again. */
+  hasLast: boolean;
+  unseenStamps: (bigint | undefined)[];
+  newest: Waiting | undefined;
+}
+
+export class ChangeCollector {
+  readonly #store: Store;
+  readonly #timezone: string;
+  readonly #orders = new Map<string, OrderChanges>();
+  /** Records without a usable id, by their hash. */
+  readonly #unusable = new Map<string, Waiting | "taken">();
+  #bytes = 0;
+  #records = 0;
+
+  constructor(store: Store, timezone: string) {
+    this.#store = store;
+    this.#timezone = timezone;
+  }
+
+  /** How much text waits to be stored. */
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many different records the pass has brought. */
+  get records(): number {
+    return this.#records;
+  }
+
+  /**
+   * Adds the records of one page. Returns how many this pass had not seen.
+   * @param isBeyond the service's own position has moved past them: then even one that looks like an earlier one is new,
+   *   unless its stamp says otherwise.
+   */
+  add(body: Buffer, records: readonly AnswerRecord[], stamps: readonly (string | null)[], isBeyond: boolean): number {
+    const before = this.#records;
+    const times = new Map<ChangeKey, number>();
+    for (const [index, record] of records.entries()) {
+      if (!record.ok) {
+        this.#addUnusable(body, record);
+        continue;
+      }
+      const stamp = stamps[index] ?? null;
+      const stampNs = stamp === null ? undefined : parseStamp(stamp, this.#timezone)?.instantNs;
+      const contentHash = hash("sha256", canonicalJson(body, record.span), "buffer");
+      const first = `${record.orderId}${changeKey(stampNs, contentHash, 0)}`;
+      const nth = times.get(first) ?? 0;
+      times.set(first, nth + 1);
+      this.#addChange(body, record, {
+        stampNs,
+        contentHash,
+        key: changeKey(stampNs, contentHash, nth),
+        isNew: isBeyond && stampNs === undefined,
+      });
+    }
+    return this.#records - before;
+  }
+
+  /**
+   * Hands out what has to be acted on, once.
+   * @param isWhole whether the pass has come to its end: only then does it mean anything that a record is missing.
+   */
+  takeNews(isWhole: boolean): ChangeNews[] {
+    const news: ChangeNews[] = [];
+    for (const [key, waiting] of this.#unusable) {
+      if (waiting === "taken") continue;
+      const { record, bytes, contentHash } = waiting;
+      news.push({ record: { ...record, hash: contentHash }, bytes, contentHash, isDoubtful: false, seen: undefined });
+      this.#bytes -= bytes.length;
+      this.#unusable.set(key, "taken");
+    }
+    for (const order of this.#orders.values()) {
+      const isNews = order.unseenStamps.length > 0 || (isWhole && !order.hasLast);
+      if (!isNews || order.newest === undefined) continue;
+      const { record, bytes, contentHash } = order.newest;
+      order.seen = rememberChanges(order.seen, order.served, isWhole);
+      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), seen: writeSeen(order.seen) });
+      order.hasLast = true;
+      order.unseenStamps = [];
+      this.#drop(order);
+    }
+    return news;
+  }
+
+  #addUnusable(body: Buffer, record: AnswerRecord): void {
+    const contentHash = contentOf(body, record);
+    const key = contentHash.toString("latin1");
+    if (this.#unusable.has(key)) return;
+    this.#records += 1;
+    this.#unusable.set(key, this.#copy(body, record, { contentHash, stampNs: undefined, isKnown: false }));
+  }
+
+  #addChange(
+    body: Buffer,
+    record: AnswerRecord & { ok: true },
+    change: { stampNs: bigint | undefined; contentHash: Buffer; key: ChangeKey; isNew: boolean },
+  ): void {
+    const order = this.#orderOf(record.orderId);
+    // Pages overlap, so that the same record comes twice.
+    if (order.served.has(change.key)) return;
+    order.served.add(change.key);
+    this.#records += 1;
+    const isKnown = !change.isNew && isSeen(order.seen, change.key);
+    if (!isKnown) order.unseenStamps.push(change.stampNs);
+    if (change.key === order.seen.at(-1)) {
+      order.hasLast = true;
+      if (order.newest?.isKnown) this.#drop(order);
+    }
+    if (isKnown && order.hasLast) return;
+    if (order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest)) return;
+    this.#drop(order);
+    order.newest = this.#copy(body, record, { ...change, isKnown });
+  }
+
+  #orderOf(orderId: string): OrderChanges {
+    const known = this.#orders.get(orderId);
+    if (known !== undefined) return known;
+    const seen = readSeen(loadSeenChanges(this.#store, orderId));
+    const order: OrderChanges = {
+      seen,
+      served: new Set(),
+      hasLast: seen.length === 0,
+      unseenStamps: [],
+      newest: undefined,
+    };
+    this.#orders.set(orderId, order);
+    return order;
+  }
+
+  /** A copy, so that the whole page does not stay in memory for one record of it. */
+  #copy(body: Buffer, record: AnswerRecord, more: Pick<Waiting, "contentHash" | "stampNs" | "isKnown">): Waiting {
+    const bytes = Buffer.from(body.subarray(record.span.start, record.span.end));
+    this.#bytes += bytes.length;
+    const { contentHash, stampNs, isKnown } = more;
+    return { bytes, record: { ...record, span: { start: 0, end: bytes.length } }, contentHash, stampNs, isKnown };
+  }
+
+  #drop(order: OrderChanges): void {
+    this.#bytes -= order.newest?.bytes.length ?? 0;
+    order.newest = undefined;
+  }
+}
+
+/** What is new counts before what is known; then the larger stamp, then what was served later. */
+function replaces(next: Pick<Waiting, "stampNs" | "isKnown">, newest: Waiting): boolean {
+  if (next.isKnown !== newest.isKnown) return newest.isKnown;
+  return next.stampNs === undefined || newest.stampNs === undefined || next.stampNs >= newest.stampNs;
+}
+
+/** Clear is one new record, or several of which one is newer than all others. */
+function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
+  if (newest === undefined || unseenStamps.length === 0) return true;
+  const others = unseenStamps.filter(
+    (stampNs) => stampNs === undefined || newest.stampNs === undefined || stampNs >= newest.stampNs,
+  );
+  return others.length !== 1;
+}
+
+function contentOf(body: Buffer, record: AnswerRecord): Buffer {
+  try {
+    return hash("sha256", canonicalJson(body, record.span), "buffer");
+  } catch {
+    // Nested too deep for any reader: then only the very same text is the same record.
+    return record.hash;
+  }
+}

@@ -1,0 +1,214 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+const statuses = (test: Followed) => new Set(test.ids.map((id) => test.statusOf(id).status));
+const tie = (test: Followed) =>
+  test.rows<{ detail: string }>("SELECT detail FROM holds WHERE area = 'updates' AND reason = 'tie'");
+
+/** Changes carry whole orders, so that a pass is its pages alone. */
+async function startBurst(service: SandboxOptionsPatch, spreadMs: number, count = 1_000): Promise<Followed> {
+  const updates = { pageLimit: 100, carry: "whole", ...service.updates } as const;
+  const test = await startFollowed(count, {
+    service: { ...service, updates },
+    settings: { updates: { carry: "whole" } },
+  });
+  const start = Math.ceil(test.clock.nowMs() / 1_000) * 1_000;
+  for (const [index, id] of test.ids.entries()) {
+    test.sandbox.service.changeOrder(id, { status: "paid", stamp: start + Math.floor((index * spreadMs) / count) });
+  }
+  test.clock.advance(spreadMs + 1_000);
+  return test;
+}
+
+describe("a thousand changes within thirty seconds, a hundred in a page", () => {
+  it.each([
+    ["inclusive", "ascending", "ms", 12],
+    ["inclusive", "descending", "ms", 12],
+    ["inclusive", "shuffled", "ms", 12],
+    ["exclusive", "ascending", "ms", 13],
+    ["exclusive", "shuffled", "ms", 13],
+    ["inclusive", "ascending", "s", 16],
+    ["exclusive", "ascending", "s", 17],
+  ] as const)("are all seen: %s, %s, stamps in %s", async (boundary, order, precision, requests) => {
+    const test = await startBurst({ precision, updates: { boundary, order } }, 30_000);
+    await test.poll(0);
+    expect(statuses(test)).toEqual(new Set(["paid"]));
+    expect(test.sinces().length).toBeLessThanOrEqual(requests);
+    expect(test.snapshots()).toBe(0);
+    expect(tie(test)).toEqual([]);
+  });
+
+  it.each(["unix", "unix_ms"] as const)("are all seen where since is %s and coarser than the stamps", async (since) => {
+    const test = await startFollowed(300, {
+      service: { precision: "us", updates: { since, pageLimit: 60 } },
+      settings: { updates: { since } },
+    });
+    for (const id of test.ids) test.change(id, { status: "paid" }, 30);
+    await test.poll();
+    expect(statuses(test)).toEqual(new Set(["paid"]));
+    expect(tie(test)).toEqual([]);
+  });
+});
+
+describe("more changes of one stamp than a page holds", () => {
+  it.each(["inclusive", "exclusive"] as const)(
+    "raise an alarm, and later changes are followed on: %s",
+    async (boundary) => {
+      const test = await startBurst({ updates: { boundary } }, 1, 300);
+      const first = test.watermark();
+      await test.poll();
+      expect(tie(test)).toEqual([
+        { detail: expect.stringMatching(/full page of 100 changes carries the stamp 2026-03-01T.*resume updates/) },
+      ]);
+      expect(test.watermark()).not.toBe(first);
+      expect(test.ids.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(100);
+      const later = test.ids.at(-1)!;
+      test.change(later, { status: "shipped" });
+      await test.poll();
+      expect(test.statusOf(later).status).toBe("shipped");
+      expect(test.logs.filter(({ level }) => level === "error")).toHaveLength(1);
+    },
+  );
+
+  it.each(["inclusive", "exclusive"] as const)(
+    "in the middle hide nothing of what comes after them: %s",
+    async (boundary) => {
+      const test = await startFollowed(400, { service: { updates: { boundary, pageLimit: 100 } } });
+      const stamp = test.clock.nowMs() + 10_000;
+      const [before, tied, after] = [test.ids.slice(0, 50), test.ids.slice(50, 200), test.ids.slice(200)];
+      for (const id of before) test.change(id, { status: "paid" }, 10);
+      for (const id of tied) test.sandbox.service.changeOrder(id, { status: "paid", stamp });
+      test.clock.advance(60_000);
+      for (const id of after) test.change(id, { status: "paid" }, 10);
+      await test.poll();
+      expect([...before, ...after].filter((id) => test.statusOf(id).status !== "paid")).toEqual([]);
+      expect(tied.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(100);
+      expect(tie(test)).toHaveLength(1);
+    },
+  );
+
+  it("raise the alarm once: lifted by a person, it stays so although the changes are still served", async () => {
+    const test = await startBurst({}, 1, 150);
+    await test.poll();
+    test.bridge.store.db.prepare("DELETE FROM holds").run();
+    await test.poll();
+    await test.sweep();
+    expect(tie(test)).toEqual([]);
+  });
+
+  it("are no alarm where a page has held more before", async () => {
+    const test = await startBurst({ updates: { pageLimit: 100 } }, 30_000, 150);
+    await test.poll();
+    const stamp = test.clock.nowMs();
+    for (const id of test.ids.slice(0, 60)) test.sandbox.service.changeOrder(id, { status: "shipped", stamp });
+    await test.poll(3_600_000);
+    expect(tie(test)).toEqual([]);
+    expect(test.ids.filter((id) => test.statusOf(id).status === "shipped")).toHaveLength(60);
+  });
+
+  it("raise the alarm for smaller pages than before too, where later changes show that one was cut", async () => {
+    const test = await startBurst({}, 30_000, 150);
+    await test.poll();
+    test.sandbox.service.setOptions({ updates: { pageLimit: 40 } });
+    test.clock.advance(3_600_000);
+    const stamp = test.clock.nowMs();
+    for (const id of test.ids.slice(0, 60)) test.sandbox.service.changeOrder(id, { status: "shipped", stamp });
+    test.change(test.ids[149]!, { status: "shipped" });
+    await test.poll();
+    expect(test.statusOf(test.ids[149]!).status).toBe("shipped");
+    expect(tie(test)).toEqual([{ detail: expect.stringMatching(/full page of 40 changes/) }]);
+  });
+});
+
+describe("a feed that is broken or still", () => {
+  it("ends a pass over the same page for ever, for every form of it", async () => {
+    for (const updates of [{}, { next: ["next"] }, { next: ["next"], nextForm: "cursor" }] as const) {
+      const next = "next" in updates ? "$.next" : null;
+      const test = await startFollowed(30, {
+        service: { updates: { pageLimit: 12, ...updates } },
+        settings: { updates: { next } },
+      });
+      for (const id of test.ids) test.change(id, { status: "paid" });
+      test.sandbox.service.setOptions({ updates: { stuck: "same-page" } });
+      await test.poll();
+      const requests = test.sinces().length;
+      await test.poll();
+      expect(test.sinces().length - requests).toBeLessThanOrEqual(3);
+      expect(test.snapshots()).toBe(12);
+      expect(tie(test)).toEqual([]);
+    }
+  });
+
+  it.each([
+    ["an empty list", { emptyForm: "list" }],
+    ["null", { emptyForm: "null" }],
+    ["a bare list", { emptyForm: "bare-list" }],
+    ["no content", { emptyForm: "204" }],
+  ] as const)("reads %s as no changes, with one request, and writes nothing", async (_name, service) => {
+    const test = await startFollowed(3, { service: { ...service, updates: { stuck: "empty" } } });
+    await test.poll();
+    const first = test.watermark();
+    test.change(test.ids[0]!, { status: "paid" });
+    const before = { dump: test.dump(), requests: test.sinces().length };
+    expect(await test.run("updates")).toMatchObject({ outcome: "idle", counts: {} });
+    expect(test.dump()).toEqual(before.dump);
+    expect(test.watermark()).toBe(first);
+    expect(test.sinces().length).toBe(before.requests + 1);
+  });
+
+  it("says so where a full page of changes names no time, and reads them all the same", async () => {
+    const test = await startFollowed(20, {
+      service: { shape: { change: { updated_at: "moment" } } },
+      settings: { updates: { fields: {} } },
+    });
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    await test.poll();
+    expect(statuses(test)).toEqual(new Set(["paid"]));
+    expect(tie(test)).toEqual([
+      { detail: expect.stringMatching(/no time at \$\.updated_at.*updates\.fields\.updated_at/) },
+    ]);
+    expect(test.watermark()).toBe("Sun, 01 Mar 2026 12:00:00 GMT");
+  });
+});
+
+describe("a backlog of more pages than a pass reads", () => {
+  it("is followed in several passes at once, each with a position of its own, and misses nothing", async () => {
+    const updates = { carry: "whole", pageLimit: 4 } as const;
+    const test = await startFollowed(3_200, {
+      service: { batchSize: 4_000, updates },
+      settings: { updates: { carry: "whole", overlap: "1s" } },
+    });
+    const start = test.clock.nowMs();
+    for (const [index, id] of test.ids.entries())
+      test.sandbox.service.changeOrder(id, { status: "paid", stamp: start + index });
+    await test.poll();
+    expect(statuses(test)).toEqual(new Set(["paid"]));
+    expect(test.watermark()).toBe(new Date(start + 3_199).toISOString());
+    expect(test.rows("SELECT 1 FROM runs WHERE job = 'updates'").length).toBeGreaterThan(1);
+  }, 60_000);
+});
+
+describe("the same again", () => {
+  it("is no write: ten thousand unchanged changes at every poll", async () => {
+    const test = await startFollowed(10_000, {
+      service: { batchSize: 10_000, updates: { pageLimit: 10_000, carry: "whole", created: true } },
+      settings: { updates: { carry: "whole", overlap: "10d" } },
+    });
+    await test.poll();
+    const { db } = test.bridge.store;
+    db.exec("CREATE TEMP TABLE writes (name TEXT)");
+    for (const name of Object.keys(test.dump())) {
+      for (const verb of ["INSERT", "UPDATE", "DELETE"]) {
+        db.exec(
+          `CREATE TEMP TRIGGER "w_${name}_${verb}" AFTER ${verb} ON main."${name}" BEGIN INSERT INTO writes VALUES ('${name}'); END`,
+        );
+      }
+    }
+    const requests = test.sinces().length;
+    expect(await test.poll()).toEqual({});
+    expect(test.sinces().length - requests).toBeLessThanOrEqual(3);
+    expect(test.rows("SELECT * FROM temp.writes")).toEqual([]);
+    expect(test.rows("SELECT count(*) AS n, max(revision) AS newest FROM orders")).toEqual([{ n: 10_000, newest: 1 }]);
+  }, 60_000);
+});

@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+/** A bridge whose reads of the orders in `bad` go wrong as told; all others are well. */
+async function startWithBad(
+  count: number,
+  action: FaultAction,
+  service = {},
+): Promise<Followed & { bad: Set<string> }> {
+  const bad = new Set<string>();
+  const holder: { sandbox?: Sandbox } = {};
+  const onRequest = ({ path }: { path: string }) => {
+    // A rule that is added now is for this very request.
+    if (bad.has(path.split("/").at(-1) ?? "")) holder.sandbox?.faults.add({ match: { path: "snapshot" }, do: action });
+  };
+  const test = await startFollowed(count, { service, sandbox: { onRequest } });
+  holder.sandbox = test.sandbox;
+  return Object.defineProperties({ bad } as Followed & { bad: Set<string> }, Object.getOwnPropertyDescriptors(test));
+}
+
+const changeAll = (test: Followed) => {
+  for (const id of test.ids) test.change(id, { status: "paid" });
+};
+const owed = (test: Followed) =>
+  test.rows<{ order_id: string; attempts: number; last_error: string }>(
+    "SELECT order_id, attempts, last_error FROM owed_reads",
+  );
+
+describe("an order that cannot be read", () => {
+  it.each<[string, FaultAction, RegExp]>([
+    ["500", { kind: "status", status: 500 }, /500/],
+    ["a broken connection", { kind: "reset" }, /cut off/],
+    ["a web page", { kind: "html" }, /web page/],
+    ["an empty object", { kind: "raw", body: "{}", contentType: "application/json" }, /order_id/],
+    [
+      "another order",
+      {
+        kind: "raw",
+        body: '{"order_id":"00000000-0000-4000-8000-000000000000","status":"x","items":[]}',
+        contentType: "application/json",
+      },
+      /another order/,
+    ],
+    ["a refusal of it alone", { kind: "status", status: 422 }, /422/],
+  ])("never keeps the others waiting, and is read when that is possible: %s", async (_name, action, words) => {
+    const test = await startWithBad(8, action);
+    const [bad, ...good] = test.ids as [string, ...string[]];
+    test.bad.add(bad);
+    changeAll(test);
+    await test.poll();
+    expect(good.map((id) => test.statusOf(id).status)).toEqual(good.map(() => "paid"));
+    expect(owed(test)).toEqual([{ order_id: bad, attempts: 1, last_error: expect.stringMatching(words) }]);
+    // Requests that failed on the way are repeated after a pause, which would make this test slow.
+    if (action.kind !== "status" && action.kind !== "reset") {
+      test.change(good[0]!, { status: "packed" });
+      await test.poll();
+      expect(test.statusOf(good[0]!).status).toBe("packed");
+    }
+    expect(test.rows("SELECT * FROM orders WHERE order_id LIKE '00000000%'")).toEqual([]);
+    test.bad.clear();
+    await test.poll();
+    expect(test.statusOf(bad)).toEqual({ status: "paid", revision: 2 });
+    expect(owed(test)).toEqual([]);
+  });
+
+  it("is one of several after which the service is given a rest, and no pass is spent on them for ever", async () => {
+    const test = await startWithBad(12, { kind: "html" });
+    for (const id of test.ids.slice(0, 6)) test.bad.add(id);
+    changeAll(test);
+    for (let polls = 0; polls < 12; polls++) {
+      test.clock.advance(60_000);
+      const before = test.snapshots();
+      await test.run("updates");
+      expect(test.snapshots() - before).toBeLessThanOrEqual(polls < 3 ? 12 : 3);
+    }
+    expect(test.ids.slice(6).map((id) => test.statusOf(id).status)).toEqual(test.ids.slice(6).map(() => "paid"));
+    // Known for long, they fail no pass any more, and something new goes first.
+    for (let polls = 0; polls < 4; polls++) await test.run("updates");
+    test.change(test.ids[11]!, { status: "packed" });
+    expect(await test.poll()).toMatchObject({ changed: 1 });
+    expect(owed(test)).toHaveLength(6);
+  });
+
+  it("stops the pass at once where the fault is everybody's", async () => {
+    const test = await startFollowed(8);
+    changeAll(test);
+    test.sandbox.faults.add({
+      match: { path: "snapshot" },
+      times: "forever",
+      do: { kind: "status", status: 503, headers: { "retry-after": "30" } },
+    });
+    expect(await test.run("updates")).toMatchObject({ outcome: "failed" });
+    expect(test.snapshots()).toBe(1);
+    expect(owed(test).map(({ attempts }) => attempts)).toEqual(Array(8).fill(0));
+  });
+});
+
+describe("the snapshot's place", () => {
+  it("may be nested as the configuration says", async () => {
+    const test = await startFollowed(2, {
+      service: { shape: { snapshot: ["data", "order"] } },
+      settings: { updates: { snapshot: "$.data.order" } },
+    });
+    changeAll(test);
+    await test.poll();
+    expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
+    expect(JSON.parse(test.rows<{ payload: string }>("SELECT payload FROM orders")[0]!.payload).order_id).toBe(
+      test.ids[0],
+    );
+  });
+
+  it.each(["$.data.order", "$"])(
+    "is named with the keys seen where it is wrong (%s), and nothing is lost until it is right",
+    async (snapshot) => {
+      const test = await startFollowed(1, {
+        service: { shape: { snapshot: ["result"] } },
+        settings: { updates: { snapshot } },
+      });
+      changeAll(test);
+      test.clock.advance(60_000);
+      const { error } = await test.run("updates");
+      expect(error).toMatchObject({ code: "answer_shape", message: expect.stringMatching(/result/) });
+      expect(test.rows("SELECT * FROM quarantine")).toEqual([]);
+      await test.restart({ updates: { snapshot: "$.result" } });
+      await test.poll();
+      expect(test.statusOf(test.ids[0]!)).toEqual({ status: "paid", revision: 2 });
+    },
+  );
+});
+
+describe("a read that is owed", () => {
+  it("outlives a restart, and two hundred and more are drained without waiting for the next poll", async () => {
+    const test = await startFollowed(450);
+    changeAll(test);
+    test.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "html" } });
+    await test.run("updates");
+    expect(owed(test)).toHaveLength(450);
+    await test.restart();
+    test.sandbox.faults.clear();
+    await test.poll();
+    expect(owed(test)).toEqual([]);
+    expect(new Set(test.ids.map((id) => test.statusOf(id).status))).toEqual(new Set(["paid"]));
+  });
+
+  it("asks with the id as the service writes it", async () => {
+    const test = await startFollowed(1, { service: { shape: { upperCaseIds: true } } });
+    changeAll(test);
+    await test.poll();
+    expect(test.sandbox.ledger.ofKind("snapshot").map(({ path, status }) => [path.split("/").at(-1), status])).toEqual([
+      [test.ids[0]!.toUpperCase(), 200],
+    ]);
+    expect(test.statusOf(test.ids[0]!).status).toBe("paid");
+  });
+
+  it("ends in quarantine where its snapshot cannot be stored, and a good one settles that", async () => {
+    const test = await startFollowed(2);
+    const [id, other] = test.ids as [string, string];
+    test.change(other, { status: "paid" });
+    await test.poll();
+    test.change(id, {
+      raw: `{"order_id":"${id}","status":{"deep":1},"items":[],"updated_at":"2026-03-01T12:03:00.000Z"}`,
+    });
+    await test.poll();
+    expect(test.statusOf(id)).toEqual({ status: "new", revision: 1 });
+    expect(test.rows("SELECT kind, reference, state FROM quarantine ORDER BY kind")).toEqual([
+      { kind: "change", reference: id, state: "held" },
+      { kind: "snapshot", reference: id, state: "held" },
+    ]);
+    expect(await test.poll()).toEqual({});
+    test.change(id, { raw: null, status: "paid" });
+    await test.poll();
+    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
+    expect(test.rows("SELECT DISTINCT state FROM quarantine")).toEqual([{ state: "released" }]);
+  });
+});

@@ -1,0 +1,107 @@
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import type { ChangePatch } from "../../src/sandbox/order-book.ts";
+import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
+import { type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
+
+export interface Followed extends TestBridge {
+  /** Ids of the orders that were pulled and confirmed at the start. */
+  ids: string[];
+  /** Changes an order on the service `ms` (a second unless said) later. */
+  change(id: string, patch: ChangePatch, ms?: number): void;
+  /** Lets `ms` (a minute unless said) pass and follows updates once. Throws what the pass failed with. */
+  poll(ms?: number): Promise<Record<string, number>>;
+  /** The same a day later, when a sweep is due. */
+  sweep(): Promise<Record<string, number>>;
+  watermark(): string | undefined;
+  /** Every `since` that was asked, decoded, oldest first. */
+  sinces(): string[];
+  /** How often the order, or any order, was read whole. */
+  snapshots(id?: string): number;
+  statusOf(id: string): { status: string; revision: number };
+  /** Everything that is stored, but for the bookkeeping of runs, flows, positions and holds. */
+  dump(): Record<string, unknown[]>;
+}
+
+const BOOKKEEPING = new Set([
+  "runs",
+  "flows",
+  "watermarks",
+  "holds",
+  "sync_requests",
+  "meta",
+  "pull_mark",
+  "sqlite_sequence",
+]);
+
+/** A bridge and a service that have `count` orders in common, pulled a minute ago. */
+export async function startFollowed(
+  count: number,
+  options: { settings?: Settings; service?: SandboxOptionsPatch; sandbox?: Omit<StartOptions, "options"> } = {},
+): Promise<Followed> {
+  const test = await startTestBridge({
+    ...(options.settings === undefined ? {} : { settings: options.settings }),
+    sandbox: { ...options.sandbox, options: { batchSize: 1_000, ...options.service } },
+  });
+  const ids = Array.from({ length: count }, () => test.sandbox.service.createOrder());
+  const pulled = await test.run("orders");
+  if (pulled.error !== null) throw pulled.error;
+  test.clock.advance(60_000);
+  const { sandbox, clock, rows } = test;
+  const tables = () =>
+    rows<{ name: string }>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_\\_%' ESCAPE '\\'",
+    ).map(({ name }) => name);
+  return Object.defineProperties(
+    {
+      ids,
+      change: (id, patch, ms = 1_000) => {
+        clock.advance(ms);
+        sandbox.service.changeOrder(id, patch);
+      },
+      poll: async (ms = 60_000) => {
+        clock.advance(ms);
+        const result = await test.run("updates");
+        if (result.error !== null) throw result.error;
+        return result.counts;
+      },
+      sweep: async () => {
+        clock.advance(26 * 3_600_000);
+        // The pull tells what the service's time is.
+        await test.run("orders");
+        const result = await test.run("updates");
+        if (result.error !== null) throw result.error;
+        return result.counts;
+      },
+      watermark: () => rows<{ value: string }>("SELECT value FROM watermarks WHERE stream = 'updates'")[0]?.value,
+      sinces: () => sandbox.ledger.ofKind("updates").map(({ query }) => new URLSearchParams(query).get("since") ?? ""),
+      snapshots: (id) =>
+        sandbox.ledger.ofKind("snapshot").filter(({ path }) => id === undefined || path.endsWith(id)).length,
+      statusOf: (id) =>
+        rows<{ status: string; revision: number }>("SELECT status, revision FROM orders WHERE order_id = ?", id)[0]!,
+      dump: () =>
+        Object.fromEntries(
+          tables()
+            .filter((name) => !BOOKKEEPING.has(name))
+            .map((name) => [name, rows(`SELECT * FROM ${name}`)]),
+        ),
+    } as Followed,
+    Object.getOwnPropertyDescriptors(test),
+  );
+}
+
+/** What the database holds of an order equals what the service has: content, lines and their order. */
+export function storedLines(test: TestBridge, id: string): unknown[] {
+  return test.rows("SELECT line_no, sku, quantity, price FROM order_lines WHERE order_id = ? ORDER BY line_no", id);
+}
+
+export function servedLines(test: TestBridge, id: string): unknown[] {
+  const literal = (text: string, key: string) => new RegExp(`"${key}":("?)([^",}]+)\\1`).exec(text)?.[2];
+  const items = JSON.parse(test.sandbox.service.newestText(id)!).items as { sku: string }[];
+  const texts = test.sandbox.service.newestText(id)!.split('"line_id"').slice(1);
+  return items.map(({ sku }, index) => ({
+    line_no: index + 1,
+    sku,
+    quantity: literal(texts[index]!, "quantity"),
+    price: literal(texts[index]!, "price"),
+  }));
+}

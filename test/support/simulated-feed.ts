@@ -1,0 +1,82 @@
+import {
+  type Asked,
+  type FollowRules,
+  type High,
+  type Learned,
+  planFirstAsk,
+  planNextPage,
+  raiseHigh,
+} from "../../src/domain/follow.ts";
+import { formatStamp, parseStamp, type StampForm } from "../../src/domain/stamp.ts";
+
+export interface FeedChange {
+  id: number;
+  ns: bigint;
+}
+
+/** A feed in memory: the oldest changes from `since` on, at most a page of them. */
+export interface Feed {
+  changes: readonly FeedChange[];
+  boundary: "inclusive" | "exclusive";
+  pageLimit: number;
+  form: StampForm;
+}
+
+export interface PassResult {
+  seen: Set<number>;
+  requests: string[];
+  /** Stamps that the pass stepped over, cut off there for certain or by the look of it. */
+  ties: Set<bigint>;
+  high: High | undefined;
+  learned: Learned;
+  ended: boolean;
+}
+
+const REQUESTS_MAX = 2_000;
+export const NOTHING_LEARNED: Learned = { boundary: undefined, pageMax: 0, form: undefined };
+
+function answer(feed: Feed, since: string): FeedChange[] {
+  const from = /^\d{1,9}$/.test(since) ? BigInt(since) * 1_000_000_000n : parseStamp(since, "UTC")!.instantNs;
+  const due = feed.changes.filter(({ ns }) => (feed.boundary === "inclusive" ? ns >= from : ns > from));
+  return due.sort((a, b) => (a.ns < b.ns ? -1 : a.ns > b.ns ? 1 : a.id - b.id)).slice(0, feed.pageLimit);
+}
+
+/** One pass over the feed, as the job drives it. `between` runs after each page: a feed moves while it is read. */
+export function followFeed(
+  feed: Feed,
+  rules: FollowRules,
+  from: { watermark?: string; serviceNow?: string; learned?: Learned; between?: (pages: number) => void } = {},
+): PassResult {
+  let learned = from.learned ?? NOTHING_LEARNED;
+  let high: High | undefined;
+  let pageMax = 0;
+  const seen = new Set<number>();
+  const told = new Set<string>();
+  const requests: string[] = [];
+  const ties = new Set<bigint>();
+  let asked: Asked = planFirstAsk(
+    { watermark: from.watermark, serviceNow: from.serviceNow, form: learned.form ?? feed.form },
+    rules,
+  );
+  while (requests.length < REQUESTS_MAX) {
+    requests.push(asked.since);
+    const page = answer(feed, asked.since);
+    const stamps = page.map(({ ns }) => formatStamp(ns, feed.form, "UTC"));
+    const before = told.size;
+    for (const [index, { id }] of page.entries()) {
+      seen.add(id);
+      told.add(`${id} ${stamps[index]}`);
+    }
+    high = raiseHigh(high, stamps, from.serviceNow, "UTC").high;
+    pageMax = Math.max(pageMax, page.length);
+    const planned = planNextPage({ asked, high, learned, pageMax }, { stamps, fresh: told.size - before }, rules);
+    learned = planned.learned;
+    from.between?.(requests.length);
+    if (planned.verdict.next === "done" || planned.verdict.next === "no stamps") {
+      return { seen, requests, ties, high, learned, ended: true };
+    }
+    if (planned.verdict.next === "step over") ties.add(parseStamp(planned.verdict.stamp, "UTC")!.instantNs);
+    asked = planned.verdict.asked;
+  }
+  return { seen, requests, ties, high, learned, ended: false };
+}
