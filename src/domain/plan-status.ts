@@ -1,0 +1,196 @@
+import { sharedDifferences } from "./compare-snapshot.ts";
+import { type ColumnValue, keyText } from "./feed.ts";
+import { JsonSyntaxError, kindOf, membersOf, scanJson, stringOf, textOf } from "./json-text.ts";
+import { withoutPaths } from "./json-value.ts";
+import type { EventPlan, PlanRules } from "./plan-order.ts";
+import { ServiceError } from "./service-error.ts";
+import {
+  parseTemplate,
+  RenderError,
+  renderPath,
+  renderTemplate,
+  type Template,
+  type TemplateValue,
+} from "./template.ts";
+import { readOrderId } from "./uuid.ts";
+
+/** How statuses are sent, compiled once. */
+export interface StatusRules {
+  method: "POST" | "PUT" | "PATCH";
+  path: string;
+  body: Template;
+  map: Readonly<Record<string, string>>;
+}
+
+export function compileStatusRules(settings: {
+  method: StatusRules["method"];
+  path: string;
+  body: unknown;
+  map: Readonly<Record<string, string>>;
+}): StatusRules {
+  return { ...settings, body: parseTemplate(settings.body) };
+}
+
+/** What the ERP asked for, as it stands in the table: columns that take anything hold anything. */
+export interface WantedStatus {
+  /** Cut after a few characters: a longer text is no id. */
+  orderId: string;
+  status: ColumnValue;
+  comment: ColumnValue;
+  data: ColumnValue;
+  /** The values together are larger than anything a status needs, and were left out. */
+  isTooLarge: boolean;
+}
+
+/** What is known of the order. */
+export interface RequestedOrder {
+  orderId: string;
+  /** As the service writes it, for the path. */
+  serviceId: string;
+  status: string | null;
+  isRemoved: boolean;
+  /** The status that was sent before: `owed` to be read back, `awaited` where a read has not shown it yet. */
+  echo: "owed" | "awaited" | null;
+}
+
+export type StatusPlan =
+  | { kind: "refuse"; reason: string }
+  /** The order must be read first: our own last status has not been seen on it yet. */
+  | { kind: "read" }
+  /** The order has this status: nothing is sent. */
+  | { kind: "done"; status: string }
+  | { kind: "send"; status: string; path: string; body: string };
+
+/** Decides what a request becomes; everything that keeps it from being sent is a reason in words, never an exception. */
+export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefined, rules: StatusRules): StatusPlan {
+  if (wanted.isTooLarge) return refuse("status, comment and data are too large together");
+  if (readOrderId(wanted.orderId) === undefined) return refuse("order_id is not a UUID");
+  if (order === undefined) return refuse("there is no order with this order_id in the table orders");
+  if (order.echo === "owed") return { kind: "read" };
+  try {
+    const status = serviceStatus(wanted.status, rules);
+    // While our last status has not been seen, what is stored does not tell what the service has.
+    if (status === order.status && order.echo === null && !order.isRemoved) return { kind: "done", status };
+    const values = valuesOf(wanted, status, order.serviceId);
+    const path = renderPath(rules.path, { order_id: order.serviceId });
+    return { kind: "send", status, path, body: renderTemplate(rules.body, (name) => values.get(name)) };
+  } catch (error) {
+    if (error instanceof RenderError) return refuse(`${error.placeholder}: ${error.reason}`);
+    throw error;
+  }
+}
+
+function refuse(reason: string): StatusPlan {
+  return { kind: "refuse", reason };
+}
+
+/** The service's name for the status that the ERP wrote. A number is its digits: names are text on both sides. */
+function serviceStatus(value: ColumnValue, rules: StatusRules): string {
+  const text = keyText(value);
+  if (text === undefined) throw new RenderError("status", describeUnusable(value));
+  const status = Object.hasOwn(rules.map, text) ? (rules.map[text] ?? text) : text;
+  if (status === "") throw new RenderError("status", "is empty");
+  return status;
+}
+
+function describeUnusable(value: ColumnValue): string {
+  if (value === null) return "is NULL";
+  return typeof value === "number" ? `${value} is no number that can be sent` : "binary data cannot be sent";
+}
+
+/** What the body may name. The request's own names win over those in `data`. */
+function valuesOf(wanted: WantedStatus, status: string, serviceId: string): Map<string, TemplateValue> {
+  const values = readData(wanted.data);
+  values.set("order_id", { kind: "text", text: serviceId });
+  values.set("status", { kind: "text", text: status });
+  values.set("comment", commentOf(wanted.comment));
+  return values;
+}
+
+/** A comment is text, also where it is written as a number. */
+function commentOf(value: ColumnValue): TemplateValue {
+  if (value === null) return { kind: "null" };
+  const text = keyText(value);
+  if (text === undefined) throw new RenderError("comment", describeUnusable(value));
+  return { kind: "text", text };
+}
+
+/** The members of `data`, a JSON object. Of members with equal names the first counts, as for SQLite. */
+function readData(value: ColumnValue): Map<string, TemplateValue> {
+  const values = new Map<string, TemplateValue>();
+  if (value === null || (typeof value === "string" && value.trim() === "")) return values;
+  if (typeof value !== "string") throw new RenderError("data", "is no text with a JSON object");
+  const bytes = Buffer.from(value, "utf8");
+  try {
+    const root = scanJson(bytes);
+    if (kindOf(bytes, root) !== "object") throw new RenderError("data", "is JSON but no object");
+    for (const { key, value: span } of membersOf(bytes, root)) {
+      if (!values.has(key)) values.set(key, memberValue(bytes, span));
+    }
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw new RenderError("data", "is not valid JSON");
+    throw error;
+  }
+  return values;
+}
+
+function memberValue(bytes: Buffer, span: { start: number; end: number }): TemplateValue {
+  const text = textOf(bytes, span);
+  switch (kindOf(bytes, span)) {
+    case "string":
+      return { kind: "text", text: stringOf(bytes, span) };
+    case "number":
+      return { kind: "number", literal: text };
+    case "boolean":
+      return { kind: "bool", value: text === "true" };
+    case "null":
+      return { kind: "null" };
+    default:
+      return { kind: "json", text };
+  }
+}
+
+/** What a failed request says of the status it carried. */
+export type StatusFailure =
+  /** The service will not have this status for this order. */
+  | "refused"
+  /** No such place: either the order does not exist or the path is wrong, and only a read can tell. */
+  | "nowhere"
+  /** It may have arrived: the order is read before anything is sent again. */
+  | "unknown"
+  /** It may have arrived, and the service asks to wait before anything else. */
+  | "later"
+  /** It cannot have had an effect, and says nothing of this order: the request waits as it was. */
+  | "untouched";
+
+export function classifyStatusFailure(error: unknown): StatusFailure {
+  if (!(error instanceof ServiceError)) return "later";
+  const { status } = error;
+  if (status === 400 || status === 409 || status === 422) return "refused";
+  if (status === 404 || status === 405 || status === 410) return "nowhere";
+  if (error.effect === "none") return "untouched";
+  return error.retryAfterMs === undefined ? "unknown" : "later";
+}
+
+/** What an order that was read tells of a status that may have arrived. */
+export function compareStatus(
+  now: string | null,
+  request: { statusSent: string | null; statusBefore: string | null },
+): "wanted" | "former" | "another" {
+  if (now === request.statusSent) return "wanted";
+  return now === request.statusBefore ? "former" : "another";
+}
+
+/**
+ * Whether a change is nothing but a change of status; the stamp and ignored paths are no part of it. An answer of
+ * another kind than the one that was stored may tell more or less of the order: then what both tell is compared.
+ */
+export function isStatusAlone(
+  event: EventPlan,
+  order: { stored: string; incoming: string; isOtherShape: boolean },
+  rules: Pick<PlanRules, "ignore" | "statusPaths">,
+): boolean {
+  if (!event.linesChanged && !event.fieldsChanged) return event.statusChanged;
+  if (!order.isOtherShape) return false;
+  return withoutPaths(sharedDifferences(order.stored, order.incoming, rules.ignore), rules.statusPaths).length === 0;
+}

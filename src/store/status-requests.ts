@@ -1,0 +1,204 @@
+/*
+ * The statuses that the ERP wants set: an outbox, in order for each order of the shop. A request is `sending` from
+ * before its request leaves until its outcome is known, so that after a crash in the middle nothing is sent again
+ * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
+ * `echo` says whether the status has come back with the order since; until then that change is our own.
+ */
+import type { RequestedOrder, WantedStatus } from "../domain/plan-status.ts";
+import type { Store } from "./store.ts";
+
+/** Column values together larger than this are never read: a status needs no megabyte. */
+const VALUES_BYTES_MAX = 1_000_000;
+/** An id has 36 characters; whatever is longer is none. */
+const ID_CHARACTERS = 64;
+/** Written by the ERP, this column may hold the largest integer there is. */
+const ATTEMPTS_MAX = 1_000_000;
+/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
+const ECHO_AGE = "-1 day";
+
+export interface StatusRequest extends WantedStatus {
+  id: bigint;
+  state: "pending" | "sending";
+  attempts: number;
+  statusSent: string | null;
+  statusBefore: string | null;
+}
+
+/** As SQLite gives it, integers without loss: the ERP may have written any. */
+type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts"> & { isTooLarge: bigint; attempts: bigint };
+
+const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0) + coalesce(octet_length(r.data), 0)
+  + coalesce(octet_length(r.status_sent), 0) + coalesce(octet_length(r.status_before), 0) > ${VALUES_BYTES_MAX}`;
+const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELSE r.${column} END`;
+const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.state, r.attempts,
+  ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
+  ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
+  ${TOO_LARGE} AS isTooLarge`;
+
+const OPEN = "state IN ('pending', 'sending')";
+const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
+
+/** Whether anything is to be asked: requests that are open, or orders whose new status must be read back. */
+export function hasStatusWork(store: Store): boolean {
+  const row = store
+    .prepare(
+      `SELECT EXISTS (SELECT 1 FROM status_requests WHERE ${OPEN})
+         OR EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n`,
+    )
+    .get() as { n: number };
+  return row.n === 1;
+}
+
+/**
+ * The next request of each order, least tried first, so that an order that cannot be settled never keeps others
+ * waiting. One that is `sending` comes before all others of its order, whatever ids the ERP gave them.
+ */
+export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
+  const rows = store
+    .prepare(
+      `WITH next (id, tried) AS MATERIALIZED (
+         SELECT CASE WHEN max(r.state) = 'sending'
+             THEN (SELECT min(e.id) FROM status_requests e WHERE e.order_id = r.order_id AND e.${OPEN} AND e.state = 'sending')
+             ELSE min(r.id) END AS id,
+           total(r.attempts) AS tried
+         FROM status_requests r INDEXED BY status_requests_open
+         WHERE r.${OPEN} GROUP BY r.order_id ORDER BY tried, id LIMIT ?)
+       SELECT ${COLUMNS} FROM next n JOIN status_requests r ON r.id = n.id ORDER BY n.tried, n.id`,
+    )
+    .safeIntegers(true)
+    .all(limit) as RequestRow[];
+  return rows.map(readRow);
+}
+
+/** The request as it stands now; undefined where it is no longer open. */
+export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undefined {
+  const row = store
+    .prepare(`SELECT ${COLUMNS} FROM status_requests r WHERE r.id = ? AND r.${OPEN}`)
+    .safeIntegers(true)
+    .get(id) as RequestRow | undefined;
+  return row === undefined ? undefined : readRow(row);
+}
+
+function readRow(row: RequestRow): StatusRequest {
+  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts) };
+}
+
+/** The order of a request, whose id may be written in any case. */
+export function loadRequestedOrder(store: Store, orderId: string): RequestedOrder | undefined {
+  const row = store
+    .prepare(
+      `SELECT order_id AS orderId, coalesce(service_id, order_id) AS serviceId, status, removed_at AS removedAt,
+         (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
+       FROM orders o WHERE o.order_id = lower(?)`,
+    )
+    .get(orderId) as (Omit<RequestedOrder, "isRemoved"> & { removedAt: string | null }) | undefined;
+  if (row === undefined) return undefined;
+  const { removedAt, ...order } = row;
+  return { ...order, isRemoved: removedAt !== null };
+}
+
+/** The request is about to leave. From here on only an answer or a read of the order tells what became of it. */
+export function markSending(store: Store, id: bigint, sent: { status: string; before: string | null }): boolean {
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, echo = 'awaited',
+           attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+         WHERE id = ? AND state = 'pending'`,
+      )
+      .run(sent.status, sent.before, id).changes > 0
+  );
+}
+
+/** The order has the status. Where it has not come back with the order yet, a read of the order is owed. */
+export function markSent(store: Store, id: bigint, answer: { httpStatus: number | null; at: string }): boolean {
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL,
+           echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
+         WHERE id = ? AND ${OPEN}`,
+      )
+      .run(answer.httpStatus, answer.at, id).changes > 0
+  );
+}
+
+export function markRequestRefused(
+  store: Store,
+  id: bigint,
+  answer: { httpStatus: number | null; reason: string; at: string },
+): boolean {
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?, echo = NULL
+         WHERE id = ? AND ${OPEN}`,
+      )
+      .run(answer.httpStatus, answer.at, answer.reason, id).changes > 0
+  );
+}
+
+/** Nothing has arrived: the request waits as before. */
+export function markPendingAgain(
+  store: Store,
+  id: bigint,
+  failure: { httpStatus: number | null; reason: string } | null,
+): void {
+  store.prepare("UPDATE status_requests SET state = 'pending', echo = NULL WHERE id = ? AND state = 'sending'").run(id);
+  if (failure === null) return;
+  store
+    .prepare(`UPDATE status_requests SET http_status = ?, last_error = ? WHERE id = ? AND ${OPEN}`)
+    .run(failure.httpStatus, failure.reason, id);
+}
+
+/** The outcome is still unknown, and others go first. */
+export function markUnsettled(store: Store, id: bigint, reason: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1, last_error = ? WHERE id = ? AND ${OPEN}`,
+    )
+    .run(reason, id);
+}
+
+/**
+ * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
+ * request, and those before it, have come back. Any other status ends the waiting for all that were answered.
+ */
+export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
+  const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
+  const { id } = store
+    .prepare(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
+    .safeIntegers(true)
+    .get({ orderId, status, at }) as { id: bigint | null };
+  const settled = id === null ? "state <> 'sending'" : "id <= @id";
+  store
+    .prepare(`UPDATE status_requests SET echo = NULL WHERE id IN (SELECT id ${echoes}) AND ${settled}`)
+    .run({ orderId, ...(id === null ? {} : { id }) });
+  return id !== null;
+}
+
+/** Orders whose new status must be read back, oldest first. */
+export function loadOwedEchoes(store: Store, limit: number): { orderId: string; serviceId: string }[] {
+  return store
+    .prepare(
+      `SELECT o.order_id AS orderId, coalesce(o.service_id, o.order_id) AS serviceId
+       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+       WHERE r.echo = 'owed' AND r.state = 'sent' GROUP BY o.order_key ORDER BY min(r.id) LIMIT ?`,
+    )
+    .all(limit) as { orderId: string; serviceId: string }[];
+}
+
+/** The order was read after our status had been accepted: the read is no longer owed, whether it showed the status or not. */
+export function markEchoesRead(store: Store, orderId: string, status: string | null): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET echo = CASE WHEN status_sent = @status THEN NULL ELSE 'awaited' END
+       WHERE order_id = @orderId AND echo = 'owed'`,
+    )
+    .run({ orderId, status });
+}
+
+/** Reads that have failed for so long are given up: the updates tell what became of the order. */
+export function forgetOldEchoes(store: Store, at: string): void {
+  store.prepare(`UPDATE status_requests SET echo = NULL WHERE echo = 'owed' AND NOT ${ECHO_IS_FRESH}`).run({ at });
+}

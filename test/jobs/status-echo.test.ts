@@ -1,0 +1,293 @@
+import { describe, expect, it } from "vitest";
+import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+
+const whole = {
+  settings: { updates: { carry: "whole" } },
+  sandbox: { options: { updates: { carry: "whole" } } },
+} as const;
+const MINUTE = 60_000;
+
+/** Lets the answer to the next status request wait until the returned function is called. */
+function holdAnswer(hold: { gate?: Promise<void> }): () => void {
+  let open = () => {};
+  hold.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  return open;
+}
+
+function expectOwn(bridge: StatusBridge, status: string): void {
+  const { ids, order, events, pending, request } = bridge;
+  expect(order(ids[0]!)).toMatchObject({ status, revision: 2, erp_revision: 1 });
+  expect(events(ids[0]!)).toMatchObject([{ kind: "created" }, { source: "own", new_status: status }]);
+  expect(pending()).toEqual([]);
+  expect(request(1)).toMatchObject({ state: "sent", echo: null });
+}
+
+describe("our own status that comes back", () => {
+  it("makes a revision that the ERP need not see, when the order is read back", async () => {
+    const bridge = await startStatusBridge();
+    bridge.ask(bridge.ids[0]!, "paid");
+    await bridge.send();
+    expectOwn(bridge, "paid");
+    await bridge.run("updates");
+    expectOwn(bridge, "paid");
+  });
+
+  it("is recognised in the updates after the answer", async () => {
+    const bridge = await startStatusBridge(whole);
+    const { ids, ask, send, run, sandbox, request } = bridge;
+    ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(1)).toMatchObject({ state: "sent", echo: "owed" });
+    await run("updates");
+    expectOwn(bridge, "paid");
+    sandbox.faults.clear();
+    const asked = sandbox.ledger.entries.length;
+    expect(await send()).toMatchObject({ outcome: "idle" });
+    expect(sandbox.ledger.entries).toHaveLength(asked);
+  });
+
+  it.each([
+    ["whole", whole],
+    ["by name", {}],
+  ])("is recognised in the updates before the answer (%s)", async (_, options) => {
+    const hold: { gate?: Promise<void>; arrived?: () => void } = {};
+    const bridge = await startStatusBridge({
+      ...options,
+      sandbox: {
+        ...("sandbox" in options ? options.sandbox : {}),
+        onAnswer: async ({ path }) => {
+          if (!path.endsWith("/status")) return;
+          hold.arrived?.();
+          await hold.gate;
+        },
+      },
+    });
+    const { ids, ask, send, run, request, states } = bridge;
+    ask(ids[0]!, "paid");
+    const open = holdAnswer(hold);
+    const arrived = new Promise<void>((resolve) => {
+      hold.arrived = resolve;
+    });
+    const running = send();
+    await arrived;
+    await run("updates");
+    expect(states()).toEqual(["sending"]);
+    expect(bridge.order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
+    open();
+    expect(await running).toMatchObject({ error: null, counts: { sent: 1 } });
+    expectOwn(bridge, "paid");
+    expect(request(1)).toMatchObject({ attempts: 1 });
+  });
+
+  it("is recognised when a lost answer is settled by reading", async () => {
+    const bridge = await startStatusBridge();
+    bridge.ask(bridge.ids[0]!, "paid");
+    bridge.sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    await bridge.send();
+    expectOwn(bridge, "paid");
+  });
+
+  it("does not reopen an order that the ERP itself cancels", async () => {
+    const bridge = await startStatusBridge();
+    bridge.ask(bridge.ids[0]!, "cancelled");
+    await bridge.send();
+    expectOwn(bridge, "cancelled");
+    expect(bridge.order(bridge.ids[0]!)).toMatchObject({ is_cancelled: 1 });
+    expect(bridge.events(bridge.ids[0]!)[1]).toMatchObject({ kind: "cancelled" });
+  });
+
+  it("leaves an order that the ERP has not taken yet pending", async () => {
+    const { sandbox, run, ask, send, pending, clock, take } = await startStatusBridge();
+    const id = sandbox.service.createOrder({ status: "new" });
+    await run("orders");
+    ask(id, "accepted");
+    clock.advance(MINUTE);
+    await send();
+    expect(pending()).toMatchObject([{ order_id: id, why: "new", revision: 2 }]);
+    take();
+    expect(pending()).toEqual([]);
+  });
+
+  it("is an ordinary change where anything else changed with it", async () => {
+    const { ids, ask, send, sandbox, pending, order, events } = await startStatusBridge({
+      sandbox: {
+        onAnswer: ({ path }) => {
+          if (path.endsWith("/status")) sandbox.service.changeOrder(ids[0]!, { total: "99.90" });
+        },
+      },
+    });
+    ask(ids[0]!, "paid");
+    await send();
+    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 2 });
+    expect(events(ids[0]!)[1]).toMatchObject({ source: "snapshot" });
+    expect(pending()).toMatchObject([{ why: "changed" }]);
+  });
+
+  it("is ours where only ignored paths changed with it", async () => {
+    const { ids, ask, send, run, sandbox, pending, order, take, clock } = await startStatusBridge({
+      settings: { orders: { ignore: ["$.changed_by"] } },
+      sandbox: {
+        onAnswer: ({ path }) => {
+          if (path.endsWith("/status")) sandbox.service.changeOrder(ids[0]!, { extra: { changed_by: '"api"' } });
+        },
+      },
+    });
+    sandbox.service.changeOrder(ids[0]!, { extra: { changed_by: '"shop"' } });
+    await run("updates");
+    take();
+    clock.advance(MINUTE);
+    ask(ids[0]!, "paid");
+    await send();
+    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 3, erp_revision: 2 });
+    expect(pending()).toEqual([]);
+  });
+
+  it("is ours where the order read whole tells more than the batch did", async () => {
+    const { ids, ask, send, sandbox, pending, order, clock } = await startStatusBridge({
+      orders: 2,
+      sandbox: { options: { shape: { extra: "snapshot" } } },
+    });
+    ask(ids[0]!, "paid");
+    await send();
+    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
+    expect(pending()).toEqual([]);
+    // And somebody's other change in the same answer is still seen.
+    clock.advance(MINUTE);
+    sandbox.service.changeOrder(ids[1]!, { lines: [{ sku: "another" }] });
+    ask(ids[1]!, "paid");
+    await send();
+    expect(pending()).toMatchObject([{ order_id: ids[1] }]);
+  });
+
+  it("is ours once: the same status set by somebody else later is news", async () => {
+    const { ids, ask, send, run, sandbox, pending, clock, take } = await startStatusBridge();
+    ask(ids[0]!, "paid");
+    await send();
+    expect(pending()).toEqual([]);
+    for (const status of ["new", "paid"]) {
+      clock.advance(MINUTE);
+      sandbox.service.changeOrder(ids[0]!, { status });
+      await run("updates");
+      expect(pending()).toHaveLength(1);
+      take();
+    }
+  });
+
+  it("is somebody else's where the service refused ours", async () => {
+    const { ids, ask, send, run, sandbox, pending, clock } = await startStatusBridge({
+      sandbox: { options: { status: { transitions: {} } } },
+    });
+    ask(ids[0]!, "paid");
+    await send();
+    clock.advance(MINUTE);
+    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+    await run("updates");
+    expect(pending()).toHaveLength(1);
+  });
+
+  it("is awaited where the service takes its time, for a day", async () => {
+    for (const [minutes, isOurs] of [
+      [60, true],
+      [25 * 60, false],
+    ] as const) {
+      const bridge = await startStatusBridge();
+      const { ids, ask, send, run, sandbox, pending, clock, request } = bridge;
+      ask(ids[0]!, "paid");
+      // Accepted, and applied only later.
+      sandbox.faults.add({
+        match: { path: "status" },
+        do: { kind: "raw", status: 202, contentType: "text/plain", body: "queued" },
+      });
+      await send();
+      expect(request(1)).toMatchObject({ state: "sent", http_status: 202, echo: "awaited" });
+      expect(await send()).toMatchObject({ outcome: "idle" });
+      clock.advance(minutes * MINUTE);
+      sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+      await run("updates");
+      expect(pending()).toHaveLength(isOurs ? 0 : 1);
+      expect(request(1).echo).toBeNull();
+    }
+  });
+
+  it("does not make the way back look done while it is awaited", async () => {
+    const { ids, ask, send, sandbox, posts, effects } = await startStatusBridge();
+    ask(ids[0]!, "paid");
+    ask(ids[0]!, "new");
+    sandbox.faults.add({
+      match: { path: "status" },
+      do: { kind: "raw", status: 202, contentType: "text/plain", body: "queued" },
+    });
+    await send();
+    expect(posts()).toHaveLength(2);
+    expect(effects()).toEqual(["new"]);
+  });
+
+  it("is read back before the next status of the order is decided", async () => {
+    const bridge = await startStatusBridge();
+    const { ids, ask, send, states, effects } = bridge;
+    ask(ids[0]!, "paid");
+    bridge.sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    await send();
+    // Stored is still the former status, which is the one that is wanted now.
+    ask(ids[0]!, "new");
+    await send();
+    expect(effects()).toEqual(["paid", "new"]);
+    expect(states()).toEqual(["sent", "sent"]);
+    expect(bridge.order(ids[0]!)).toMatchObject({ status: "new", erp_revision: 1 });
+    expect(bridge.pending()).toEqual([]);
+  });
+
+  it("is what the next status of the order starts from", async () => {
+    const { ids, ask, send, sandbox, states, effects } = await startStatusBridge();
+    ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    await send();
+    sandbox.faults.clear();
+    ask(ids[0]!, "packed");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    await send();
+    expect(states()).toEqual(["sent", "sent"]);
+    expect(effects()).toEqual(["paid", "packed"]);
+  });
+
+  it("is not undone by a read that began before it", async () => {
+    const reads: { open?: () => void; arrived?: () => void } = {};
+    let held = "nothing yet";
+    const bridge = await startStatusBridge({
+      sandbox: {
+        onAnswer: async ({ path, method }) => {
+          if (method !== "GET" || !path.endsWith(held)) return;
+          held = "nothing more";
+          const gate = new Promise<void>((resolve) => {
+            reads.open = resolve;
+          });
+          reads.arrived?.();
+          await gate;
+        },
+      },
+    });
+    const { ids, ask, send, run, sandbox, order, rows } = bridge;
+    held = ids[0]!;
+    sandbox.service.changeOrder(ids[0]!, { total: "5.00" });
+    const arrived = new Promise<void>((resolve) => {
+      reads.arrived = resolve;
+    });
+    const following = run("updates");
+    await arrived;
+    ask(ids[0]!, "paid");
+    await send();
+    expect(order(ids[0]!)).toMatchObject({ status: "paid" });
+    reads.open?.();
+    await following;
+    await run("updates");
+    expect(order(ids[0]!)).toMatchObject({ status: "paid" });
+    expect(rows("SELECT new_status FROM order_events ORDER BY seq")).toEqual([
+      { new_status: "new" },
+      { new_status: "paid" },
+    ]);
+    expect(rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+});

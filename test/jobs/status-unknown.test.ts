@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { startStatusBridge } from "../support/statuses.ts";
+
+const MINUTE = 60_000;
+
+/** Ways in which an answer tells nothing of the outcome. */
+const LOST: [string, FaultAction][] = [
+  ["the connection is reset", { kind: "reset" }],
+  ["the answer is cut in its head", { kind: "cut", bytes: 20, of: "answer" }],
+  ["the answer is cut in its body", { kind: "cut", bytes: 5 }],
+  ["no answer comes in time", { kind: "hang" }],
+  ["the answer drips for too long", { kind: "drip", bytesPerSecond: 1 }],
+  ["a web page answers", { kind: "html" }],
+  ["the answer is compressed unasked", { kind: "gzip" }],
+  ["the answer's head is too large", { kind: "big-headers" }],
+  ["the service answers 500", { kind: "status", status: 500 }],
+  [
+    "a proxy answers 502",
+    { kind: "status", status: 502, body: "<html>bad gateway</html>", headers: { "content-type": "text/html" } },
+  ],
+  ["the service answers 408", { kind: "status", status: 408 }],
+];
+/** Long enough for a busy machine, and waited for only where an answer does not come. */
+const timeouts = { headers: "1s", total: "1500ms" };
+
+describe("a status whose outcome is unknown", () => {
+  it.each(LOST)("is not sent again where it has arrived and %s", async (_, action) => {
+    const { ids, ask, send, sandbox, request, effects, posts, order, pending } = await startStatusBridge({
+      settings: { service: { timeouts } },
+    });
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: action });
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(id)).toMatchObject({
+      state: "sent",
+      status_before: "new",
+      attempts: 1,
+      last_error: null,
+      echo: null,
+    });
+    expect(effects()).toEqual(["paid"]);
+    expect(posts()).toHaveLength(1);
+    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
+    expect(pending()).toEqual([]);
+  });
+
+  it.each(LOST)("is read, and only then sent again, where it has not arrived and %s", async (_, action) => {
+    const { ids, ask, send, sandbox, request, effects, posts, order } = await startStatusBridge({
+      settings: { service: { timeouts } },
+    });
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "before", do: action });
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(id)).toMatchObject({ state: "sent", http_status: 200, attempts: 2, last_error: null });
+    expect(effects()).toEqual(["paid"]);
+    expect(posts()).toHaveLength(2);
+    const kinds = sandbox.ledger.entries
+      .filter(({ kind }) => kind === "status" || kind === "snapshot")
+      .map(({ kind }) => kind);
+    expect(kinds).toEqual(["status", "snapshot", "snapshot", "status", "snapshot"]);
+    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
+  });
+
+  it("is not sent again before it has had its time to arrive", async () => {
+    const { ids, ask, send, sandbox, clock } = await startStatusBridge();
+    ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    const before = clock.monotonicMs();
+    await send();
+    const [lost, again] = sandbox.ledger.ofKind("status");
+    expect(again!.at - lost!.at).toBeGreaterThanOrEqual(15_000);
+    expect(clock.monotonicMs() - before).toBeLessThan(20_000);
+  });
+
+  it("is found where it takes effect late, and is not sent twice", async () => {
+    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({
+      settings: { service: { timeouts } },
+    });
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "hang" } });
+    // The first read still shows the former status; by the second one the effect is there.
+    let reads = 0;
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    sandbox.service.handle = (call) => {
+      if (call.method === "GET" && call.path.endsWith(ids[0]!) && ++reads === 2)
+        sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+      return handle(call);
+    };
+    await send();
+    expect(request(id)).toMatchObject({ state: "sent", attempts: 1 });
+    expect(posts()).toHaveLength(1);
+  });
+
+  it("is refused where the order was changed meanwhile", async () => {
+    const { ids, ask, send, sandbox, request, effects, order, pending } = await startStatusBridge({
+      sandbox: {
+        onAnswer: ({ path }) => {
+          if (path.endsWith("/status")) sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+        },
+      },
+    });
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(request(id)).toMatchObject({ state: "refused", http_status: null });
+    expect(request(id).last_error).toMatch(/^changed meanwhile: the order was "new" and is "cancelled" now/);
+    expect(effects()).toEqual([]);
+    expect(order(ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
+    expect(pending()).toMatchObject([{ why: "cancelled" }]);
+  });
+
+  it("stays on its way while the order cannot be read, and is settled when it can", async () => {
+    const { ids, ask, send, sandbox, request, effects, clock } = await startStatusBridge();
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 503 } });
+    expect(await send()).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    expect(request(id)).toMatchObject({ state: "sending", http_status: null });
+    expect(request(id).last_error).toContain("503");
+    clock.advance(MINUTE);
+    expect(await send()).toMatchObject({ outcome: "failed" });
+    clock.advance(MINUTE);
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects()).toEqual(["paid"]);
+  });
+
+  it("is settled after a restart in the middle of its request", async () => {
+    for (const when of ["before", "after"] as const) {
+      const bridge = await startStatusBridge();
+      const { ids, ask, send, sandbox, request, effects } = bridge;
+      const id = ask(ids[0]!, "paid");
+      sandbox.faults.add({ match: { path: "status" }, when, do: { kind: "hang" } });
+      const arrived = new Promise<void>((resolve) => {
+        const append = sandbox.ledger.append.bind(sandbox.ledger);
+        sandbox.ledger.append = (draft) => {
+          if (draft.kind === "status") resolve();
+          return append(draft);
+        };
+      });
+      const running = send();
+      await arrived;
+      await bridge.restart();
+      expect(await running).toMatchObject({ outcome: "stopped" });
+      expect(request(id)).toMatchObject({ state: "sending", status_before: "new" });
+      expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+      expect(request(id)).toMatchObject({ state: "sent", attempts: when === "before" ? 2 : 1 });
+      expect(effects()).toEqual(["paid"]);
+    }
+  });
+
+  it("waits as the service asks before the order is read", async () => {
+    const { ids, ask, send, sandbox, request, effects, clock, rows } = await startStatusBridge();
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({
+      match: { path: "status" },
+      when: "after",
+      do: { kind: "status", status: 503, headers: { "retry-after": "600" } },
+    });
+    expect(await send()).toMatchObject({ outcome: "failed" });
+    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "rate limit" }]);
+    expect(request(id)).toMatchObject({ state: "sending" });
+    clock.advance(9 * MINUTE);
+    expect(await send()).toMatchObject({ outcome: "held" });
+    expect(sandbox.ledger.ofKind("snapshot")).toEqual([]);
+    clock.advance(2 * MINUTE);
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(effects()).toEqual(["paid"]);
+    expect(rows("SELECT area FROM holds")).toEqual([]);
+  });
+
+  it("keeps the others going where the service fails for one order for ever", async () => {
+    let broken = "";
+    const bridge = await startStatusBridge({
+      orders: 2,
+      sandbox: {
+        onRequest: ({ path, method }) => {
+          if (method === "POST" && broken !== "" && path.includes(broken)) throw new Error("too much");
+        },
+      },
+    });
+    const { ids, ask, send, request, effects, clock } = bridge;
+    broken = ids[0]!;
+    const bad = ask(ids[0]!, "paid");
+    for (let passes = 0; passes < 8; passes++) {
+      ask(ids[1]!, `step ${passes}`);
+      expect(await send()).toMatchObject({ error: null });
+      clock.advance(MINUTE);
+    }
+    expect(effects(ids[1])).toHaveLength(8);
+    expect(request(bad)).toMatchObject({ state: "sending" });
+    expect(request(bad).last_error).toContain("500");
+    broken = "";
+    await send();
+    expect(request(bad)).toMatchObject({ state: "sent" });
+    expect(effects(ids[0])).toEqual(["paid"]);
+  });
+});
