@@ -8,15 +8,19 @@ export function accountOf({ service }: LoadedConfig["config"]): string {
   return JSON.stringify([service.base_url, service.client_id]);
 }
 
-/** The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other. */
-export function checkAccount(store: Store, { config }: LoadedConfig): void {
-  const account = accountOf(config);
+/** Remembers whose orders a database holds; refuses another account's. */
+export function checkAccount(store: Store, loaded: LoadedConfig): void {
+  refuseOtherAccount(store, loaded);
+  if (loadMeta(store, "account") === undefined) store.write(() => saveMeta(store, "account", accountOf(loaded.config)));
+}
+
+/**
+ * The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other.
+ * @throws BridgeError `account_changed`
+ */
+export function refuseOtherAccount(store: Store, { config }: LoadedConfig): void {
   const known = loadMeta(store, "account");
-  if (known === undefined) {
-    store.write(() => saveMeta(store, "account", account));
-    return;
-  }
-  if (known === account) return;
+  if (known === undefined || known === accountOf(config)) return;
   const [url, id] = JSON.parse(known) as [string, string];
   throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
     hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",

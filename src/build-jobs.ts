@@ -1,40 +1,64 @@
+import { BatchJournal } from "./backup/batch-journal.ts";
+import { readDiskSpace } from "./backup/disk-space.ts";
 import type { LoadedConfig } from "./config/load.ts";
+import { showConfig } from "./config/show.ts";
 import { compileFeed, FEED_NAMES } from "./domain/feed.ts";
-import { compileOrderRules } from "./domain/order-rules.ts";
+import { compileOrderRules, type OrderRules } from "./domain/order-rules.ts";
+import { compileStatusRules } from "./domain/plan-status.ts";
+import { BackUp } from "./jobs/back-up.ts";
 import { FollowUpdates } from "./jobs/follow-updates.ts";
 import { HoldGate } from "./jobs/gate.ts";
 import type { Job, JobContext } from "./jobs/job.ts";
+import { KeepHouse } from "./jobs/keep-house.ts";
 import { PullOrders } from "./jobs/pull-orders.ts";
 import { PushImports } from "./jobs/push-imports.ts";
+import { OrderReader } from "./jobs/read-order.ts";
 import { ReadOrders } from "./jobs/read-orders.ts";
+import { Reconcile } from "./jobs/reconcile.ts";
 import { RunReporter } from "./jobs/report-run.ts";
 import { type RunResult, runJob } from "./jobs/run-job.ts";
+import { SendStatuses } from "./jobs/send-statuses.ts";
+import { StatusSettler } from "./jobs/settle-status.ts";
+import { type ReadSpace, WatchDisk } from "./jobs/watch-disk.ts";
 import { JobRunner } from "./scheduler/job-runner.ts";
 import type { ScheduleEntry } from "./scheduler/scheduler.ts";
+
+/** A start of the program catches up on a reconciling that was missed by a quarter of its interval. */
+const RECONCILE_LATE = 1.25;
+
+/** When old history is removed: after the night's copies and comparisons. */
+const HOUSE_SCHEDULE = "23 4 * * *";
 
 /** Builds every job that the configuration switches on, and says when each runs. */
 export function buildJobs(
   context: JobContext,
-  options: { loaded: LoadedConfig; onResult?: (job: string, result: RunResult) => void },
+  options: { loaded: LoadedConfig; onResult?: (job: string, result: RunResult) => void; readSpace?: ReadSpace },
 ): ScheduleEntry[] {
-  const { config, written } = options.loaded;
-  const { orders, updates, service } = config;
+  const { config } = options.loaded;
+  const { orders, updates, statuses, service } = config;
   const gate = new HoldGate(context);
   const reporter = new RunReporter(context.log, context.client.hideSecrets);
+  const report = options.onResult ?? ((job: string, result: RunResult) => reporter.report(job, result));
   const runnerOf = (job: Job) =>
     new JobRunner({
       name: job.name,
       clock: context.clock,
       isStopping: context.isStopping,
       run: (signal) => runJob(job, context, gate, signal),
-      onResult: (result) => {
-        reporter.report(job.name, result);
-        options.onResult?.(job.name, result);
-      },
+      onResult: (result) => report(job.name, result),
     });
 
-  const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
-  const pull = runnerOf(new PullOrders(context, { rules, query: Object.entries(orders.query) }));
+  const rules = orderRulesOf(options.loaded);
+  const readSpace = options.readSpace ?? readDiskSpace;
+  const journal = config.backup.journal === null ? undefined : new BatchJournal(config.backup.journal, context.clock);
+  const pull = runnerOf(
+    new PullOrders(context, {
+      rules,
+      query: Object.entries(orders.query),
+      journal,
+      disk: new WatchDisk(context, readSpace),
+    }),
+  );
   const readOrders = new ReadOrders(context, rules);
   const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
   const followJob = new FollowUpdates(context, { rules, follow, sweepOverlapMs: updates.sweep.overlap }, readOrders);
@@ -44,11 +68,19 @@ export function buildJobs(
     { pattern: updates.schedule, runner: followRunner },
     { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
   ];
+  if (statuses.path !== null) {
+    const statusRules = compileStatusRules({ ...statuses, path: statuses.path });
+    const options = { rules: statusRules, quietMs: service.timeouts.headers };
+    const settler = new StatusSettler(context, options, new OrderReader(context, rules));
+    entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler)) });
+  }
+  const feeds: PushImports[] = [];
   for (const name of FEED_NAMES) {
     const feed = config.imports[name];
     if (feed.path === null) continue;
     const feedRules = compileFeed(name, { ...feed, path: feed.path });
-    const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import });
+    const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import, earlier: [...feeds] });
+    feeds.push(job);
     const runner = runnerOf(job);
     entries.push({ pattern: feed.schedule, runner });
     entries.push({
@@ -57,5 +89,35 @@ export function buildJobs(
       before: (signal) => job.requestCompare("the nightly comparison", signal),
     });
   }
+  const reconcile = new Reconcile(context, { ...config.reconcile, rules, gapMs: 1000 / service.requests_per_second });
+  entries.push({
+    pattern: config.reconcile.schedule,
+    runner: runnerOf(reconcile),
+    atStart: (intervalMs) => reconcile.isDue(intervalMs * RECONCILE_LATE),
+  });
+  entries.push(...upkeepEntries(context, options.loaded, { runnerOf, journal, readSpace }));
   return entries;
+}
+
+/** What runs by schedule alone and asks the service nothing. */
+function upkeepEntries(
+  context: JobContext,
+  loaded: LoadedConfig,
+  parts: { runnerOf: (job: Job) => JobRunner; journal: BatchJournal | undefined; readSpace: ReadSpace },
+): ScheduleEntry[] {
+  const { backup, retention } = loaded.config;
+  const { runnerOf, journal, readSpace } = parts;
+  const copies = { folder: backup.dir, keep: backup.keep, configText: showConfig(loaded), journal, readSpace };
+  const backUp = new BackUp(context, copies);
+  const keepHouse = new KeepHouse(context, { runsMs: retention.runs, eventsMs: retention.events });
+  return [
+    { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },
+    { pattern: HOUSE_SCHEDULE, runner: runnerOf(keepHouse) },
+  ];
+}
+
+/** How orders are read under this configuration. */
+export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
+  const { orders, updates, service } = config;
+  return compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
 }

@@ -1,17 +1,25 @@
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { checkAccount } from "./account.ts";
+import { checkAccount, refuseOtherAccount } from "./account.ts";
 import type { ServiceClient } from "./api/client.ts";
 import { createClient } from "./build-client.ts";
 import { buildJobs } from "./build-jobs.ts";
+import { buildReceivers, buildWatch } from "./build-watch.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { FEED_NAMES } from "./domain/feed.ts";
-import { JOB_NAMES, type JobName } from "./domain/job-names.ts";
+import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "./domain/job-names.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
 import { outcomeOf, SyncDesk } from "./jobs/answer-sync.ts";
 import { checkService, type ServiceCheck } from "./jobs/check-service.ts";
 import type { JobContext } from "./jobs/job.ts";
+import type { ProbeOptions } from "./jobs/probe.ts";
+import { probeOpenQuestions } from "./jobs/probe-service.ts";
 import type { RunResult } from "./jobs/run-job.ts";
+import { sendTestMessage } from "./jobs/send-alerts.ts";
+import type { Watch } from "./jobs/watch.ts";
+import type { ReadSpace } from "./jobs/watch-disk.ts";
+import { applyConfiguration } from "./repair.ts";
 import type { JobRunner } from "./scheduler/job-runner.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { disarmTriggers } from "./store/feed-source.ts";
@@ -19,6 +27,7 @@ import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts
 import { type OpenMode, openStore } from "./store/open.ts";
 import { saveFlow } from "./store/runs.ts";
 import type { Store } from "./store/store.ts";
+import { finishSwap } from "./store/swap-files.ts";
 import { closeSyncRequests, type SyncOutcome } from "./store/sync-requests.ts";
 
 /** Beside the sources and beside the bundle alike. */
@@ -31,8 +40,10 @@ export interface BridgeOptions {
   loaded: LoadedConfig;
   log: Log;
   clock: Clock;
-  /** Called with every finished pass. */
+  /** Called with every finished pass, instead of the log line that tells of it. */
   onResult?: (job: string, result: RunResult) => void;
+  /** What a file system has left; read from the system unless told otherwise. */
+  readSpace?: ReadSpace;
 }
 
 /** Everything that acts, built once from the configuration. `run` and `sync` share it, and so do the tests. */
@@ -40,7 +51,8 @@ export class Bridge {
   readonly store: Store;
   readonly client: ServiceClient;
   readonly context: JobContext;
-  readonly runners: ReadonlyMap<JobName, JobRunner>;
+  readonly runners: ReadonlyMap<FlowName, JobRunner>;
+  readonly watch: Watch;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncDesk;
@@ -54,6 +66,7 @@ export class Bridge {
     const { config } = options.loaded;
     this.#lock = acquireInstanceLock(config.database.path, { command });
     try {
+      finishSwap(config.database.path);
       this.store = openDatabase(options.loaded, "daemon");
     } catch (error) {
       this.#lock.release();
@@ -65,21 +78,27 @@ export class Bridge {
     try {
       checkAccount(store, options.loaded);
       const schedules = buildJobs(this.context, options);
-      this.runners = new Map(schedules.map(({ runner }) => [runner.name as JobName, runner]));
-      this.#scheduler = new Scheduler(schedules, options.log);
-      store.write(() => this.#saveFlows());
+      this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
+      this.#scheduler = new Scheduler(schedules, options);
+      const isRemapOwed = store.write(() => {
+        this.#saveFlows();
+        return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
+      });
+      if (isRemapOwed)
+        options.log.warn({}, "The mapping of orders was changed; stored orders are put right by: erp-bridge remap");
     } catch (error) {
       this.store.close();
       this.#lock.release();
       throw error;
     }
+    this.watch = buildWatch(this.context, options.loaded);
     this.#desk = new SyncDesk(this.context, (name) => this.runJob(name as JobName));
   }
 
   /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
   #saveFlows(): void {
     const { store } = this;
-    for (const name of JOB_NAMES) {
+    for (const name of [...JOB_NAMES, ...UPKEEP_NAMES]) {
       const runner = this.runners.get(name);
       const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);
       saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs) });
@@ -93,10 +112,11 @@ export class Bridge {
     store.write(() => closeSyncRequests(store, isoTime(context.clock.nowMs())));
     this.#scheduler.start();
     this.#desk.start(this.#scheduler.signal);
+    this.watch.start();
   }
 
   /** Runs one job to its end, beside whatever the schedule does: never twice at once. */
-  async runJob(name: JobName, signal = this.#scheduler.signal): Promise<RunResult> {
+  async runJob(name: FlowName, signal = this.#scheduler.signal): Promise<RunResult> {
     const runner = this.runners.get(name);
     if (runner === undefined) {
       throw new BridgeError("usage", `${name} is not switched on.`, {
@@ -117,12 +137,14 @@ export class Bridge {
     this.#isStopping = true;
     this.#desk.stop();
     this.#scheduler.pause();
-    const passes = Promise.all([...this.runners.values()].map((runner) => runner.whenIdle()));
+    const watched = this.watch.stop();
+    const passes = Promise.all([...this.runners.values(), this.#desk].map((worker) => worker.whenIdle()));
     if (!(await this.#endsWithin(passes, DRAIN_MS))) {
       this.#scheduler.abort();
       await this.#endsWithin(passes, ABORT_MS);
     }
     this.#scheduler.abort();
+    await watched;
     await this.client.close();
     this.store.close();
     this.#lock.release();
@@ -144,6 +166,21 @@ export function openDatabase(loaded: LoadedConfig, mode: OpenMode): Store {
   return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode });
 }
 
+/** Sends one message to every place that the configuration names; with the reason where it did not arrive. */
+export function sendTestAlerts(
+  loaded: LoadedConfig,
+  clock: Clock,
+): Promise<{ channel: string; error: string | undefined }[]> {
+  const { signal } = new AbortController();
+  const at = isoTime(clock.nowMs());
+  return Promise.all(
+    buildReceivers(loaded).map(async (receiver) => ({
+      channel: receiver.name,
+      error: await sendTestMessage(receiver, at, signal),
+    })),
+  );
+}
+
 /** Asks the service, harmlessly, whether it would let the bridge in. */
 export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
   const { config } = loaded;
@@ -157,6 +194,30 @@ export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<
       signal: new AbortController().signal,
     });
   } finally {
+    await client.close();
+  }
+}
+
+/** At most so many requests a second: a running daemon asks too. */
+const PROBE_PER_SECOND = 1;
+
+/** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
+export async function exploreService(
+  loaded: LoadedConfig,
+  options: Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">,
+): Promise<Awaited<ReturnType<typeof probeOpenQuestions>>> {
+  const { config } = loaded;
+  const slow = {
+    ...config.service,
+    requests_per_second: Math.min(config.service.requests_per_second, PROBE_PER_SECOND),
+  };
+  const client = createClient({ loaded: { ...loaded, config: { ...config, service: slow } }, clock: options.clock });
+  const store = existsSync(config.database.path) ? openDatabase(loaded, "readonly") : undefined;
+  try {
+    if (store !== undefined) refuseOtherAccount(store, loaded);
+    return await probeOpenQuestions({ ...options, client, config, store });
+  } finally {
+    store?.close();
     await client.close();
   }
 }

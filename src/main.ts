@@ -1,17 +1,25 @@
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { approve } from "./commands/approve.ts";
+import { backup } from "./commands/backup.ts";
 import { check } from "./commands/check.ts";
 import { type Command as BridgeCommand, configFileOf } from "./commands/command.ts";
 import { configSchemaCommand, configShow } from "./commands/config.ts";
-import { quarantineList } from "./commands/quarantine.ts";
+import { init } from "./commands/init.ts";
+import type { InitOptions } from "./commands/init-answers.ts";
+import { order } from "./commands/order.ts";
+import { probe } from "./commands/probe.ts";
+import { quarantineDrop, quarantineList, quarantineShow } from "./commands/quarantine.ts";
+import { quarantineRetry } from "./commands/quarantine-retry.ts";
+import { remapCommand } from "./commands/remap.ts";
+import { restore } from "./commands/restore.ts";
 import { resume } from "./commands/resume.ts";
 import { run } from "./commands/run.ts";
 import { sandbox } from "./commands/sandbox.ts";
 import { status } from "./commands/status.ts";
 import { sync } from "./commands/sync.ts";
-import { asError, EXIT, exitCodeOf } from "./domain/errors.ts";
-import { isJobName, JOB_NAMES } from "./domain/job-names.ts";
-import { jsonLine, processTerminal, type Terminal } from "./platform/terminal.ts";
+import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
+import { JOB_NAMES } from "./domain/job-names.ts";
+import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./platform/terminal.ts";
 import { VERSION } from "./platform/version.ts";
 
 interface Common {
@@ -23,6 +31,7 @@ interface Common {
 /** Runs one command line. Returns the exit code; never throws and never shows a stack trace. */
 export async function main(argv: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
   let exitCode: number = EXIT.ok;
+  if (terminal === processTerminal) tolerateClosedPipes();
   const program = buildProgram(terminal, (code) => {
     exitCode = code;
   });
@@ -30,21 +39,30 @@ export async function main(argv: readonly string[], terminal: Terminal = process
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    const { code, message, hint } = asError(error);
+    const isUsage = error instanceof CommanderError;
+    if (isUsage && error.exitCode === 0) return EXIT.ok;
+    const named = isUsage ? new BridgeError("usage", error.message.replace(/^error: /, "")) : asError(error);
+    const { code, message, hint } = named;
     if (argv.includes("--json")) terminal.out(jsonLine({ error: { code, message, hint: hint ?? null } }));
-    terminal.err(`erp-bridge: ${message}`);
-    if (hint !== undefined) terminal.err(`  ${hint}`);
-    return exitCodeOf(error);
+    // commander has told its own in full.
+    if (!isUsage) terminal.err(`erp-bridge: ${message}`);
+    if (!isUsage && hint !== undefined) terminal.err(`  ${hint}`);
+    return exitCodeOf(named);
   }
 }
+
+type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
+type Act = <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => Promise<void>;
 
 function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
   const program = new Command("erp-bridge")
     .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
     .version(VERSION)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()) })
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.err(text.trimEnd()),
+    })
     .showSuggestionAfterError();
 
   const add = (parent: Command, usage: string, summary: string, example: string) =>
@@ -63,30 +81,117 @@ function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Com
   add(program, "run", "the daemon: keeps everything in step until it is stopped", "run --config config.yaml").action(
     (common: Common) => act(run, common, {}),
   );
-  add(program, "sync", "one pass of the named jobs, now; beside a running daemon it asks the daemon", "sync orders stocks")
-    .argument("[jobs...]", `of ${JOB_NAMES.join(", ")}; without a name all but reconcile`, collectJobs)
+  add(
+    program,
+    "sync",
+    "one pass of the named jobs, now; beside a running daemon it asks the daemon",
+    "sync orders stocks",
+  )
+    .argument("[jobs...]", `of ${JOB_NAMES.join(", ")}; without a name all but reconcile`)
     .action((jobs: string[] | undefined, common: Common) => act(sync, common, { jobs: jobs ?? [] }));
   add(program, "check", "configuration, database, permissions and disk", "check --online")
     .option("--online", "also credentials, subscription and clocks, harmlessly")
     .action((options: Common & { online?: boolean }) => act(check, options, options));
-  add(program, "status", "is all well? one sentence, then a line a flow", "status --json").action((common: Common) =>
-    act(status, common, {}),
-  );
-  const quarantine = program.command("quarantine").description("records that could not be used");
-  add(quarantine, "list", "all of them, with the reason", "quarantine list").action((common: Common) => act(quarantineList, common, {}));
+  add(program, "status", "is all well? one sentence, then a line a flow", "status --json")
+    .option("--watch", "again every two seconds, until it is interrupted")
+    .action((options: Common & { watch?: boolean }) => act(status, options, options));
+  addRepairs(program, add, act);
   add(program, "resume", "lift a hold after its cause was put right", "resume imports")
-    .argument("<area>", "orders, updates, statuses, imports, a feed, or account")
+    .argument("<area>", "orders, updates, statuses, imports, a feed, account, or observations")
     .action((area: string, common: Common) => act(resume, common, { area }));
   add(program, "approve", "let through what a feed's guard holds", "approve stocks")
     .argument("<feed>", "stocks, prices, catalog or images")
     .action((feed: string, common: Common) => act(approve, common, { feed }));
   const config = program.command("config").description("the configuration");
-  add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) => act(configShow, common, {}));
-  add(config, "schema", "JSON Schema of the configuration file, for editors", "config schema > erp-bridge.schema.json").action(
-    (common: Common) => act(configSchemaCommand, common, {}),
+  add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
+    act(configShow, common, {}),
   );
+  add(
+    config,
+    "schema",
+    "JSON Schema of the configuration file, for editors",
+    "config schema > erp-bridge.schema.json",
+  ).action((common: Common) => act(configSchemaCommand, common, {}));
+  addBeginnings(program, add, act);
   addSandbox(program, terminal, done);
   return program;
+}
+
+/** What looks into what is stored and puts it right. */
+function addRepairs(program: Command, add: Add, act: Act): void {
+  add(program, "order", "one order's story: received, stored, confirmed, changed, taken by the ERP", "order 1001")
+    .argument("<name>", "its id or its number")
+    .action((name: string, common: Common) => act(order, common, { name }));
+  add(
+    program,
+    "backup",
+    "a consistent, verified copy of the database, also while the daemon runs",
+    "backup /mnt/disk/bridge-monday.db",
+  )
+    .argument("<file>", "the copy; it must not exist yet")
+    .action((file: string, common: Common) => act(backup, common, { file }));
+  add(
+    program,
+    "restore",
+    "puts a copy in the database's place and brings over what it lacks",
+    "restore /mnt/disk/bridge-monday.db",
+  )
+    .argument("<file>", "a copy made by backup or by the daemon")
+    .option("--yes", "do not ask")
+    .action((file: string, options: Common & { yes?: boolean }) => act(restore, options, { ...options, file }));
+  const quarantine = program.command("quarantine").description("records that could not be used");
+  add(
+    quarantine,
+    "list",
+    "all of them and the batches that could not be read, with the reason",
+    "quarantine list",
+  ).action((common: Common) => act(quarantineList, common, {}));
+  add(quarantine, "show", "one record with its payload", "quarantine show 17")
+    .argument("<name>", "its number, or batch:NUMBER")
+    .action((name: string, common: Common) => act(quarantineShow, common, { name }));
+  add(quarantine, "retry", "read records again with the present mapping, or send rows again", "quarantine retry --all")
+    .argument("[names...]", "their numbers, or batch:NUMBER")
+    .option("--all", "everything that is held")
+    .action((names: string[], options: Common & { all?: boolean }) =>
+      act(quarantineRetry, options, { names, ...(options.all === undefined ? {} : { all: options.all }) }),
+    );
+  add(quarantine, "drop", "take records out of the way; they stay in the table quarantine", "quarantine drop 17")
+    .argument("<names...>", "their numbers, or batch:NUMBER")
+    .action((names: string[], common: Common) => act(quarantineDrop, common, { names }));
+  add(
+    program,
+    "remap",
+    "derive columns and lines again after the mapping was corrected, without the service",
+    "remap --dry-run",
+  )
+    .option("--dry-run", "only say what would change")
+    .action((options: Common & { dryRun?: boolean }) => act(remapCommand, options, options));
+}
+
+/** What a newcomer needs before anything runs. */
+function addBeginnings(program: Command, add: Add, act: Act): void {
+  add(program, "init", "a commented configuration and an empty database", "init --config config.yaml")
+    .option("--base-url <url>", "address of the service")
+    .option("--client-id <id>", "client id from the service's API access settings")
+    .option("--client-secret-file <file>", "where the secret is, or is to be written (0600); never the secret itself")
+    .option("--database <file>", "the SQLite file")
+    .option("--alert-webhook <url>", "address that receives alerts")
+    .option("--alert-command <program>", "program that is started with alerts")
+    .option("--force", "keep what is there under another name, and make a new one")
+    .addOption(new Option("--client-secret [secret]").hideHelp())
+    .action((options: Common & InitOptions & { clientSecret?: unknown }) => {
+      if (options.clientSecret === undefined) return act(init, options, options);
+      throw new BridgeError(
+        "usage",
+        "A secret on the command line can be read by every user of this machine; it was not used.",
+        {
+          hint: "Give it on standard input, in ERP_BRIDGE_CLIENT_SECRET or in a file: --client-secret-file FILE",
+        },
+      );
+    });
+  add(program, "probe", "find out, as harmlessly as it can be done, what the interface document leaves open", "probe")
+    .option("--yes", "also the two requests that could have an effect, without asking")
+    .action((options: Common & { yes?: boolean }) => act(probe, options, options));
 }
 
 function addSandbox(program: Command, terminal: Terminal, done: (exitCode: number) => void): void {
@@ -101,11 +206,6 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
     .option("--switches <file>", "JSON file with switches: how the service behaves")
     .addHelpText("after", "\nExample:\n  erp-bridge sandbox --port 8080 --rate 30")
     .action(async (options) => done(await sandbox(terminal, options)));
-}
-
-function collectJobs(job: string, jobs: string[] | undefined): string[] {
-  if (!isJobName(job)) throw new InvalidArgumentError(`There is no such job. Jobs: ${JOB_NAMES.join(", ")}.`);
-  return [...(jobs ?? []), job];
 }
 
 function wholeNumber(text: string): number {

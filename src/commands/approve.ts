@@ -1,18 +1,17 @@
 import { openDatabase } from "../daemon.ts";
-import { BridgeError, EXIT } from "../domain/errors.ts";
+import { EXIT } from "../domain/errors.ts";
 import { FEED_NAMES, type FeedName } from "../domain/feed.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { approveGuarded } from "../store/feeds.ts";
 import { deleteHold } from "../store/holds.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { type Command, load, requireDatabase } from "./command.ts";
+import { type Command, load, requireDatabase, unknownWord } from "./command.ts";
 
 /** Lets the rows go on that a feed's guard holds back. */
 export const approve: Command<{ feed: string }> = (call, { feed }) => {
-  const loaded = load(call);
   const name = FEED_NAMES.find((known) => known === feed);
-  if (name === undefined)
-    throw new BridgeError("usage", `There is no feed ${feed}.`, { hint: `Feeds: ${FEED_NAMES.join(", ")}` });
+  if (name === undefined) throw unknownWord("feed", feed, FEED_NAMES);
+  const loaded = load(call);
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
   try {

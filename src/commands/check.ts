@@ -1,12 +1,14 @@
-import { existsSync, statfsSync } from "node:fs";
+import { statfsSync } from "node:fs";
 import path from "node:path";
+import { refuseOtherAccount } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase, probeService } from "../daemon.ts";
-import { asError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
+import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { jsonLine } from "../platform/terminal.ts";
+import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
-import { type Call, type Command, load } from "./command.ts";
+import { type Call, type Command, load, worstOf } from "./command.ts";
 
 export interface CheckResult {
   check: string;
@@ -29,55 +31,36 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   ];
   if (online === true) results.push(...(await probeService(loaded, systemClock)));
   report(call, results);
-  const order: ExitCode[] = [
-    EXIT.config,
-    EXIT.credentials,
-    EXIT.busyInstance,
-    EXIT.unreachable,
-    EXIT.failed,
-    EXIT.attention,
-  ];
-  return order.find((code) => results.some((result) => result.exitCode === code)) ?? EXIT.ok;
+  return worstOf(results.map(({ exitCode }) => exitCode));
 };
 
 function checkDatabase(loaded: LoadedConfig): CheckResult {
-  const file = loaded.config.database.path;
   try {
-    if (!existsSync(file)) {
-      // Opening would make the file; whether that can work is seen from its folder.
-      const folder = path.dirname(file);
-      if (!existsSync(folder)) throw new Error(`its folder ${folder} does not exist`);
-      return {
-        check: "database",
-        ok: true,
-        message: `${file} does not exist yet and is made at the first start`,
-        exitCode: EXIT.ok,
-      };
-    }
-    const store = openDatabase(loaded, "readonly");
-    try {
-      const [problem] = store.db.pragma("quick_check(1)", { simple: false }) as { quick_check: string }[];
-      const isOk = problem?.quick_check === "ok";
-      const running = isLocked(file) === undefined ? "" : "; a bridge is running on it";
-      return isOk
-        ? { check: "database", ok: true, message: `${file} is sound${running}`, exitCode: EXIT.ok }
-        : {
-            check: "database",
-            ok: false,
-            message: `${file} is damaged: ${problem?.quick_check}`,
-            exitCode: EXIT.config,
-          };
-    } finally {
-      store.close();
-    }
+    return { check: "database", ok: true, message: describeDatabase(loaded), exitCode: EXIT.ok };
   } catch (error) {
     const { message, hint } = asError(error);
-    return {
-      check: "database",
-      ok: false,
-      message: `${message}${hint === undefined ? "" : ` ${hint}`}`,
-      exitCode: exitCodeOf(error),
-    };
+    const text = hint === undefined ? message : `${message} ${hint}`;
+    return { check: "database", ok: false, message: text, exitCode: exitCodeOf(error) };
+  }
+}
+
+/** Whether a bridge could work on it: it may be written, is sound, and belongs to this account. Changes nothing. */
+function describeDatabase(loaded: LoadedConfig): string {
+  const file = resolveDatabasePath(loaded.config.database.path);
+  if (checkDatabaseFile(file, "write") === undefined)
+    return `${file} does not exist yet and is made at the first start`;
+  const store = openDatabase(loaded, "readonly");
+  try {
+    refuseOtherAccount(store, loaded);
+    const [first] = store.db.pragma("quick_check(1)") as { quick_check: string }[];
+    if (first?.quick_check !== "ok") {
+      throw new BridgeError("database_corrupt", `${file} is damaged (${first?.quick_check}).`, {
+        hint: "Restore a backup: erp-bridge restore FILE.",
+      });
+    }
+    return `${file} is sound${isLocked(file) === undefined ? "" : "; a bridge is running on it"}`;
+  } finally {
+    store.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import { BridgeError, type ExitCode } from "../domain/errors.ts";
+import { nearest, printable } from "../config/problems.ts";
+import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
 import type { Terminal } from "../platform/terminal.ts";
 
 /** What every command is handed. */
@@ -43,4 +44,17 @@ export function requireDatabase(loaded: LoadedConfig): void {
       hint: "It is made at the first erp-bridge run or erp-bridge sync.",
     });
   }
+}
+
+/** The exit code of a command that came to several ends: the first that applies, in the documented order. */
+export function worstOf(codes: readonly ExitCode[]): ExitCode {
+  return Object.values(EXIT).find((code) => codes.includes(code)) ?? EXIT.ok;
+}
+
+/** A word on the command line that is none of those that are known. */
+export function unknownWord(what: string, word: string, known: readonly string[]): BridgeError {
+  const near = nearest(word, known);
+  return new BridgeError("usage", `There is no ${what} ${printable(word)}.`, {
+    hint: near === null ? `Known: ${known.join(", ")}` : `Did you mean ${near}?`,
+  });
 }

@@ -13,6 +13,7 @@ export const configShow: Command = (call) => {
 
 /** JSON Schema of the configuration file, for editors. */
 export const configSchemaCommand: Command = (call) => {
-  call.terminal.out(JSON.stringify(configJsonSchema(), null, 2));
+  const schema = configJsonSchema();
+  call.terminal.out(call.json ? jsonLine({ schema }) : JSON.stringify(schema, null, 2));
   return EXIT.ok;
 };

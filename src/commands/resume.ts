@@ -1,51 +1,47 @@
 import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
-import { BridgeError, EXIT } from "../domain/errors.ts";
+import { EXIT } from "../domain/errors.ts";
 import { FEED_NAMES } from "../domain/feed.ts";
 import type { JobName } from "../domain/job-names.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { clearPullMark } from "../store/batches.ts";
 import { deleteHoldsOf, loadHoldsOf } from "../store/holds.ts";
 import { saveMeta } from "../store/meta.ts";
+import { dismissObservations } from "../store/observations.ts";
 import type { Store } from "../store/store.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { type Command, load, requireDatabase } from "./command.ts";
+import { type Command, load, requireDatabase, unknownWord } from "./command.ts";
 
-/** What can be resumed, and the jobs that then have work. `account` accepts another address or client id. */
+/**
+ * What can be resumed, and the jobs that then have work. `account` accepts another address or client id; `observations`
+ * are what `status` says was noticed about the service, and are read.
+ */
 const AREAS: Record<string, readonly JobName[]> = {
-  orders: ["orders", "updates"],
+  orders: ["orders", "updates", "statuses"],
   updates: ["updates"],
   statuses: ["statuses"],
+  reconcile: ["reconcile"],
   imports: FEED_NAMES,
   ...Object.fromEntries(FEED_NAMES.map((name) => [name, [name]])),
   account: [],
+  observations: [],
 };
 
 /** Lifts a hold after its cause was put right. */
 export const resume: Command<{ area: string }> = (call, { area }) => {
+  const jobs = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined;
+  if (jobs === undefined) throw unknownWord("area or feed", area, Object.keys(AREAS));
   const loaded = load(call);
-  const jobs = AREAS[area];
-  if (jobs === undefined || !Object.hasOwn(AREAS, area)) {
-    throw new BridgeError("usage", `There is nothing called ${area} to resume.`, {
-      hint: `Known: ${Object.keys(AREAS).join(", ")}`,
-    });
-  }
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
   try {
     const lifted = store.write(() => lift(store, area, loaded));
-    const enabled = jobs.filter(
-      (job) => !(job in loaded.config.imports) || loaded.config.imports[job as "stocks"].path !== null,
-    );
-    const asked =
-      lifted.length > 0 &&
-      askDaemon(
-        store,
-        enabled.filter((job) => job !== "statuses"),
-      );
+    const enabled = jobs.filter((job) => isOn(job, loaded));
+    const asked = lifted.length > 0 && askDaemon(store, enabled);
     if (call.json) call.terminal.out(jsonLine({ area, lifted, asked }));
     else if (lifted.length === 0) call.terminal.out(`${area}: nothing was held.`);
+    else if (area === "observations") call.terminal.out(`observations: not shown any more (${lifted.join(", ")}).`);
     else call.terminal.out(`${area}: goes on (${lifted.join(", ")})${asked ? "; the daemon tries now." : "."}`);
     return EXIT.ok;
   } finally {
@@ -53,12 +49,18 @@ export const resume: Command<{ area: string }> = (call, { area }) => {
   }
 };
 
+function isOn(job: JobName, { config }: LoadedConfig): boolean {
+  if (job === "statuses") return config.statuses.path !== null;
+  return !(job in config.imports) || config.imports[job as "stocks"].path !== null;
+}
+
 /** The reasons that were lifted. */
 function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
   if (area === "account") {
     saveMeta(store, "account", accountOf(config));
     return ["account"];
   }
+  if (area === "observations") return dismissObservations(store);
   const reasons = loadHoldsOf(store, area).map(({ reason }) => reason);
   deleteHoldsOf(store, area);
   // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.

@@ -6,11 +6,12 @@ import { secretFilter } from "../domain/secrets.ts";
 import { describeStatus } from "../domain/status.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger, logForm } from "../platform/logger.ts";
+import { SignalQueue } from "../platform/signals.ts";
 import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
 import { type Call, type Command, load } from "./command.ts";
 
-/** How often systemd's status line is renewed. */
+/** How often systemd's status line is renewed and its watchdog told that the program is alive. */
 const STATUS_EVERY_MS = 60_000;
 
 /** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
@@ -18,37 +19,61 @@ export const run: Command = async (call) => {
   const notify = createNotifier(call.terminal.env);
   let loaded = load(call);
   let log = createLog(call, loaded);
-  catchDefects(log);
+  catchDefects(() => log);
+  const signals = new SignalQueue();
   let bridge = start(loaded, log);
   notify("READY=1");
-  log.info(
-    { database: loaded.config.database.path, service: loaded.config.service.base_url },
-    "erp-bridge is running.",
-  );
-  const statusTimer = setInterval(() => notify(`STATUS=${sentenceOf(bridge, loaded)}`), STATUS_EVERY_MS);
-  for (;;) {
-    const signal = await nextSignal();
-    if (signal !== "SIGHUP") break;
+  log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
+  const statusTimer = setInterval(() => notify(`STATUS=${sentenceOf(bridge, loaded)}`, "WATCHDOG=1"), STATUS_EVERY_MS);
+  while ((await signals.next()) === "SIGHUP") {
     notify("RELOADING=1");
-    const changed = tryLoad(call, log);
-    if (changed !== undefined) {
-      await bridge.stop();
-      loaded = changed;
-      log = createLog(call, loaded);
-      bridge = start(loaded, log);
-      log.info({}, "The configuration was read again.");
-    }
+    const reloaded = await reload(call, { loaded, log, bridge });
+    ({ loaded, log, bridge } = reloaded);
     notify("READY=1");
   }
   clearInterval(statusTimer);
-  process.once("SIGTERM", leaveAtOnce);
-  process.once("SIGINT", leaveAtOnce);
+  signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
   notify("STOPPING=1");
   log.info({}, "Stopping: passes under way are finished first.");
   await bridge.stop();
   log.info({}, "Stopped.");
   return EXIT.ok;
 };
+
+interface Running {
+  loaded: LoadedConfig;
+  log: Log;
+  bridge: Bridge;
+}
+
+/**
+ * Takes the configuration over as it stands now. One that is wrong changes nothing; one that only shows at the start
+ * that it cannot work (a database of another account, a folder without rights) makes way for the old one again.
+ */
+async function reload(call: Call, old: Running): Promise<Running> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = load(call);
+  } catch (error) {
+    tellRefused(old.log, error);
+    return old;
+  }
+  await old.bridge.stop();
+  const log = createLog(call, loaded);
+  try {
+    const bridge = start(loaded, log);
+    log.info({}, "The configuration was read again and is in force.");
+    return { loaded, log, bridge };
+  } catch (error) {
+    tellRefused(old.log, error);
+    return { ...old, bridge: start(old.loaded, old.log) };
+  }
+}
+
+function tellRefused(log: Log, thrown: unknown): void {
+  const { code, message } = asError(thrown);
+  log.error({ errorCode: code }, `The configuration was not taken over, the old one stays: ${message}`);
+}
 
 function start(loaded: LoadedConfig, log: Log): Bridge {
   for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
@@ -68,19 +93,6 @@ function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
   });
 }
 
-/** A wrong configuration changes nothing: the old one stays in force. */
-function tryLoad(call: Call, log: Log): LoadedConfig | undefined {
-  try {
-    return load(call);
-  } catch (error) {
-    log.error(
-      { errorCode: asError(error).code },
-      `The configuration was not taken over, the old one stays: ${asError(error).message}`,
-    );
-    return undefined;
-  }
-}
-
 function sentenceOf(bridge: Bridge, { config }: LoadedConfig): string {
   try {
     const facts = loadStatusFacts(bridge.store);
@@ -91,28 +103,12 @@ function sentenceOf(bridge: Bridge, { config }: LoadedConfig): string {
   }
 }
 
-function nextSignal(): Promise<"SIGTERM" | "SIGINT" | "SIGHUP"> {
-  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-  return new Promise((resolve) => {
-    const listeners = signals.map((signal) => ({ signal, listener: () => done(signal) }));
-    const done = (signal: (typeof signals)[number]) => {
-      for (const { signal: name, listener } of listeners) process.off(name, listener);
-      resolve(signal);
-    };
-    for (const { signal, listener } of listeners) process.on(signal, listener);
-  });
-}
-
-function leaveAtOnce(): void {
-  process.exit(EXIT.ok satisfies ExitCode);
-}
-
 /** A defect ends the process at once and loudly: what is committed is safe, and systemd starts it again. */
-function catchDefects(log: Log): void {
+function catchDefects(log: () => Log): void {
   const end = (thrown: unknown) => {
     const error = asError(thrown);
-    log.error({ errorCode: error.code }, error.message);
-    log.debug({ stack: thrown instanceof Error ? (thrown.stack ?? "") : "" }, "details");
+    log().error({ errorCode: error.code }, error.message);
+    log().debug({ stack: thrown instanceof Error ? (thrown.stack ?? "") : "" }, "details");
     process.exit(EXIT.failed);
   };
   process.on("uncaughtException", end);

@@ -1,36 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
+import type { ExitCode } from "../domain/errors.ts";
+import { describeObservations } from "../domain/observe.ts";
 import { describeStatus } from "../domain/status.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { isLocked } from "../store/instance-lock.ts";
+import { loadObservations } from "../store/observations.ts";
 import { loadStatusFacts } from "../store/status.ts";
-import { type Command, load, requireDatabase } from "./command.ts";
+import { type Call, type Command, load, requireDatabase } from "./command.ts";
 
-/** Is all well? One sentence, then a line a flow. */
-export const status: Command = (call) => {
+/** How often `--watch` looks again. */
+const WATCH_MS = 2_000;
+const CLEAR = "\u001b[2J\u001b[H";
+
+/** Is all well? One sentence, then a line a flow; with `--watch` again and again until it is interrupted. */
+export const status: Command<{ watch?: boolean }> = async (call, { watch = false }) => {
   const loaded = load(call);
   requireDatabase(loaded);
+  if (!watch) {
+    const look = lookNow(loaded);
+    call.terminal.out(call.json ? look.json : look.lines.join("\n"));
+    return look.exitCode;
+  }
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+  try {
+    return await watchStatus(call, loaded, stop.signal);
+  } finally {
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
+  }
+};
+
+/** On a terminal the whole picture is drawn anew; into a file or a pipe goes a line for each look. */
+async function watchStatus(call: Call, loaded: LoadedConfig, signal: AbortSignal): Promise<ExitCode> {
+  const { terminal } = call;
+  for (;;) {
+    const look = lookNow(loaded);
+    const time = new Date().toISOString().slice(11, 19);
+    if (call.json) terminal.out(look.json);
+    else if (terminal.outIsTerminal === true) terminal.out(`${CLEAR}${look.lines.join("\n")}`);
+    else terminal.out(`${time} ${look.lines[0] ?? ""}`);
+    try {
+      await sleep(WATCH_MS, undefined, { signal });
+    } catch {
+      return look.exitCode;
+    }
+  }
+}
+
+interface Look {
+  lines: string[];
+  json: string;
+  exitCode: ExitCode;
+}
+
+function lookNow(loaded: LoadedConfig): Look {
   const store = openDatabase(loaded, "readonly");
   try {
     const facts = loadStatusFacts(store);
     const now = { nowMs: Date.now(), isRunning: isLocked(loaded.config.database.path) !== undefined };
     const report = describeStatus(facts, now, { erpReadWithinMs: loaded.config.erp.read_within });
-    if (call.json) {
-      const { flows, holds } = facts;
-      call.terminal.out(jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds }));
-      return report.exitCode;
-    }
-    call.terminal.out(report.sentence);
-    for (const line of report.attention.slice(1)) call.terminal.out(`! ${line}`);
-    for (const flow of facts.flows.filter(({ enabled }) => enabled)) {
-      call.terminal.out(`  ${flow.flow.padEnd(10)} ${flow.sentence}`);
-    }
-    for (const hold of facts.holds)
-      if (hold.detail !== null) call.terminal.out(`  hold: ${hold.area} (${hold.reason}): ${hold.detail}`);
-    if (facts.acceptedByStatusOnly.length > 0) {
-      call.terminal.out(`  ${facts.acceptedByStatusOnly.join(", ")}: accepted by status code only.`);
-    }
-    return report.exitCode;
+    const observations = loadObservations(store).filter(({ state }) => state === "new");
+    const { flows, holds } = facts;
+    const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
+    const noticed = describeObservations(observations);
+    const lines = [
+      report.sentence,
+      ...report.attention.slice(1).map((line) => `! ${line}`),
+      ...flows.filter(({ enabled }) => enabled).map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${sentence}`),
+      ...holds.flatMap(({ area, reason, detail }) =>
+        detail === null ? [] : [`  hold: ${area} (${reason}): ${detail}`],
+      ),
+      ...(facts.acceptedByStatusOnly.length === 0
+        ? []
+        : [`  ${facts.acceptedByStatusOnly.join(", ")}: accepted by status code only.`]),
+      ...(noticed === undefined ? [] : [`  ${noticed}`]),
+    ];
+    return { lines, json, exitCode: report.exitCode };
   } finally {
     store.close();
   }
-};
+}

@@ -1,6 +1,6 @@
-import { kindOf, memberOf, type Span, scanJson, stringOf, textOf } from "./json-text.ts";
+import { readErrorWords } from "./error-words.ts";
+import { type Span, scanJson } from "./json-text.ts";
 import { looksLikeHtml } from "./read-answer.ts";
-import { shortWords } from "./service-error.ts";
 
 /** What a 2xx answer to a POST says. */
 export type Acceptance =
@@ -25,28 +25,4 @@ export function readAcceptance(answer: { contentType: string; body: Buffer }): A
   }
   const words = readErrorWords(answer.body, root);
   return words === undefined ? { kind: "accepted" } : { kind: "error", words };
-}
-
-/** The words of an error that a JSON answer carries, or undefined where it carries none. */
-export function readErrorWords(bytes: Buffer, root: Span): string | undefined {
-  if (kindOf(bytes, root) !== "object") return undefined;
-  for (const key of ["error", "errors"]) {
-    const value = memberOf(bytes, root, key);
-    if (value !== undefined && !isNothing(bytes, value)) {
-      return shortWords(kindOf(bytes, value) === "string" ? stringOf(bytes, value) : textOf(bytes, value));
-    }
-  }
-  for (const key of ["success", "ok"]) {
-    const value = memberOf(bytes, root, key);
-    if (value !== undefined && textOf(bytes, value) === "false") {
-      const message = memberOf(bytes, root, "message");
-      return shortWords(message === undefined ? `${key}: false` : textOf(bytes, message));
-    }
-  }
-  return undefined;
-}
-
-function isNothing(bytes: Buffer, value: Span): boolean {
-  const text = textOf(bytes, value).replace(/\s+/g, "");
-  return ["null", "false", "[]", "{}", '""', "0"].includes(text);
 }

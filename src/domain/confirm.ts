@@ -1,16 +1,36 @@
 import { BridgeError } from "./errors.ts";
 import { ServiceError } from "./service-error.ts";
-import { parseTemplate, placeholdersOf, renderTemplate, type Template } from "./template.ts";
+import {
+  parseTemplate,
+  placeholdersOf,
+  RenderError,
+  renderTemplate,
+  type Template,
+  type TemplateValue,
+} from "./template.ts";
 
 /** How batches are confirmed. `auto` names the batch where the answer has an id for it, else its orders. */
-export type ConfirmForm = { auto: true } | { auto: false; template: Template; names: "batch" | "orders" | "nothing" };
+export type ConfirmForm =
+  | { auto: true }
+  | { auto: false; template: Template; names: "batch" | "orders" | "nothing"; needsBatchId: boolean };
+
+export interface BatchNames {
+  /** The JSON literal of the answer; null where it named none. */
+  batchId: string | null;
+  /** JSON array of the ids served, as written. */
+  orderIds: string;
+}
 
 export function compileConfirm(body: unknown): ConfirmForm {
   if (body === "auto") return { auto: true };
   const template = parseTemplate(body);
   const used = placeholdersOf(template);
   const names = used.includes("order_ids") ? "orders" : used.includes("batch_id") ? "batch" : "nothing";
-  return { auto: false, template, names };
+  return { auto: false, template, names, needsBatchId: used.includes("batch_id") };
+}
+
+export function confirmNeedsBatchId(form: ConfirmForm): boolean {
+  return !form.auto && form.needsBatchId;
 }
 
 /**
@@ -21,28 +41,43 @@ export function confirmNames(form: ConfirmForm): boolean {
   return form.auto || form.names !== "nothing";
 }
 
-/** The confirm's JSON body. `batchId` is the literal of the answer, `orderIds` a JSON array of ids as written. */
-export function renderConfirm(form: ConfirmForm, batch: { batchId: string | null; orderIds: string }): string {
+/**
+ * The confirm's JSON body.
+ * @throws BridgeError `request_refused` where the batch has nothing by which this form could name it: a confirm that
+ * names an empty list might be understood as one that means everything.
+ */
+export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
+  const namesOrders = form.auto ? batch.batchId === null : form.names === "orders" && !form.needsBatchId;
+  if (namesOrders && batch.orderIds === "[]") {
+    throw new BridgeError("request_refused", "No record of this batch has an id by which a confirm could name it.");
+  }
   const template = form.auto
     ? parseTemplate(batch.batchId === null ? { order_ids: "{order_ids}" } : { batch_id: "{batch_id}" })
     : form.template;
-  return renderTemplate(template, (name) => {
-    if (name === "order_ids") return { kind: "json", text: batch.orderIds };
-    if (name === "batch_id") return batch.batchId === null ? undefined : { kind: "json", text: batch.batchId };
-    return undefined;
-  });
+  try {
+    return renderTemplate(template, (name) => valueFor(name, batch));
+  } catch (error) {
+    if (!(error instanceof RenderError)) throw error;
+    throw new BridgeError("request_refused", `The confirm cannot be written for this batch: ${error.message}.`, {
+      cause: error,
+    });
+  }
+}
+
+function valueFor(name: string, batch: BatchNames): TemplateValue | undefined {
+  if (name === "order_ids") return { kind: "json", text: batch.orderIds };
+  if (name !== "batch_id" || batch.batchId === null) return undefined;
+  // As text, a name can also stand inside other text; everything else goes out as its literal.
+  if (batch.batchId.startsWith('"')) return { kind: "text", text: JSON.parse(batch.batchId) as string };
+  return { kind: "json", text: batch.batchId };
 }
 
 /**
  * What a failed confirm means. A batch that the service no longer knows was confirmed if it was tried before: the
  * earlier answer was lost. Otherwise a refusal is final and visible; everything else is tried again.
  */
-export function classifyConfirmFailure(error: unknown, triedBefore: boolean): "confirmed" | "refused" | "retry" {
-  if (!(error instanceof ServiceError)) {
-    // A template that cannot be rendered for this batch cannot be rendered the next time either.
-    return error instanceof BridgeError ? "retry" : "refused";
-  }
-  const { status } = error;
+export function classifyConfirmFailure(error: BridgeError, triedBefore: boolean): "confirmed" | "refused" | "retry" {
+  const status = error instanceof ServiceError ? error.status : undefined;
   if (status === 404 || status === 409 || status === 410) return triedBefore ? "confirmed" : "refused";
   if (status === 400 || status === 405 || status === 422) return "refused";
   return "retry";

@@ -1,15 +1,23 @@
 import { parseDecimal, sameNumber, shortestDecimal } from "./decimal.ts";
 import { type Expression, ExpressionValueError, parseExpression } from "./expression.ts";
 import { type JsonPath, parsePath } from "./json-path.ts";
-import { kindOf, membersOf, type Span, scanJson, textOf } from "./json-text.ts";
-import { diffJson } from "./json-value.ts";
-import { parseTemplate, placeholdersOf, RenderError, renderTemplate, type Template, type TemplateValue } from "./template.ts";
+import { depthOf, kindOf, memberOf, membersOf, type Span, scanJson, stringOf, textOf } from "./json-text.ts";
+import { DEPTH_MAX, diffJson } from "./json-value.ts";
+import {
+  parseTemplate,
+  placeholdersOf,
+  RenderError,
+  renderTemplate,
+  type Template,
+  type TemplateValue,
+} from "./template.ts";
 
 /** At most so many columns name a row of a feed. */
 export const KEY_COLUMNS_MAX = 4;
 
 export type FeedName = "stocks" | "prices" | "catalog" | "images";
 export const FEED_NAMES: readonly FeedName[] = ["stocks", "prices", "catalog", "images"];
+
 /** Numbers of the feeds in the database; also the order in which a backlog drains. */
 export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
 /** The bridge's own tables, whose key columns are text by contract, whatever an ERP that made them again declared. */
@@ -52,6 +60,8 @@ export interface FeedRules {
   result: { rejected: JsonPath; key: JsonPath; message: JsonPath | null } | null;
   /** Changes whenever records would be rendered differently: everything is then compared anew. */
   signature: string;
+  /** Changes whenever records go elsewhere: what was acknowledged before then says nothing. */
+  address: string;
 }
 
 export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
@@ -83,12 +93,23 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
             message: settings.result.message === null ? null : parsePath(settings.result.message),
           },
     signature: JSON.stringify([settings.table, settings.key, settings.available, settings.record, settings.on_delete]),
+    address: JSON.stringify([settings.path, settings.property]),
   };
 }
 
 /** What better-sqlite3 gives for a column, integers as bigint. */
 export type ColumnValue = string | number | bigint | Buffer | null;
 export type SourceRow = Readonly<Record<string, ColumnValue>>;
+
+/**
+ * The name under which a row stands in `quarantine`: its key columns joined by `/`, empty ones at the end left out.
+ * Keys that would be read wrongly that way are written as a JSON array, so that no two keys share a name.
+ */
+export function referenceOf(key: readonly string[]): string {
+  const last = key.findLastIndex((part) => part !== "");
+  const isPlain = key.every((part) => !part.includes("/")) && key[0] !== "";
+  return isPlain ? key.slice(0, last + 1).join("/") : JSON.stringify(key);
+}
 
 /** The key of a row as text, in the order of the key columns; undefined where a column cannot name anything. */
 export function keyTexts(rules: FeedRules, row: SourceRow): string[] | undefined {
@@ -105,22 +126,32 @@ export function keyText(value: ColumnValue): string | undefined {
 
 /** One row as the record that is sent: JSON text, numbers with the digits that the ERP wrote. */
 export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: string } {
+  const isOwnTable = OWN_TABLES.has(rules.table.toLowerCase());
   try {
     const record = renderTemplate(rules.record, (name) => {
-      if (name === "available" && rules.available !== null) return { kind: "number", literal: availableOf(rules.available, row) };
+      if (name === "available" && rules.available !== null)
+        return { kind: "number", literal: availableOf(rules.available, row) };
       if (!(name in row)) return undefined;
       const value = row[name] ?? null;
-      if (OWN_TABLES.has(rules.table) && rules.keys.includes(name) && name !== "position") {
+      if (isOwnTable && rules.keys.includes(name) && name !== "position") {
         return { kind: "text", text: keyText(value) ?? "" };
       }
       return templateValue(name, value);
     });
+    if (isTooDeep(record)) return { reason: `the record is nested deeper than ${DEPTH_MAX} levels` };
     return { record };
   } catch (error) {
     if (error instanceof RenderError) return { reason: `${error.placeholder}: ${error.reason}` };
     if (error instanceof ExpressionValueError) return { reason: error.message };
     throw error;
   }
+}
+
+/** SQLite refuses deeper JSON, and so does the comparison with what was acknowledged. */
+function isTooDeep(record: string): boolean {
+  if (record.length <= DEPTH_MAX) return false;
+  const bytes = Buffer.from(record, "utf8");
+  return depthOf(bytes, scanJson(bytes)) > DEPTH_MAX;
 }
 
 function templateValue(name: string, value: ColumnValue): TemplateValue {
@@ -146,17 +177,27 @@ function availableOf(expression: Expression, row: SourceRow): string {
     if (value === null && column !== first) return "0";
     const text = keyText(value);
     if (text === undefined) {
-      throw new RenderError(column, value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`);
+      throw new RenderError(
+        column,
+        value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`,
+      );
     }
     return text;
   });
-  return parseDecimal(result)?.coefficient !== undefined && (parseDecimal(result)?.coefficient ?? 0n) < 0n ? "0" : result;
+  return (parseDecimal(result)?.coefficient ?? 0n) < 0n ? "0" : result;
 }
 
-/** What a deleted row sends: the last record with the properties of `on_delete` replaced. */
+/**
+ * What a deleted row sends: the last record with the properties of `on_delete` replaced; undefined where nothing is
+ * sent. A service that is sent the whole table learns it by absence.
+ */
 export function renderDeletion(rules: FeedRules, last: string): string | undefined {
+  if (rules.scope === "whole") return last;
   if (rules.onDelete === null) return undefined;
-  const bytes = Buffer.from(renderTemplate(rules.onDelete, () => undefined), "utf8");
+  const bytes = Buffer.from(
+    renderTemplate(rules.onDelete, () => undefined),
+    "utf8",
+  );
   const replaced = new Map(membersOf(bytes, scanJson(bytes)).map(({ key, value }) => [key, textOf(bytes, value)]));
   const old = Buffer.from(last, "utf8");
   const parts: string[] = [];
@@ -180,13 +221,16 @@ export function levelOf(rules: FeedRules, record: string): string | undefined {
   const bytes = Buffer.from(record, "utf8");
   const root: Span = scanJson(bytes);
   if (kindOf(bytes, root) !== "object") return undefined;
-  const member = membersOf(bytes, root).find(({ key }) => key === rules.levelProperty);
-  return member === undefined ? undefined : textOf(bytes, member.value).replace(/^"|"$/g, "");
+  const level = memberOf(bytes, root, rules.levelProperty);
+  if (level === undefined) return undefined;
+  return kindOf(bytes, level) === "string" ? stringOf(bytes, level) : textOf(bytes, level);
 }
 
 /** The top-level property that is nothing but `{available}`. */
 function levelPropertyOf(record: unknown): string | null {
   if (typeof record !== "object" || record === null) return null;
-  const entry = Object.entries(record).find(([, value]) => typeof value === "string" && /^\{\s*available\s*(\|\s*\w+\s*)?\}$/.test(value));
+  const entry = Object.entries(record).find(
+    ([, value]) => typeof value === "string" && /^\{\s*available\s*(\|\s*\w+\s*)?\}$/.test(value),
+  );
   return entry?.[0] ?? null;
 }

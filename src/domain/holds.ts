@@ -14,7 +14,10 @@ export type HoldReason =
   | "guard"
   | "table"
   | "disk"
-  | "account";
+  | "mapping"
+  | "account"
+  /** Told, not held: what a restore could not bring back. */
+  | "restored";
 
 export interface HoldPlan {
   area: string;
@@ -48,7 +51,9 @@ export function planHold(error: unknown, flow: string): HoldPlan | undefined {
     case "rate_limited":
       return { area, reason: "rate limit", probeAfterMs: error.retryAfterMs ?? RATE_LIMIT_DEFAULT_MS };
     case "unavailable":
-      return error.retryAfterMs === undefined ? undefined : { area, reason: "rate limit", probeAfterMs: error.retryAfterMs };
+      return error.retryAfterMs === undefined
+        ? undefined
+        : { area, reason: "rate limit", probeAfterMs: error.retryAfterMs };
     case "redirected":
     case "request_refused":
       return { area: flow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };

@@ -11,6 +11,12 @@ export const JOB_NAMES = [
 ] as const;
 export type JobName = (typeof JOB_NAMES)[number];
 
+/** Passes that run by schedule alone: no command names them, and they ask the service nothing. */
+export const UPKEEP_NAMES = ["backup", "upkeep"] as const;
+
+/** Everything that has runs and a row in `sync_status`. */
+export type FlowName = JobName | (typeof UPKEEP_NAMES)[number];
+
 export function isJobName(name: string): name is JobName {
   return (JOB_NAMES as readonly string[]).includes(name);
 }

@@ -1,6 +1,7 @@
 import type { JsonPath } from "./json-path.ts";
 import { parsePath, resolvePath } from "./json-path.ts";
 import { elementsOf, kindOf, type Span, stringOf, textOf } from "./json-text.ts";
+import { shortWords } from "./service-error.ts";
 import { readOrderId } from "./uuid.ts";
 
 /** Where things stand in one kind of record. */
@@ -74,21 +75,39 @@ export function compileMapping(options: MappingOptions): OrderMapping {
   };
 }
 
+export interface RecordId {
+  orderId: string;
+  serviceId: string;
+  /** The JSON literal, which a confirm repeats. */
+  idLiteral: string;
+}
+
+interface BadId {
+  reason: string;
+  reference: string | null;
+  idLiteral: string | null;
+}
+
+/** What stands in an id's place may be a page of text; people only need to recognise it. */
+const REFERENCE_MAX = 200;
+
 /** The id of a record: in lower case for the database, as written for requests. A reason where there is none. */
-export function readRecordId(
-  bytes: Buffer,
-  record: Span,
-  mapping: OrderMapping,
-): { orderId: string; serviceId: string } | { reason: string; reference: string | null } {
+export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping): RecordId | BadId {
   const path = mapping.paths.order_id;
   const found = resolvePath(bytes, record, path);
-  if (found.state === "absent") return { reason: `${path.text} (order id) is missing`, reference: null };
-  if (found.state === "null") return { reason: `${path.text} (order id) is null`, reference: null };
+  if (found.state === "absent") return badId(`${path.text} (order id) is missing`);
+  if (found.state === "null") return badId(`${path.text} (order id) is null`);
   const scalar = readScalar(bytes, found.span);
-  if (scalar === undefined) return { reason: `${path.text} (order id) is no text`, reference: null };
+  if (scalar === undefined) return badId(`${path.text} (order id) is no text`);
+  const idLiteral = textOf(bytes, found.span);
   const orderId = readOrderId(scalar);
-  if (orderId === undefined) return { reason: `${path.text} (order id) is not a UUID`, reference: scalar };
-  return { orderId, serviceId: scalar };
+  if (orderId !== undefined) return { orderId, serviceId: scalar, idLiteral };
+  const reference = scalar.slice(0, REFERENCE_MAX).toWellFormed();
+  return { reason: `${path.text} (order id) is not a UUID`, reference, idLiteral };
+}
+
+function badId(reason: string): BadId {
+  return { reason, reference: null, idLiteral: null };
 }
 
 /**
@@ -160,7 +179,8 @@ export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPa
   if (root === undefined) return "no records";
   const found = resolvePath(bytes, root, path);
   if (found.state !== "absent") return "it is there";
-  return `at ${found.at} there ${found.found ?? "is"} ${found.keysSeen.length === 0 ? "nothing" : found.keysSeen.join(", ")}`;
+  const keys = found.keysSeen.length === 0 ? "" : `: ${shortWords(found.keysSeen.join(", "))}`;
+  return `at ${found.at} stands ${found.found}${keys}`;
 }
 
 function readLines(bytes: Buffer, record: Span, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
@@ -172,7 +192,12 @@ function readLines(bytes: Buffer, record: Span, mapping: OrderMapping): { lines:
   if (found.state === "null") return { lines: [] };
   if (kindOf(bytes, found.span) !== "array") return { reason: `${path.text} (lines) is no list` };
   const lines: LineValues[] = [];
+  // A line may be a plain value where its paths say so: `$` is the line itself.
+  const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
   for (const [index, element] of elementsOf(bytes, found.span).entries()) {
+    if (areObjects && isScalar(kindOf(bytes, element))) {
+      return { reason: `line ${index + 1} of ${path.text} is ${articleOf(kindOf(bytes, element))} (lines)` };
+    }
     const line: Partial<Record<LineField, string | null>> = {};
     for (const field of LINE_FIELDS) {
       const read = readField(bytes, element, mapping.line[field]);
@@ -202,12 +227,19 @@ function readField(
   return { text, absent: false };
 }
 
-/** The text of a string, the literal of a number or boolean; undefined for lists and objects. */
+/**
+ * The text of a string, the literal of a number or boolean; undefined for lists and objects. Half of a surrogate pair
+ * becomes U+FFFD, as it does in the database: otherwise what is stored would never equal what is served.
+ */
 export function readScalar(bytes: Buffer, span: Span): string | undefined {
   const kind = kindOf(bytes, span);
-  if (kind === "string") return stringOf(bytes, span);
+  if (kind === "string") return stringOf(bytes, span).toWellFormed();
   if (kind === "number" || kind === "boolean") return textOf(bytes, span);
   return undefined;
+}
+
+function isScalar(kind: string): boolean {
+  return kind !== "array" && kind !== "object";
 }
 
 function articleOf(kind: string): string {

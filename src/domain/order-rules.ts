@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { compileConfirm, type ConfirmForm } from "./confirm.ts";
+import { type ConfirmForm, compileConfirm, confirmNeedsBatchId } from "./confirm.ts";
 import { type JsonPath, parsePath } from "./json-path.ts";
 import { compileMapping, type LineField, type OrderField, type OrderMapping } from "./order-mapping.ts";
 import type { PlanRules } from "./plan-order.ts";
@@ -28,7 +28,6 @@ export interface OrderSettings {
 export interface OrderRules {
   batchOrders: JsonPath;
   batchId: JsonPath;
-  batchIdWritten: boolean;
   batch: OrderMapping;
   update: OrderMapping;
   snapshot: OrderMapping;
@@ -39,8 +38,12 @@ export interface OrderRules {
   confirm: ConfirmForm;
   confirmWaitMs: number;
   plan: PlanRules;
+  /** The answer must name the batch: somebody wrote the path down, or the confirm needs it. */
+  batchIdRequired: boolean;
   /** Changes whenever an answer would be read differently: what failed before is then worth another try. */
   signature: string;
+  /** Changes whenever the columns of a stored order would be derived differently from its payload. */
+  columnSignature: string;
 }
 
 export function compileOrderRules(settings: OrderSettings): OrderRules {
@@ -49,11 +52,12 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
   for (const [field, path] of Object.entries(updates.fields)) {
     if (path !== undefined) updateFields[field as OrderField] = path;
   }
+  const confirm = compileConfirm(settings.confirm.body);
   const isWritten = (field: OrderField) => written.has(`orders.fields.${field}`);
   return {
     batchOrders: parsePath(settings.batch.orders),
     batchId: parsePath(settings.batch.id),
-    batchIdWritten: written.has("orders.batch.id"),
+    batchIdRequired: written.has("orders.batch.id") || confirmNeedsBatchId(confirm),
     batch: compileMapping({ source: "batch", fields, line, isWritten, whole: true }),
     update: compileMapping({
       source: "update",
@@ -67,20 +71,29 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
     next: updates.next === null ? null : parsePath(updates.next),
     snapshotRoot: parsePath(updates.snapshot),
     carry: updates.carry,
-    confirm: compileConfirm(settings.confirm.body),
+    confirm,
     confirmWaitMs: settings.confirm.wait,
     plan: {
       // A stamp that moves alone says that something was looked at, not that something changed.
       ignore: [fields.updated_at, updateFields.updated_at, ...settings.ignore].map(parsePath),
       cancelled: new Set(settings.statuses.cancelled),
       closed: new Set(settings.statuses.closed),
+      statusPaths: [fields.status, updateFields.status].map(parsePath),
+      linesPaths: [fields.lines, updateFields.lines].map(parsePath),
       timezone: settings.timezone,
     },
-    signature: mappingSignature(settings),
+    signature: mappingSignature(settings, confirmNeedsBatchId(confirm)),
+    columnSignature: digestOf([fields, line, settings.statuses, updates.fields]),
   };
 }
 
-function mappingSignature(settings: OrderSettings): string {
-  const { batch, fields, line, statuses, updates } = settings;
-  return hash("sha256", JSON.stringify([batch, fields, line, statuses, updates]), "hex").slice(0, 16);
+function mappingSignature(settings: OrderSettings, batchIdNeeded: boolean): string {
+  const { batch, fields, line, statuses, updates, written } = settings;
+  const required = [...written].filter((key) => key.startsWith("orders.")).sort();
+  const parts = [batch, fields, line, statuses, updates, required, batchIdNeeded];
+  return digestOf(parts);
+}
+
+function digestOf(parts: unknown): string {
+  return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
 }

@@ -3,16 +3,27 @@ import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "./feed.ts
 
 /** What is known of one key of a feed. */
 export interface FeedKeyState {
-  sent: { record: string; gone: boolean } | undefined;
+  sent: SentState | undefined;
   outbox: OutboxState | undefined;
 }
 
-export interface OutboxState {
+export interface SentState {
   record: string;
   gone: boolean;
-  state: "waiting" | "doubt" | "guarded" | "refused";
+  /** Whether the site shows it as something to buy. */
+  live: boolean;
+  /** Acknowledged at the present address; false: it tells what was on the site, but not what is. */
+  current: boolean;
+}
+
+export interface OutboxState {
+  /** `null` where the row cannot be rendered. */
+  record: string;
+  gone: boolean;
+  state: "waiting" | "refused";
   /** Sent once, outcome unknown: whatever is newest must be sent, even if it equals what was acknowledged. */
   doubtRecord: string | null;
+  lastError: string | null;
 }
 
 /** What the ERP's table says of that key now. */
@@ -33,43 +44,53 @@ const PRIORITY = { zero: 0, decrease: 1, rest: 2 } as const;
  */
 export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState): RowPlan {
   const { sent, outbox } = known;
-  if (local.kind === "bad") return outbox?.state === "refused" && outbox.record === "null" ? { kind: "keep" } : { kind: "bad", reason: local.reason };
-  const inDoubt = outbox?.doubtRecord ?? null;
+  if (local.kind === "bad") return { kind: "bad", reason: local.reason };
   if (local.kind === "absent") return planAbsent(rules, known);
-  if (outbox?.state === "refused" && outbox.record === local.record) return { kind: "keep" };
-  if (inDoubt === null && sent !== undefined && !sent.gone && isSameRecord(local.record, sent.record)) {
-    return outbox === undefined ? { kind: "keep" } : { kind: "settled" };
-  }
-  if (outbox !== undefined && !outbox.gone && outbox.state !== "refused" && outbox.record === local.record) return { kind: "keep" };
-  return { kind: "owe", record: local.record, gone: false, ...weigh(rules, local.record, sent) };
+  // Waiting already, or refused with exactly this content: only another one is tried again.
+  if (outbox !== undefined && !outbox.gone && outbox.record === local.record) return { kind: "keep" };
+  if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingOwed(outbox);
+  return { kind: "owe", record: local.record, gone: false, ...weigh(rules, local.record, known) };
 }
 
-function planAbsent(rules: FeedRules, { sent, outbox }: FeedKeyState): RowPlan {
+function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
+  const { sent, outbox } = known;
   const last = outbox?.doubtRecord ?? sent?.record;
-  if (last === undefined) return outbox === undefined ? { kind: "keep" } : { kind: "settled" };
-  const record = renderDeletion(rules, last);
-  if (record === undefined) return outbox === undefined ? { kind: "keep" } : { kind: "settled" };
-  if (outbox?.gone && outbox.state !== "refused" && outbox.record === record) return { kind: "keep" };
-  const inDoubt = outbox !== undefined && outbox.doubtRecord !== null;
-  if (!inDoubt && sent !== undefined && (sent.gone || isSameRecord(record, sent.record))) {
-    return outbox === undefined ? { kind: "keep" } : { kind: "settled" };
-  }
-  if (outbox?.gone && outbox.state === "refused" && outbox.record === record) return { kind: "keep" };
-  return { kind: "owe", record, gone: true, isDrop: isLive(rules, sent), priority: PRIORITY.zero };
+  const record = last === undefined ? undefined : renderDeletion(rules, last);
+  if (record === undefined) return nothingOwed(outbox);
+  if (outbox?.gone && outbox.record === record) return { kind: "keep" };
+  const isSame = sent !== undefined && (sent.gone || (rules.scope === "changed" && isSameRecord(record, sent.record)));
+  if (isSettled(known) && isSame) return nothingOwed(outbox);
+  return { kind: "owe", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
 }
 
-function weigh(rules: FeedRules, record: string, sent: FeedKeyState["sent"]): { isDrop: boolean; priority: number } {
+/** Nothing is in doubt, and what was acknowledged still counts. */
+function isSettled({ sent, outbox }: FeedKeyState): boolean {
+  return (outbox?.doubtRecord ?? null) === null && sent?.current === true;
+}
+
+function nothingOwed(outbox: OutboxState | undefined): RowPlan {
+  return { kind: outbox === undefined ? "keep" : "settled" };
+}
+
+function weigh(rules: FeedRules, record: string, known: FeedKeyState): { isDrop: boolean; priority: number } {
   const level = parseDecimal(levelOf(rules, record) ?? "");
   if (level === undefined) return { isDrop: false, priority: PRIORITY.rest };
-  if (level.coefficient <= 0n) return { isDrop: isLive(rules, sent), priority: PRIORITY.zero };
-  const before = sent === undefined ? undefined : parseDecimal(levelOf(rules, sent.record) ?? "");
+  if (level.coefficient <= 0n) return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
+  const before = known.sent === undefined ? undefined : parseDecimal(levelOf(rules, known.sent.record) ?? "");
   const isLess = before !== undefined && compareDecimals(level, before) < 0;
   return { isDrop: false, priority: isLess ? PRIORITY.decrease : PRIORITY.rest };
 }
 
-/** Whether the site shows this row as something to buy: acknowledged, not gone, and above zero where it has a number. */
-export function isLive(rules: FeedRules, sent: FeedKeyState["sent"]): boolean {
-  if (sent === undefined || sent.gone) return false;
+/** Whether the site sells it, or may sell it because of a request whose answer never came. */
+function isOnSite(rules: FeedRules, { sent, outbox }: FeedKeyState): boolean {
+  if (sent?.live) return true;
+  const doubt = outbox?.doubtRecord ?? null;
+  return doubt !== null && isLive(rules, { record: doubt, gone: false });
+}
+
+/** Whether a record is something to buy: not gone, and above zero where it has a number. */
+export function isLive(rules: FeedRules, sent: { record: string; gone: boolean }): boolean {
+  if (sent.gone) return false;
   const level = parseDecimal(levelOf(rules, sent.record) ?? "");
   return level === undefined || level.coefficient > 0n;
 }

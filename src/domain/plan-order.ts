@@ -1,5 +1,6 @@
-import { type Difference, diffJson } from "./json-value.ts";
 import type { JsonPath } from "./json-path.ts";
+import { JsonSyntaxError } from "./json-text.ts";
+import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "./json-value.ts";
 import type { LineValues, OrderValues } from "./order-mapping.ts";
 import { isStrictlyNewer } from "./stamp.ts";
 
@@ -24,6 +25,9 @@ export interface PlanRules {
   ignore: readonly JsonPath[];
   cancelled: ReadonlySet<string>;
   closed: ReadonlySet<string>;
+  /** Where the status and the lines stand: a change there alone is no change of another field. */
+  statusPaths: readonly JsonPath[];
+  linesPaths: readonly JsonPath[];
   /** Zone of stamps that name none. */
   timezone: string;
 }
@@ -61,17 +65,26 @@ export function planOrder(
   source: "batch" | "update" | "snapshot",
   rules: PlanRules,
 ): OrderPlan {
-  const isSameText = diffJson(stored.payload, incoming.text, { limit: 1 }).length === 0;
+  const isSameText = differencesOf(stored, incoming, { limit: 1 }).length === 0;
   if (isSameText && !stored.removed && sameValues(stored, incoming)) return { kind: "same" };
-  if (
-    source !== "snapshot" &&
-    (stored.removed || !isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone))
-  ) {
-    return { kind: "read" };
+  const isNewer = source === "snapshot" || isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);
+  const counted = differencesOf(stored, incoming, { ignore: rules.ignore });
+  if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) {
+    // An older stamp over the same content is no news and no reason to ask.
+    return { kind: isNewer ? "refresh" : "same" };
   }
-  const counted = diffJson(stored.payload, incoming.text, { ignore: rules.ignore });
-  if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) return { kind: "refresh" };
+  if (!isNewer || (stored.removed && source !== "snapshot")) return { kind: "read" };
   return { kind: "apply", event: describeChange(stored, incoming, counted, rules) };
+}
+
+/** A stored payload that a failing disk has made unreadable differs as a whole: it must not keep what is new away. */
+function differencesOf(stored: StoredOrder, incoming: IncomingOrder, options: DiffOptions): Difference[] {
+  try {
+    return diffJson(stored.payload, incoming.text, options);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError) && !(error instanceof JsonDepthError)) throw error;
+    return [{ path: "$", was: null, is: null }];
+  }
 }
 
 /** Whether an order with this status is still being worked on, and whether it is cancelled. */
@@ -91,13 +104,14 @@ function describeChange(
 ): EventPlan {
   const newStatus = incoming.values.status;
   const statusChanged = stored.status !== newStatus;
-  const linesChanged = !sameLines(stored.lines, incoming.values.lines);
+  const ofLines = differences.length - withoutPaths(differences, rules.linesPaths).length;
+  const others = withoutPaths(differences, [...rules.statusPaths, ...rules.linesPaths]);
   const cancelled = stateOfStatus(newStatus, rules).isCancelled && !stored.isCancelled;
   return {
     kind: cancelled ? "cancelled" : "changed",
     statusChanged,
-    linesChanged,
-    fieldsChanged: differences.length > (statusChanged ? 1 : 0) || !sameHeader(stored, incoming),
+    linesChanged: ofLines > 0 || !sameLines(stored.lines, incoming.values.lines),
+    fieldsChanged: others.length > 0 || !sameHeader(stored, incoming),
     oldStatus: stored.status,
     newStatus,
     changes: changesText(differences),
@@ -113,8 +127,12 @@ function changesText(differences: readonly Difference[]): string {
 }
 
 /** Columns can differ although the payload does not: the mapping may have been corrected in between. */
-function sameValues(stored: StoredOrder, incoming: IncomingOrder): boolean {
-  return stored.status === incoming.values.status && sameHeader(stored, incoming) && sameLines(stored.lines, incoming.values.lines);
+export function sameValues(stored: StoredOrder, incoming: IncomingOrder): boolean {
+  return (
+    stored.status === incoming.values.status &&
+    sameHeader(stored, incoming) &&
+    sameLines(stored.lines, incoming.values.lines)
+  );
 }
 
 function sameHeader(stored: StoredOrder, incoming: IncomingOrder): boolean {

@@ -1,21 +1,56 @@
 import { hash } from "node:crypto";
+import { readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
 import { type JsonPath, resolvePath } from "./json-path.ts";
-import { depthOf, elementsOf, isUtf8Span, JsonSyntaxError, kindOf, membersOf, type Span, scanJson, textOf } from "./json-text.ts";
+import {
+  depthOf,
+  elementsOf,
+  isUtf8Span,
+  JsonSyntaxError,
+  kindOf,
+  membersOf,
+  type Span,
+  scanJson,
+  skipBlanks,
+  skipValue,
+  textOf,
+} from "./json-text.ts";
 import { DEPTH_MAX } from "./json-value.ts";
 import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
 import { shortWords } from "./service-error.ts";
 
 /** One record of an answer, still a span of it: most are known already and are never read any further. */
 export type AnswerRecord =
-  | { ok: true; span: Span; orderId: string; serviceId: string; hash: Buffer }
-  | { ok: false; span: Span; reason: string; reference: string | null; hash: Buffer };
+  | {
+      ok: true;
+      span: Span;
+      /** In lower case, as it is stored. */
+      orderId: string;
+      /** As the service writes it, for the path of a request. */
+      serviceId: string;
+      /** The id's JSON literal, for a confirm. */
+      idLiteral: string;
+      hash: Buffer;
+    }
+  | {
+      ok: false;
+      span: Span;
+      reason: string;
+      /** What the record calls itself, where it says so. */
+      reference: string | null;
+      /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
+      idLiteral: string | null;
+      hash: Buffer;
+    };
 
 export interface AnswerList {
   root: Span;
   /** Undefined: the answer is empty, in one of the forms that mean so. */
   elements: Span[] | undefined;
 }
+
+/** Enough bytes for the preview of a web page, whatever its letters. */
+const PREVIEW_BYTES = 1200;
 
 /**
  * Reads an answer as JSON and finds its list of records.
@@ -32,15 +67,31 @@ export function readList(answer: { status: number; contentType: string; body: Bu
   const found = resolvePath(body, root, path);
   if (found.state === "null") return { root, elements: undefined };
   if (found.state === "absent") {
-    throw new BridgeError("answer_shape", `The answer has no ${path.text}: ${describeMiss(body, root, path)}.`, {
-      hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
-    });
+    throw new BridgeError(
+      "answer_shape",
+      `The answer has no ${path.text}: ${describeMiss(body, root, path)}${saying(body, root)}.`,
+      {
+        hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
+      },
+    );
   }
   if (kindOf(body, found.span) !== "array") {
-    throw new BridgeError("answer_shape", `${path.text} of the answer is no list but ${kindOf(body, found.span)}.`);
+    throw new BridgeError(
+      "answer_shape",
+      `${path.text} of the answer is no list but ${articleOf(kindOf(body, found.span))}.`,
+    );
   }
   const elements = elementsOf(body, found.span);
   return { root, elements: elements.length === 0 ? undefined : elements };
+}
+
+function saying(body: Buffer, root: Span): string {
+  const words = readErrorWords(body, root);
+  return words === undefined ? "" : ` (it says: ${words})`;
+}
+
+function articleOf(kind: string): string {
+  return kind === "object" ? "an object" : `a ${kind}`;
 }
 
 /** @throws BridgeError `answer_unreadable` with a preview of what came instead. */
@@ -49,20 +100,34 @@ export function readJson(answer: { contentType: string; body: Buffer }): Span {
     return scanJson(answer.body);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const preview = shortWords(answer.body.subarray(0, 300).toString("utf8"));
+    const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
     const what = looksLikeHtml(answer)
       ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
       : answer.body.length === 0
         ? "is empty"
         : `is no complete JSON (at byte ${error.offset} of ${answer.body.length})`;
-    throw new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, { cause: error });
+    throw new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, {
+      cause: error,
+    });
   }
 }
 
-/** Whether a success status carries a web page, which is never an acceptance. */
+/**
+ * Whether a success status carries a web page, which is never an acceptance. JSON never is one, whatever its
+ * content type: many services send JSON as text/html.
+ */
 export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
-  if (answer.contentType.includes("html")) return true;
-  return /^\s*(<!doctype\s+html|<html|<head|<body)/i.test(answer.body.subarray(0, 200).toString("latin1"));
+  const isMarkup = /^(?:\u00ef\u00bb\u00bf)?\s*</.test(answer.body.subarray(0, 200).toString("latin1"));
+  return isMarkup || (answer.contentType.includes("html") && !isJson(answer.body));
+}
+
+function isJson(body: Buffer): boolean {
+  try {
+    scanJson(body);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Ids and hashes of all records. A record without a usable id carries the reason. */
@@ -71,30 +136,50 @@ export function readRecords(bytes: Buffer, elements: readonly Span[], mapping: O
 }
 
 function readRecord(bytes: Buffer, span: Span, mapping: OrderMapping): AnswerRecord {
-  const text = bytes.subarray(span.start, span.end);
-  const digest = hash("sha256", text, "buffer");
-  const bad = (reason: string, reference: string | null): AnswerRecord => ({ ok: false, span, reason, reference, hash: digest });
-  if (kindOf(bytes, span) !== "object") return bad(`the record is no object but ${kindOf(bytes, span)}`, null);
+  const digest = hash("sha256", bytes.subarray(span.start, span.end), "buffer");
+  const bad = (reason: string, reference: string | null, idLiteral: string | null): AnswerRecord => ({
+    ok: false,
+    span,
+    reason,
+    reference,
+    idLiteral,
+    hash: digest,
+  });
+  if (kindOf(bytes, span) !== "object")
+    return bad(`the record is no object but ${articleOf(kindOf(bytes, span))}`, null, null);
   const id = readRecordId(bytes, span, mapping);
-  if ("reason" in id) return bad(id.reason, id.reference);
-  if (!isUtf8Span(bytes, span)) return bad("the record is not valid UTF-8", id.serviceId);
+  if ("reason" in id) return bad(id.reason, id.reference, id.idLiteral);
+  if (!isUtf8Span(bytes, span)) return bad("the record is not valid UTF-8", id.orderId, id.idLiteral);
   // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
-  if (depthOf(bytes, span) > DEPTH_MAX) return bad(`the record is nested deeper than ${DEPTH_MAX} levels`, id.serviceId);
+  if (depthOf(bytes, span) > DEPTH_MAX)
+    return bad(`the record is nested deeper than ${DEPTH_MAX} levels`, id.orderId, id.idLiteral);
   return { ok: true, span, ...id, hash: digest };
 }
 
+/** Members that say what went wrong; a list in them is no list of orders. */
+const OF_ERRORS = new Set(["error", "errors", "details"]);
+
 /**
- * Whether a body that could not be read may hold orders, so that it has to be kept. `{}` and `{"error": "…"}` hold
- * none, and keeping each would fill the database while a service is down.
+ * Whether a body that could not be read may hold orders, so that it has to be kept: somewhere in it is a list of
+ * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
  */
 export function mayHoldRecords(bytes: Buffer, root: Span): boolean {
-  const kind = kindOf(bytes, root);
-  if (kind === "array") return elementsOf(bytes, root).length > 0;
-  if (kind !== "object") return false;
-  return membersOf(bytes, root).some(({ value }) => {
-    const inner = kindOf(bytes, value);
-    return (inner === "array" || inner === "object") && value.end - value.start > 2;
-  });
+  if (readErrorWords(bytes, root) === undefined) return hasListOfObjects(bytes, root);
+  return membersOf(bytes, root).some(({ key, value }) => !OF_ERRORS.has(key) && hasListOfObjects(bytes, value));
+}
+
+const QUOTE = 0x22;
+const LIST_OPEN = 0x5b;
+const OBJECT_OPEN = 0x7b;
+
+/** One walk over the bytes, whatever the depth. */
+function hasListOfObjects(bytes: Buffer, { start, end }: Span): boolean {
+  for (let at = start; at < end; ) {
+    const byte = bytes[at];
+    if (byte === LIST_OPEN && bytes[skipBlanks(bytes, at + 1)] === OBJECT_OPEN) return true;
+    at = byte === QUOTE ? skipValue(bytes, at) : at + 1;
+  }
+  return false;
 }
 
 /** What makes a batch the same batch when it is served again: its id as sent, and the ids in their order. */
@@ -102,5 +187,11 @@ export function batchFingerprint(bytes: Buffer, batchId: string | null, records:
   const parts = records.map((record) =>
     record.ok ? record.orderId : `?${record.reference ?? textOf(bytes, record.span).slice(0, 200)}`,
   );
-  return hash("sha256", `${batchId ?? ""}\n${parts.join("\n")}`, "hex");
+  return hash("sha256", JSON.stringify([batchId, parts]), "hex");
+}
+
+/** Every id served, unusable ones too, as a JSON array of the literals that the service wrote. */
+export function idsAsWritten(records: readonly AnswerRecord[]): string {
+  const literals = records.map(({ idLiteral }) => idLiteral).filter((literal) => literal !== null);
+  return `[${[...new Set(literals)].join(",")}]`;
 }

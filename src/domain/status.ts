@@ -1,3 +1,4 @@
+import { type DiskSpace, describeBytes, judgeSpace } from "./disk-space.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 
 /** One row of `sync_status`. */
@@ -28,6 +29,12 @@ export interface StatusFacts {
   /** Feeds whose last acceptance was told by the status code alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;
+  /** What the database's file system has left; absent where it cannot be told. */
+  disk?: DiskSpace | undefined;
+  /** When the ERP was last seen to write a feed's table, and how long its silence may last. */
+  erpWrites?: { feed: string; since: string; withinS: number }[];
+  /** Receivers of alerts and the heartbeat's address that cannot be reached; `error` is a code. */
+  undelivered?: { channel: string; since: string; error: string }[];
 }
 
 export interface StatusLimits {
@@ -42,6 +49,20 @@ export interface StatusReport {
   attention: string[];
   exitCode: ExitCode;
 }
+
+/** What a hold means, in words for the sentence; its `detail` says more. */
+const HOLD_WORDS: Record<string, string> = {
+  credentials: "the service refuses the credentials",
+  payment: "the import subscription is not paid",
+  "rate limit": "the service asks to wait",
+  refused: "the service refuses the request",
+  shape: "the service refuses every record",
+  "hand-out lost": "an answer with orders was lost, and confirms wait",
+  guard: "rows going to zero wait for approval",
+  table: "the table is missing or empty",
+  disk: "too little space is left to ask for orders",
+  restored: "orders of a time before the restore may be missing; all goes on",
+};
 
 /** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
 const WAL_ALARM_BYTES = 256 * 1024 * 1024;
@@ -70,40 +91,69 @@ export function describeStatus(
 }
 
 function listAttention(facts: StatusFacts, now: { nowMs: number; isRunning: boolean }, limits: StatusLimits): string[] {
-  const list: string[] = [];
-  for (const hold of facts.holds) list.push(`${capitalized(hold.area)} held (${hold.reason}) since ${clockTime(hold.since, now.nowMs)}.`);
-  for (const flow of facts.flows) {
-    if (!flow.enabled || flow.flow === "erp" || flow.held !== null) continue;
-    if (flow.failingSince !== null) list.push(`${capitalized(flow.flow)} failing since ${clockTime(flow.failingSince, now.nowMs)}: ${flow.error ?? flow.errorCode}`);
-    else if (flow.isStale && now.isRunning) {
-      list.push(`${capitalized(flow.flow)} ${flow.ageS === null ? "has not succeeded yet" : `has not succeeded for ${duration(flow.ageS)}`}.`);
-    }
+  const list: string[] = now.isRunning ? [] : ["The daemon is not running."];
+  for (const { area, reason, since } of facts.holds) {
+    if (reason === "mapping") list.push("Stored orders hold columns of a former mapping: run erp-bridge remap.");
+    else list.push(`${capitalized(area)} held since ${clockTime(since, now.nowMs)}: ${HOLD_WORDS[reason] ?? reason}.`);
   }
-  if (!now.isRunning) list.unshift("The daemon is not running.");
-  if (facts.unread > 0) list.push(`${count(facts.unread, "batch", "batches")} kept unread: the configuration does not fit the answers.`);
+  for (const flow of facts.flows) {
+    const trouble = troubleOf(flow, now);
+    if (trouble !== undefined) list.push(`${capitalized(flow.flow)} ${trouble}.`);
+  }
+  if (facts.unread > 0) {
+    list.push(`${count(facts.unread, "batch", "batches")} kept unread: the configuration does not fit the answers.`);
+  }
   if (facts.refusedBatches > 0) list.push(`${count(facts.refusedBatches, "confirm")} refused by the service.`);
   if (facts.refusedRequests > 0) list.push(`${count(facts.refusedRequests, "status request")} refused by the service.`);
-  for (const flow of facts.flows) {
-    if (flow.quarantined === 0) continue;
-    list.push(
-      flow.flow === "erp"
-        ? `${count(flow.quarantined, "order")} blocked by the ERP.`
-        : `${count(flow.quarantined, "record")} of ${flow.flow} in quarantine.`,
-    );
+  for (const { flow, quarantined } of facts.flows) {
+    if (quarantined === 0) continue;
+    if (flow === "erp") list.push(`${count(quarantined, "order")} blocked by the ERP.`);
+    else list.push(`${count(quarantined, "record")} of ${flow} in quarantine.`);
   }
-  const erp = facts.flows.find((row) => row.flow === "erp");
-  if (erp?.waitingSince !== null && erp?.waitingSince !== undefined && now.nowMs - Date.parse(erp.waitingSince) > limits.erpReadWithinMs) {
-    list.push(`The ERP has left orders untaken for ${age(erp.waitingSince, now.nowMs)}.`);
+  if (facts.disk !== undefined && judgeSpace(facts.disk, false) !== "room") {
+    list.push(`Only ${describeBytes(facts.disk.free)} are free on the disk of the database.`);
+  }
+  for (const { channel, since, error } of facts.undelivered ?? []) {
+    list.push(`${capitalized(channel)} cannot be reached since ${clockTime(since, now.nowMs)} (${error}).`);
+  }
+  const since = facts.flows.find(({ flow }) => flow === "erp")?.waitingSince ?? null;
+  if (since !== null && now.nowMs - Date.parse(since) > limits.erpReadWithinMs) {
+    list.push(`The ERP has left orders untaken for ${age(since, now.nowMs)}.`);
+  }
+  for (const silent of listSilent(facts, now.nowMs)) {
+    list.push(`The ERP has not written its table of ${silent.feed} for ${age(silent.since, now.nowMs)}.`);
   }
   if (facts.walBytes > WAL_ALARM_BYTES) {
-    list.push(`The write-ahead log has grown to ${Math.round(facts.walBytes / 1024 / 1024)} MB: some program keeps the database open for reading.`);
+    const mb = Math.round(facts.walBytes / 1024 / 1024);
+    list.push(`The write-ahead log has grown to ${mb} MB: some program keeps the database open for reading.`);
   }
   return list;
 }
 
+/** Feeds whose table the ERP has not written for longer than it may. */
+export function listSilent({ erpWrites = [] }: StatusFacts, nowMs: number): { feed: string; since: string }[] {
+  return erpWrites.filter(({ since, withinS }) => nowMs - Date.parse(since) > withinS * 1000);
+}
+
+/** A hold that covers the flow has said it already. */
+function troubleOf(flow: FlowStatus, now: { nowMs: number; isRunning: boolean }): string | undefined {
+  if (!flow.enabled || flow.flow === "erp" || flow.held !== null) return undefined;
+  if (flow.failingSince !== null) {
+    const why = (flow.error ?? flow.errorCode ?? "").replace(/\.$/, "");
+    return `failing since ${clockTime(flow.failingSince, now.nowMs)}${why === "" ? "" : `: ${why}`}`;
+  }
+  if (!flow.isStale || !now.isRunning) return undefined;
+  return flow.ageS === null ? "without success so far" : `without success for ${duration(flow.ageS)}`;
+}
+
+/** The exit code of a command that meets a hold. */
+export function exitCodeOfHold(reason: string): ExitCode {
+  return reason === "credentials" || reason === "payment" ? EXIT.credentials : EXIT.attention;
+}
+
 /** The first that applies: credentials and payment, then the service out of reach, then anything else. */
 function exitCodeOfFacts(facts: StatusFacts): ExitCode {
-  if (facts.holds.some(({ reason }) => reason === "credentials" || reason === "payment")) return EXIT.credentials;
+  if (facts.holds.some(({ reason }) => exitCodeOfHold(reason) === EXIT.credentials)) return EXIT.credentials;
   const codes = facts.flows.filter(({ enabled }) => enabled).map(({ errorCode }) => errorCode ?? "");
   if (codes.some((code) => ["unreachable", "unavailable", "timed_out"].includes(code))) return EXIT.unreachable;
   return EXIT.attention;

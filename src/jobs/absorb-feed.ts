@@ -4,12 +4,37 @@
  * noted.
  */
 import { hash } from "node:crypto";
-import { type FeedRules, keyText, keyTexts, renderRow, type SourceRow } from "../domain/feed.ts";
+import {
+  type ColumnValue,
+  type FeedRules,
+  keyText,
+  keyTexts,
+  referenceOf,
+  renderRow,
+  type SourceRow,
+} from "../domain/feed.ts";
 import { type LocalRow, planRow, type RowPlan } from "../domain/plan-feed.ts";
 import { isoTime } from "../domain/ports.ts";
-import { type KeyValues, loadSourceAfter, loadSourceRows, loadUnnamedRows } from "../store/feed-source.ts";
-import { deleteDirtyKey, deleteOwed, loadDirtyKeys, loadKeyState, saveOwed, saveUnsendable } from "../store/feeds.ts";
-import { releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
+import { markTouched } from "../store/erp-writes.ts";
+import {
+  deleteDirtyKey,
+  type KeyValues,
+  loadDirtyKeys,
+  loadSourcePage,
+  loadSourceRows,
+  loadUnnamedRows,
+  RawText,
+} from "../store/feed-source.ts";
+import {
+  deleteOwed,
+  loadKeyState,
+  loadKnownKeys,
+  paddedKey,
+  releaseUnnamed,
+  saveOwed,
+  saveUnsendable,
+} from "../store/feeds.ts";
+import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
 import type { Store } from "../store/store.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
@@ -17,37 +42,57 @@ import type { JobContext } from "./job.ts";
 /** Keys looked at in one transaction: some ten milliseconds of the write lock. */
 const KEYS_PER_COMMIT = 500;
 const ROWS_PER_READ = 1000;
+/** Transactions of one pass. An ERP that writes faster than the bridge reads must not keep it from sending. */
+const COMMITS_MAX = 4_000;
+/** Rows without a key that are kept as examples: they say that something is wrong, and more of them say no more. */
 const UNNAMED_MAX = 100;
+/** Where the keys stand that the bridge knows. */
+const KNOWN = ["feed_sent", "feed_outbox"] as const;
+
+export interface Absorbed {
+  owed: number;
+  bad: number;
+}
+
+/** What one transaction may know and does. */
+interface Pass {
+  store: Store;
+  rules: FeedRules;
+  at: string;
+  nowMs: number;
+  /** Hashes of rows that no key can name. */
+  unnamed: Buffer[];
+}
 
 /** Takes up every key that was touched until now. Yields between transactions, so that orders are never starved. */
-export async function absorbTouched(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<{ owed: number; bad: number }> {
-  const total = { owed: 0, bad: 0 };
-  for (;;) {
+export async function absorbTouched(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<Absorbed> {
+  const total: Absorbed = { owed: 0, bad: 0 };
+  for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(context.store, rules, KEYS_PER_COMMIT);
-    if (keys.length === 0) return total;
-    const done = await absorbKeys(context, rules, keys, signal);
-    total.owed += done.owed;
-    total.bad += done.bad;
+    if (keys.length === 0) break;
+    add(total, await absorbKeys(context, rules, { keys, unnamed: [], touched: true }, signal));
     await context.clock.sleep(0, signal);
   }
+  return total;
 }
 
 async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
-  keys: readonly KeyValues[],
+  work: { keys: readonly KeyValues[]; unnamed: Buffer[]; touched?: boolean },
   signal: AbortSignal,
-): Promise<{ owed: number; bad: number }> {
+): Promise<Absorbed> {
   const { store, clock } = context;
-  const at = isoTime(clock.nowMs());
+  const pass: Pass = { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed: work.unnamed };
   return await commit(context, signal, () => {
-    const done = { owed: 0, bad: 0 };
-    for (const key of keys) {
-      const what = absorbKey(store, rules, key, at);
+    const done: Absorbed = { owed: 0, bad: 0 };
+    for (const key of work.keys) {
+      const what = absorbKey(pass, key);
       if (what === "owe") done.owed += 1;
       if (what === "bad") done.bad += 1;
       deleteDirtyKey(store, rules, key);
     }
+    if (work.touched === true || done.owed > 0) markTouched(store, rules.name, pass.at);
     return done;
   });
 }
@@ -61,33 +106,37 @@ export async function compareTable(
   context: JobContext,
   rules: FeedRules,
   signal: AbortSignal,
-): Promise<{ compared: number; owed: number; bad: number }> {
+): Promise<Absorbed & { compared: number }> {
   const { store } = context;
   const total = { compared: 0, owed: 0, bad: 0 };
+  const unnamed: Buffer[] = [];
   store.db.exec("DROP TABLE IF EXISTS temp.compared_keys");
   store.db.exec("CREATE TEMP TABLE compared_keys (k0, k1, k2, k3, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID");
+  // At first use everything is owed, and there is nothing that could be missing.
+  const isFilled = KNOWN.some((table) => loadKnownKeys(store, rules, { table, after: undefined, limit: 1 }).length > 0);
   const takeUp = async (keys: readonly KeyValues[]) => {
     for (let from = 0; from < keys.length; from += KEYS_PER_COMMIT) {
-      const done = await absorbKeys(context, rules, keys.slice(from, from + KEYS_PER_COMMIT), signal);
-      total.owed += done.owed;
-      total.bad += done.bad;
+      add(total, await absorbKeys(context, rules, { keys: keys.slice(from, from + KEYS_PER_COMMIT), unnamed }, signal));
     }
     await context.clock.sleep(0, signal);
   };
   try {
-    let after: KeyValues | undefined;
-    for (;;) {
-      const rows = loadSourceAfter(store, rules, after, ROWS_PER_READ);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      after = keyValues(rules, last);
-      total.compared += rows.length;
-      await takeUp(noteAndDiffer(store, rules, rows));
+    for (let after: KeyValues | undefined; ; ) {
+      const page = loadSourcePage(store, rules, after, ROWS_PER_READ);
+      if (page.rows.length === 0) break;
+      after = page.keys.at(-1);
+      total.compared += page.rows.length;
+      await takeUp(isFilled ? noteAndDiffer(store, rules, page) : page.keys);
     }
-    for (let missing = loadMissing(store, rules, undefined); missing.length > 0; missing = loadMissing(store, rules, missing.at(-1))) {
-      await takeUp(missing);
+    for (const table of isFilled ? KNOWN : []) {
+      for (let after: string[] | undefined; ; ) {
+        const known = loadKnownKeys(store, rules, { table, after, limit: ROWS_PER_READ });
+        if (known.length === 0) break;
+        after = known.at(-1);
+        await takeUp(withoutCompared(store, known).map((key) => key.slice(0, rules.keys.length)));
+      }
     }
-    await quarantineUnnamed(context, rules, signal);
+    add(total, await settleUnnamed(context, rules, unnamed, signal));
   } finally {
     store.db.exec("DROP TABLE IF EXISTS temp.compared_keys");
   }
@@ -95,67 +144,66 @@ export async function compareTable(
 }
 
 /** Lists the rows as present and returns the keys of those that owe something. */
-function noteAndDiffer(store: Store, rules: FeedRules, rows: readonly SourceRow[]): KeyValues[] {
+function noteAndDiffer(
+  store: Store,
+  rules: FeedRules,
+  page: { rows: readonly SourceRow[]; keys: readonly KeyValues[] },
+): KeyValues[] {
   const note = store.prepare("INSERT INTO temp.compared_keys VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
-  return rows.flatMap((row) => {
+  const differ = (row: SourceRow): boolean => {
     const key = keyTexts(rules, row);
-    if (key === undefined) return [keyValues(rules, row)];
-    note.run(key[0] ?? "", key[1] ?? "", key[2] ?? "", key[3] ?? "");
-    return planRow(rules, localRow(rules, [row]), loadKeyState(store, rules, key)).kind === "keep" ? [] : [keyValues(rules, row)];
-  });
+    // A key that was there before stands for two rows, and neither may be sent.
+    if (key === undefined || note.run(...paddedKey(key)).changes === 0) return true;
+    return planRow(rules, localRow(rules, [row]), loadKeyState(store, rules, key)).kind !== "keep";
+  };
+  // One transaction of the temporary database; nobody else's lock is touched.
+  return store.db.transaction(() => page.keys.filter((_, index) => differ(page.rows[index] ?? {})))();
 }
 
-/** Keys that the bridge knows and the table no longer has, in steps. */
-function loadMissing(store: Store, rules: FeedRules, after: KeyValues | undefined): KeyValues[] {
-  const known = `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = @feed AND gone = 0
-    UNION SELECT k0, k1, k2, k3 FROM feed_outbox WHERE feed_id = @feed AND gone = 0`;
-  const rows = store
-    .prepare(
-      `SELECT k0, k1, k2, k3 FROM (${known}) AS known
-       WHERE (k0, k1, k2, k3) > (@k0, @k1, @k2, @k3) AND NOT EXISTS (
-         SELECT 1 FROM temp.compared_keys c WHERE c.k0 = known.k0 AND c.k1 = known.k1 AND c.k2 = known.k2 AND c.k3 = known.k3)
-       ORDER BY k0, k1, k2, k3 LIMIT ${KEYS_PER_COMMIT}`,
-    )
-    .raw(true)
-    .all({ feed: rules.feedId, k0: after?.[0] ?? "", k1: after?.[1] ?? "", k2: after?.[2] ?? "", k3: after?.[3] ?? "" }) as KeyValues[];
-  return rows.map((row) => row.slice(0, rules.keys.length));
+function withoutCompared(store: Store, keys: readonly string[][]): string[][] {
+  const find = store.prepare("SELECT 1 FROM temp.compared_keys WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
+  return keys.filter((key) => find.get(...key) === undefined);
 }
 
-async function quarantineUnnamed(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
+/** Rows with a NULL in the key, which the comparison does not meet; and what is held of such rows that are gone. */
+async function settleUnnamed(
+  context: JobContext,
+  rules: FeedRules,
+  unnamed: Buffer[],
+  signal: AbortSignal,
+): Promise<Absorbed> {
   const { store, clock } = context;
   const rows = loadUnnamedRows(store, rules, UNNAMED_MAX);
-  if (rows.length === 0) return;
-  const at = isoTime(clock.nowMs());
-  await commit(context, signal, () => {
-    for (const row of rows) quarantineRow(store, rules, { reference: null, reason: "the key is NULL", rows: [row], at });
+  if (rows.length >= UNNAMED_MAX) return { owed: 0, bad: rows.length };
+  return await commit(context, signal, () => {
+    const pass: Pass = { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
+    const bad = rows.filter((row) => quarantineUnnamed(pass, row)).length;
+    releaseUnnamed(store, rules, unnamed);
+    return { owed: 0, bad };
   });
 }
 
-function absorbKey(store: Store, rules: FeedRules, key: KeyValues, at: string): RowPlan["kind"] {
-  const texts = key.map(keyText);
-  if (!texts.every((text) => text !== undefined)) {
-    quarantineRow(store, rules, { reference: null, reason: "the key is NULL or binary data", rows: [], at, key });
-    return "bad";
-  }
+function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] {
+  const { store, rules, at, nowMs } = pass;
   const rows = loadSourceRows(store, rules, key);
-  const plan = planRow(rules, localRow(rules, rows), loadKeyState(store, rules, texts));
-  const reference = texts.join(" ");
+  const texts = key.map((value) => (value instanceof RawText ? undefined : keyText(value)));
+  if (!texts.every((text) => text !== undefined)) return absorbUnnamed(pass, key, rows);
+  const known = loadKeyState(store, rules, texts);
+  const plan = planRow(rules, localRow(rules, rows), known);
   switch (plan.kind) {
     case "keep":
-      break;
+      return "keep";
+    case "bad":
+      return quarantineRow(pass, { key: texts, reason: plan.reason, rows, lastError: known.outbox?.lastError ?? null });
     case "settled":
       deleteOwed(store, rules, texts);
-      releaseQuarantined(store, [rules.name], reference);
-      break;
-    case "bad":
-      quarantineRow(store, rules, { reference, reason: plan.reason, rows, at });
-      saveUnsendable(store, rules, { key: texts, reason: plan.reason, at });
       break;
     case "owe":
-      saveOwed(store, rules, { ...plan, key: texts, at });
-      releaseQuarantined(store, [rules.name], reference);
+      saveOwed(store, rules, { ...plan, key: texts, at, nowMs });
       break;
   }
+  // Only a refused row has anything in quarantine; looking each time would cost every change a search there.
+  if (known.outbox?.state === "refused") releaseQuarantined(store, [rules.name], referenceOf(texts));
   return plan.kind;
 }
 
@@ -167,18 +215,57 @@ function localRow(rules: FeedRules, rows: readonly SourceRow[]): LocalRow {
   return "reason" in rendered ? { kind: "bad", reason: rendered.reason } : { kind: "row", record: rendered.record };
 }
 
+/** A row that has a name but cannot be rendered. `keep` where that is known already. */
 function quarantineRow(
-  store: Store,
-  rules: FeedRules,
-  bad: { reference: string | null; reason: string; rows: readonly SourceRow[]; at: string; key?: KeyValues },
-): void {
-  const payload = JSON.stringify(bad.rows.length > 0 ? bad.rows : (bad.key ?? []), (_, value: unknown) =>
-    typeof value === "bigint" ? value.toString() : typeof value === "number" && !Number.isFinite(value) ? String(value) : value,
-  );
-  const digest = hash("sha256", payload, "buffer");
-  saveQuarantined(store, { kind: rules.name, reference: bad.reference, reason: bad.reason, payload, hash: digest, at: bad.at });
+  pass: Pass,
+  bad: { key: readonly string[]; reason: string; rows: readonly SourceRow[]; lastError: string | null },
+): "keep" | "bad" {
+  const { store, rules, at } = pass;
+  const reference = referenceOf(bad.key);
+  const { payload, digest } = payloadOf(bad.rows);
+  const decided = loadQuarantineState(store, { kind: rules.name, reference, hash: digest });
+  // Held or dropped already; released means that somebody wanted it tried again, and it is as bad as it was.
+  if (bad.lastError === bad.reason && decided !== undefined && decided !== "released") return "keep";
+  releaseQuarantined(store, [rules.name], reference);
+  saveUnsendable(store, rules, { key: bad.key, reason: bad.reason, at });
+  saveQuarantined(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });
+  return "bad";
 }
 
-function keyValues(rules: FeedRules, row: SourceRow): KeyValues {
-  return rules.keys.map((column) => row[column] ?? null);
+/** A key that nothing can be called by was touched: the row itself where it can be found, else any that have none. */
+function absorbUnnamed(pass: Pass, key: KeyValues, rows: readonly SourceRow[]): "keep" | "bad" {
+  const { store, rules } = pass;
+  const isNull = key.some((value) => Buffer.isBuffer(value) && value.length === 0);
+  const found = rows.length > 0 || !isNull ? rows : loadUnnamedRows(store, rules, UNNAMED_MAX);
+  return found.filter((row) => quarantineUnnamed(pass, row)).length > 0 ? "bad" : "keep";
+}
+
+/** True where it was not known. */
+function quarantineUnnamed({ store, rules, at, unnamed }: Pass, row: SourceRow): boolean {
+  const isNull = rules.keys.some((column) => row[column] === null);
+  const reason = isNull
+    ? `${rules.keys.join(", ")}: the key is NULL`
+    : `${rules.keys.join(", ")}: the key is binary data or no valid text`;
+  const { payload, digest } = payloadOf([row]);
+  unnamed.push(digest);
+  return saveQuarantined(store, { kind: rules.name, reference: null, reason, payload, hash: digest, at });
+}
+
+function payloadOf(rows: readonly SourceRow[]): { payload: string; digest: Buffer } {
+  const plain = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plainValue(value)])),
+  );
+  const payload = JSON.stringify(plain);
+  return { payload, digest: hash("sha256", payload, "buffer") };
+}
+
+function plainValue(value: ColumnValue): string | number | null {
+  if (Buffer.isBuffer(value)) return `x'${value.toString("hex").slice(0, 2_000)}'`;
+  if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) return String(value);
+  return value;
+}
+
+function add(total: Absorbed, done: Absorbed): void {
+  total.owed += done.owed;
+  total.bad += done.bad;
 }

@@ -4,19 +4,25 @@
  */
 import { asError } from "../domain/errors.ts";
 import { isoTime } from "../domain/ports.ts";
-import { loadSyncRequests, markSyncTaken, type SyncOutcome, type SyncRequest, saveSyncResult } from "../store/sync-requests.ts";
+import {
+  loadSyncRequests,
+  markSyncTaken,
+  type SyncOutcome,
+  type SyncRequest,
+  saveSyncResult,
+} from "../store/sync-requests.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
-import type { RunResult } from "./run-job.ts";
+import { type RunResult, wordsOf } from "./run-job.ts";
 
 /** How soon a person who typed `sync` sees that something happens. */
-const LOOK_MS = 500;
+const LOOK_MS = 250;
 
 export class SyncDesk {
   readonly #context: JobContext;
   readonly #runJob: (name: string) => Promise<RunResult>;
   #timer: NodeJS.Timeout | undefined;
-  #isBusy = false;
+  #looking: Promise<void> | undefined;
 
   constructor(context: JobContext, runJobByName: (name: string) => Promise<RunResult>) {
     this.#context = context;
@@ -31,16 +37,24 @@ export class SyncDesk {
     clearInterval(this.#timer);
   }
 
+  /** Resolves when no request is being answered. */
+  async whenIdle(): Promise<void> {
+    await this.#looking;
+  }
+
   /** Answers what is there. One request after the other: their passes would wait for each other anyway. */
   async look(signal: AbortSignal): Promise<void> {
-    if (this.#isBusy || signal.aborted) return;
-    this.#isBusy = true;
+    if (this.#looking !== undefined || signal.aborted) return;
+    this.#looking = this.#answerAll(signal);
+    await this.#looking;
+    this.#looking = undefined;
+  }
+
+  async #answerAll(signal: AbortSignal): Promise<void> {
     try {
       for (const request of loadSyncRequests(this.#context.store)) await this.#answer(request, signal);
     } catch (error) {
       this.#context.log.debug({ errorCode: asError(error).code }, "A request of sync could not be answered.");
-    } finally {
-      this.#isBusy = false;
     }
   }
 
@@ -50,9 +64,9 @@ export class SyncDesk {
     const outcomes: SyncOutcome[] = [];
     for (const job of request.jobs) {
       outcomes.push(outcomeOf(job, await this.#run(job), client.hideSecrets));
-      await commit(this.#context, signal, () => saveSyncResult(store, request.id, outcomes, null));
+      const finishedAt = outcomes.length === request.jobs.length ? isoTime(clock.nowMs()) : null;
+      await commit(this.#context, signal, () => saveSyncResult(store, request.id, outcomes, finishedAt));
     }
-    await commit(this.#context, signal, () => saveSyncResult(store, request.id, outcomes, isoTime(clock.nowMs())));
   }
 
   async #run(job: string): Promise<RunResult> {
@@ -66,11 +80,13 @@ export class SyncDesk {
 
 /** A pass as a command shows it. */
 export function outcomeOf(job: string, result: RunResult, hideSecrets: (text: string) => string): SyncOutcome {
+  const hold = "hold" in result ? result.hold : undefined;
   return {
     job,
     outcome: result.outcome,
     counts: result.counts,
     errorCode: result.error?.code ?? null,
-    error: result.error === null ? ("reason" in result ? result.reason : null) : hideSecrets(result.error.message),
+    hold: hold === undefined ? null : { area: hold.area, reason: hold.reason },
+    error: wordsOf(result, hideSecrets),
   };
 }

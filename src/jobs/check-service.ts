@@ -7,10 +7,11 @@ import { randomUUID } from "node:crypto";
 import type { ServiceClient } from "../api/client.ts";
 import { sendImport } from "../api/imports.ts";
 import { fetchSnapshot, fetchUpdates } from "../api/orders.ts";
-import { asError, type BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
+import { asError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { type FollowRules, planFirstAsk } from "../domain/follow.ts";
 import type { Clock } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { describeFailure } from "./describe-failure.ts";
 
 export interface ServiceCheck {
   check: string;
@@ -27,18 +28,27 @@ export async function checkService(
 ): Promise<ServiceCheck[]> {
   const { signal } = options;
   const now = new Date(options.clock.nowMs()).toUTCString();
-  const since = planFirstAsk(now, undefined, { ...options.follow, overlapMs: 0 }, undefined)?.since ?? "";
+  const from = { watermark: now, serviceNow: undefined, form: undefined };
+  const { since } = planFirstAsk(from, { ...options.follow, overlapMs: 0 });
   const checks = [
     await ask("orders: credentials", () => fetchUpdates(client, since, signal), "GET /orders/updates is answered", []),
-    await ask("orders: one order", () => fetchSnapshot(client, randomUUID(), signal), "an unknown order is answered as unknown", [404, 410]),
+    await ask(
+      "orders: one order",
+      () => fetchSnapshot(client, randomUUID(), signal),
+      "an unknown order is answered as unknown",
+      [404, 410],
+    ),
   ];
   if (options.importPath !== null) {
     const path = options.importPath;
     const totalTimeoutMs = 30_000;
     checks.push(
-      await ask("imports: credentials and subscription", () => sendImport(client, { path, body: "{}", totalTimeoutMs, signal }), "an import is let in", [
-        400, 413, 415, 422,
-      ]),
+      await ask(
+        "imports: credentials and subscription",
+        () => sendImport(client, { path, body: "{}", totalTimeoutMs, signal }),
+        "an import is let in",
+        [400, 413, 415, 422],
+      ),
     );
   }
   checks.push(checkClock(client.lastDate, options.clock.nowMs()));
@@ -46,7 +56,12 @@ export async function checkService(
 }
 
 /** @param fine refusals that show that the request got past the credentials */
-async function ask(check: string, request: () => Promise<unknown>, good: string, fine: readonly number[]): Promise<ServiceCheck> {
+async function ask(
+  check: string,
+  request: () => Promise<unknown>,
+  good: string,
+  fine: readonly number[],
+): Promise<ServiceCheck> {
   try {
     await request();
     return { check, ok: true, message: good, exitCode: EXIT.ok };
@@ -55,21 +70,26 @@ async function ask(check: string, request: () => Promise<unknown>, good: string,
     if (error instanceof ServiceError && error.status !== undefined && fine.includes(error.status)) {
       return { check, ok: true, message: `${good} (${error.status})`, exitCode: EXIT.ok };
     }
-    return { check, ok: false, message: sentenceOf(error), exitCode: exitCodeOf(error) };
+    return { check, ok: false, message: describeFailure(error), exitCode: exitCodeOf(error) };
   }
-}
-
-function sentenceOf(error: BridgeError): string {
-  if (error.code === "credentials_refused") return `the service refuses the credentials: ${error.message}`;
-  if (error.code === "payment_required") return `the import subscription is not paid: ${error.message}`;
-  return error.message;
 }
 
 function checkClock(date: string | undefined, nowMs: number): ServiceCheck {
   const theirs = date === undefined ? Number.NaN : Date.parse(date);
-  if (Number.isNaN(theirs)) return { check: "clocks", ok: true, message: "the service sends no Date, so clocks cannot be compared", exitCode: EXIT.ok };
+  if (Number.isNaN(theirs))
+    return {
+      check: "clocks",
+      ok: true,
+      message: "the service sends no Date, so clocks cannot be compared",
+      exitCode: EXIT.ok,
+    };
   const skewMs = Math.abs(theirs - nowMs);
   return skewMs > SKEW_WORTH_A_WORD_MS
-    ? { check: "clocks", ok: false, message: `this machine's clock is ${Math.round(skewMs / 60_000)} min away from the service's`, exitCode: EXIT.attention }
+    ? {
+        check: "clocks",
+        ok: false,
+        message: `this machine's clock is ${Math.round(skewMs / 60_000)} min away from the service's`,
+        exitCode: EXIT.attention,
+      }
     : { check: "clocks", ok: true, message: "this machine and the service agree on the time", exitCode: EXIT.ok };
 }

@@ -22,7 +22,8 @@ export async function commit<T>(
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
       const result = store.write(fn);
-      if (told) log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
+      if (told)
+        log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
       return result;
     } catch (error) {
       if (!(error instanceof BridgeError) || error.code !== "database_busy") throw error;

@@ -1,7 +1,8 @@
 /*
  * Keeps jobs from asking where the service said no. Holds are rows, so that they outlive a restart and `resume` can
  * lift them; their deadlines are kept on the monotonic clock while the process lives, so that a wall clock that
- * jumps neither hammers the service nor silences the bridge.
+ * jumps neither hammers the service nor silences the bridge. A hold that a full disk keeps from being written is kept
+ * in memory: after a crash the same answer asks for it again.
  */
 import type { BridgeError } from "../domain/errors.ts";
 import {
@@ -9,12 +10,14 @@ import {
   type HoldPlan,
   type HoldReason,
   PAYMENT_PROBE_MS,
+  RATE_LIMIT_DEFAULT_MS,
   REFUSED_PROBE_MS,
 } from "../domain/holds.ts";
 import { isoTime } from "../domain/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../domain/retry-after.ts";
 import { deleteHold, type HoldRow, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { commit } from "./commit.ts";
+import { describeFailure } from "./describe-failure.ts";
 import type { JobContext } from "./job.ts";
 
 /** Reasons that keep requests from leaving, and how long at most until one may try again; null: a person decides. */
@@ -26,12 +29,26 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   shape: null,
 };
 
-export type Admission = { state: "open" } | { state: "probe" } | { state: "held"; hold: HoldRow };
+/** Reasons that are about one flow's own requests; the last of a job's areas is its own name. */
+const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>(["refused", "shape"]);
+
+/** A flow that was let through to probe and had nothing to ask leaves the next probes to the others for so long. */
+const OTHERS_FIRST_MS = 5 * 60_000;
+
+export type Admission =
+  | { state: "open" }
+  /** One may try whether these holds are over; as they were before their next probe was moved on. */
+  | { state: "probe"; holds: readonly HoldRow[] }
+  | { state: "held"; hold: HoldRow };
 
 export class HoldGate {
   readonly #context: JobContext;
   /** Monotonic time of the next probe, by area and reason. */
   readonly #probeAtMs = new Map<string, number>();
+  /** Holds that could not be written. */
+  readonly #unsaved = new Map<string, HoldRow>();
+  /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
+  readonly #othersFirstUntilMs = new Map<string, number>();
 
   constructor(context: JobContext) {
     this.#context = context;
@@ -44,54 +61,91 @@ export class HoldGate {
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
     const due: { hold: HoldRow; windowMs: number }[] = [];
-    for (const hold of areas.flatMap((area) => loadHoldsOf(store, area))) {
+    for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
       const windowMs = BLOCKING[hold.reason];
-      if (windowMs === undefined) continue;
+      // The flow that pulls bears the name of its area: what concerns its own requests holds no other flow there.
+      if (windowMs === undefined || (OF_ONE_FLOW.has(hold.reason) && hold.area !== areas.at(-1))) continue;
       if (windowMs === null || hold.nextProbeAt === null) return { state: "held", hold };
       if (this.#waitOf(hold, hold.nextProbeAt, windowMs) > 0) return { state: "held", hold };
-      due.push({ hold, windowMs });
+      if ((this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > clock.monotonicMs())
+        return { state: "held", hold };
+      // What the service asked for is over: a probe that fails on the way must not cost the longest wait there is.
+      due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : windowMs });
     }
     if (due.length === 0) return { state: "open" };
-    await commit(this.#context, signal, () => {
-      for (const { hold, windowMs } of due) {
-        this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
-        saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + windowMs) });
-      }
-    });
-    return { state: "probe" };
+    // In memory first: while the commit waits for the write lock, another job must not be let through as well.
+    for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
+    try {
+      await commit(this.#context, signal, () => {
+        for (const { hold, windowMs } of due) {
+          saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + windowMs) });
+        }
+      });
+    } catch (error) {
+      for (const { hold } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+      throw error;
+    }
+    for (const { hold } of due) this.#unsaved.delete(keyOf(hold));
+    return { state: "probe", holds: due.map(({ hold }) => hold) };
   }
 
-  /** A request of these areas was answered well: holds that waited for that end. */
-  async passed(areas: readonly string[], signal: AbortSignal): Promise<void> {
-    const { store, log } = this.#context;
-    const over = areas
-      .flatMap((area) => loadHoldsOf(store, area))
-      .filter((hold) => hold.nextProbeAt !== null && BLOCKING[hold.reason] !== undefined);
-    if (over.length === 0) return;
+  /**
+   * The service has let a probe in: the holds that it tried are over, and are returned. A pass that was no probe lifts
+   * nothing, because another one may have been refused while it ran.
+   */
+  async passed(admission: Admission, signal: AbortSignal): Promise<readonly HoldRow[]> {
+    if (admission.state !== "probe") return [];
+    const { holds } = admission;
     await commit(this.#context, signal, () => {
-      for (const hold of over) deleteHold(store, hold.area, hold.reason);
+      for (const hold of holds) deleteHold(this.#context.store, hold.area, hold.reason);
     });
-    for (const hold of over) {
-      this.#probeAtMs.delete(keyOf(hold));
-      log.info({ area: hold.area, reason: hold.reason }, `${hold.area}: goes on again.`);
+    for (const hold of holds) this.#probeAtMs.delete(keyOf(hold));
+    return holds;
+  }
+
+  /** A probe that asked nothing is given back, and others may take it first: they may have something to ask. */
+  async unused(admission: Admission, areas: readonly string[], signal: AbortSignal): Promise<void> {
+    if (admission.state !== "probe") return;
+    const { store, clock } = this.#context;
+    const { holds } = admission;
+    await commit(this.#context, signal, () => {
+      for (const hold of holds) saveHold(store, hold);
+    });
+    for (const hold of holds) {
+      this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+      this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), clock.monotonicMs() + OTHERS_FIRST_MS);
     }
   }
 
-  /** Begins or prolongs a hold. */
-  async hold(plan: HoldPlan, error: Pick<BridgeError, "message">, signal: AbortSignal): Promise<void> {
+  /** Begins or prolongs a hold. Never throws: one that cannot be written is in force all the same. */
+  async hold(plan: HoldPlan, error: BridgeError, signal: AbortSignal): Promise<HoldRow> {
     const { store, clock, log, client } = this.#context;
     const now = clock.nowMs();
-    const nextProbeAt = plan.probeAfterMs === null ? null : isoTime(now + plan.probeAfterMs);
     const row: HoldRow = {
       area: plan.area,
       reason: plan.reason,
       since: isoTime(now),
-      nextProbeAt,
-      detail: client.hideSecrets(error.message),
+      nextProbeAt: plan.probeAfterMs === null ? null : isoTime(now + plan.probeAfterMs),
+      detail: client.hideSecrets(describeFailure(error)),
     };
-    const isNew = await commit(this.#context, signal, () => saveHold(store, row));
-    if (plan.probeAfterMs !== null) this.#probeAtMs.set(keyOf(row), clock.monotonicMs() + plan.probeAfterMs);
-    if (isNew) log.warn({ area: plan.area, reason: plan.reason, nextProbeAt }, `${plan.area}: held (${plan.reason}).`);
+    const key = keyOf(row);
+    if (plan.probeAfterMs !== null) this.#probeAtMs.set(key, clock.monotonicMs() + plan.probeAfterMs);
+    this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
+    try {
+      await commit(this.#context, signal, () => saveHold(store, row));
+      this.#unsaved.delete(key);
+    } catch {
+      log.debug({ area: row.area, reason: row.reason }, "The hold could not be written and is kept in memory.");
+    }
+    return row;
+  }
+
+  #holdsOf(area: string): HoldRow[] {
+    const rows = loadHoldsOf(this.#context.store, area);
+    const unsaved = [...this.#unsaved.values()].filter(
+      (hold) => hold.area === area && rows.every(({ reason }) => reason !== hold.reason),
+    );
+    return [...rows, ...unsaved];
   }
 
   #waitOf(hold: HoldRow, nextProbeAt: string, windowMs: number): number {
@@ -110,4 +164,8 @@ export class HoldGate {
 
 function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {
   return `${hold.area}\n${hold.reason}`;
+}
+
+function flowKeyOf(hold: HoldRow, areas: readonly string[]): string {
+  return `${keyOf(hold)}\n${areas.join()}`;
 }

@@ -1,5 +1,5 @@
 import type { ServiceClient } from "../api/client.ts";
-import type { JobName } from "../domain/job-names.ts";
+import type { FlowName } from "../domain/job-names.ts";
 import type { Clock, Log } from "../domain/ports.ts";
 import type { Store } from "../store/store.ts";
 
@@ -20,9 +20,14 @@ export interface JobReport {
 }
 
 export interface Job {
-  readonly name: JobName;
+  readonly name: FlowName;
   /** The holds that keep this job from asking the service: its half of the service, and its own name. */
   readonly areas: readonly string[];
+  /**
+   * What can be done without the service, before any hold is looked at. Without `hasWork` the pass ends here: a job that
+   * has nothing to ask must neither use up a probe nor end a hold.
+   */
+  prepare?(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }>;
   /** One bounded pass. Throws typed errors; what it had committed until then stays. */
   runOnce(signal: AbortSignal): Promise<JobReport>;
 }

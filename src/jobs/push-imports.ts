@@ -3,25 +3,30 @@
  * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
  * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
  */
-import { sendImport } from "../api/imports.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
-import { FEED_IDS, FEED_NAMES, type FeedName, type FeedRules } from "../domain/feed.ts";
-import { isoTime } from "../domain/ports.ts";
+import { type FeedName, type FeedRules, referenceOf } from "../domain/feed.ts";
+import { planHold } from "../domain/holds.ts";
 import { isGuarded } from "../domain/plan-feed.ts";
+import { isoTime } from "../domain/ports.ts";
+import {
+  hasOpenDoubt,
+  loadRefused,
+  loadSendable,
+  markRefusedWaiting,
+  type OutboxRow,
+  resetClocks,
+  type SendLimits,
+} from "../store/feed-outbox.ts";
 import { areTriggersArmed, armTriggers, checkTable, countSourceRows } from "../store/feed-source.ts";
+import { isSentViewCurrent, saveSentView } from "../store/feed-views.ts";
 import {
   countDrops,
-  deleteOldDrops,
   type FeedRow,
-  hasWaiting,
   loadFeed,
-  loadOldestDoubt,
-  loadSendable,
   markCompared,
   markCompareOwed,
-  markGuarded,
-  type OutboxRow,
-  saveFeedTemplate,
+  saveFeedRules,
+  saveGuard,
 } from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { absorbTouched, compareTable } from "./absorb-feed.ts";
@@ -31,11 +36,15 @@ import { SendRows } from "./send-rows.ts";
 
 /** Requests in one pass; the next follows at once, and other feeds and a stop get their turn in between. */
 const REQUESTS_PER_PASS = 20;
+/** No row that goes to zero or away is held back. */
+const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
 
 export interface PushOptions {
   rules: FeedRules;
   /** Deadline of one request: until then an answer that did not come may still have been an effect. */
   timeoutMs: number;
+  /** Feeds whose backlog goes first: stock before prices before catalog before images. */
+  earlier: readonly PushImports[];
 }
 
 export class PushImports implements Job {
@@ -44,16 +53,25 @@ export class PushImports implements Job {
   readonly #context: JobContext;
   readonly #options: PushOptions;
   readonly #sendRows: SendRows;
-  /** Monotonic time before which no row in doubt goes again; unknown until the first pass has looked. */
-  #doubtUntilMs: number | undefined;
+  /** The state of the schema that was last looked at; another one may lack the table or the triggers. */
   #schemaVersion: number | undefined;
+  /** What another process or a failure left open has been counted from now. */
+  #areClocksSet = false;
+  /** What may go in this pass; fixed at its start, so that nothing becomes due behind the guard's back. */
+  #limits: SendLimits | undefined;
+  /** The last pass failed in a way that concerns this feed alone: others do not wait for it. */
+  #isIll = false;
+  /** How often this feed has had nothing left to send. */
+  #drains = 0;
+  /** The drains of the earlier feeds when this one began to let them go first. */
+  #yieldedAt: readonly number[] | undefined;
 
   constructor(context: JobContext, options: PushOptions) {
     this.#context = context;
     this.#options = options;
     this.name = options.rules.name;
     this.areas = ["imports", options.rules.name];
-    this.#sendRows = new SendRows(context, { ...options, sendImport });
+    this.#sendRows = new SendRows(context, options);
   }
 
   /** All rows are compared in the next pass: the backstop for changes that left no trace. */
@@ -61,62 +79,133 @@ export class PushImports implements Job {
     await commit(this.#context, signal, () => markCompareOwed(this.#context.store, this.name, because));
   }
 
-  async runOnce(signal: AbortSignal): Promise<JobReport> {
+  /** Everything that needs no service, also while a hold stands: one row a key says what waits. */
+  async prepare(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
     const { rules } = this.#options;
     const counts: Record<string, number> = {};
-    await this.#arm(signal);
-    const compared = await this.#compareIfOwed(counts, signal);
-    const touched = await absorbTouched(this.#context, rules, signal);
-    add(counts, "changed", touched.owed + compared.owed);
-    add(counts, "unsendable", touched.bad + compared.bad);
-    await this.#guard(signal);
-    const isEmptied = await this.#send(counts, signal);
-    const worked = Object.values(counts).some((count) => count > 0);
-    return { outcome: worked ? (isEmptied ? "done" : "more") : "idle", counts };
+    this.#limits = undefined;
+    try {
+      await this.#arm(signal);
+      if (rules.scope === "whole" && countSourceRows(this.#context.store, rules, 1) > 0)
+        await this.#releaseTable(signal);
+      await this.#setClocks(signal);
+      const compared = await this.#compareIfOwed(counts, signal);
+      const touched = await absorbTouched(this.#context, rules, signal);
+      add(counts, "changed", touched.owed + compared.owed);
+      add(counts, "unsendable", touched.bad + compared.bad);
+      this.#limits = await this.#guard(signal);
+    } catch (error) {
+      this.#isIll = true;
+      throw error;
+    }
+    if (this.#nextRows(1).length > 0) return { counts, hasWork: !this.#mustYield() };
+    this.#drains += 1;
+    this.#isIll = false;
+    return { counts, hasWork: false };
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const counts: Record<string, number> = {};
+    try {
+      const isEmptied = await this.#send(counts, signal);
+      this.#isIll = false;
+      return { outcome: isEmptied ? "done" : "more", counts };
+    } catch (error) {
+      const hold = planHold(error, this.name);
+      this.#isIll = hold === undefined || hold.area === this.name;
+      throw error;
+    }
   }
 
   // ---------------------------------------------------------------------------------------------------- tracking
 
-  /** Notices a table that was dropped, renamed or made again, and a template that was changed. */
+  /** Notices a table that was dropped, renamed or made again, and rules that were changed. */
   async #arm(signal: AbortSignal): Promise<void> {
-    const { store, clock, log } = this.#context;
+    const { store } = this.#context;
     const { rules } = this.#options;
+    const version = this.#readSchemaVersion();
+    if (version === this.#schemaVersion) return;
     const feed = loadFeed(store, rules.name);
-    const version = store.db.pragma("schema_version", { simple: true }) as number;
-    if (version === this.#schemaVersion && feed.template === rules.signature) return;
+    if (feed.template !== rules.signature || feed.address !== rules.address) await this.#takeUpRules(feed, signal);
     try {
       checkTable(store, rules);
-      if (!areTriggersArmed(store, rules) || feed.template !== rules.signature) await this.#rearm(feed, signal);
+      const isTracked = areTriggersArmed(store, rules);
+      if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
     } catch (error) {
       const failure = asError(error);
-      if (failure.code !== "table_missing") throw error;
-      const since = isoTime(clock.nowMs());
-      const detail = `${failure.message} ${failure.hint ?? ""}`.trim();
-      await commit(this.#context, signal, () => saveHold(store, { area: rules.name, reason: "table", since, nextProbeAt: null, detail }));
+      if (failure.code === "table_missing")
+        await this.#holdTable(`${failure.message} ${failure.hint ?? ""}`.trim(), signal);
       throw failure;
     }
-    if (loadHoldsOf(store, rules.name).some(({ reason }) => reason === "table")) {
-      await commit(this.#context, signal, () => deleteHold(store, rules.name, "table"));
-      log.info({ feed: rules.name }, `${rules.name}: the table ${rules.table} is there again.`);
-    }
-    this.#schemaVersion = store.db.pragma("schema_version", { simple: true }) as number;
+    await this.#releaseTable(signal);
+    this.#schemaVersion = this.#readSchemaVersion();
   }
 
-  async #rearm(feed: FeedRow, signal: AbortSignal): Promise<void> {
+  #readSchemaVersion(): number {
+    return this.#context.store.db.pragma("schema_version", { simple: true }) as number;
+  }
+
+  /** What held the feed, and what was held against its rows, was said of the old rules. */
+  async #takeUpRules(feed: FeedRow, signal: AbortSignal): Promise<void> {
     const { store, log } = this.#context;
     const { rules } = this.#options;
-    const because =
-      feed.template === null ? "first use" : feed.template === rules.signature ? "the table was made again" : "the template was changed";
+    const because = feed.template === null ? "first use" : "the configuration was changed";
     await commit(this.#context, signal, () => {
-      armTriggers(store, rules);
-      if (feed.template !== rules.signature) {
-        saveFeedTemplate(store, rules.name, rules.signature);
-        // What held the feed was said of the old template.
-        deleteHold(store, rules.name, "shape");
-      }
+      saveFeedRules(store, rules);
+      for (const row of loadRefused(store, rules))
+        markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
+      deleteHold(store, rules.name, "shape");
+      deleteHold(store, rules.name, "refused");
       markCompareOwed(store, rules.name, because);
     });
-    log.info({ feed: rules.name, table: rules.table, because }, `${rules.name}: changes are noted; the whole table is compared.`);
+    log.info({ feed: rules.name, because }, `${rules.name}: the whole table is compared.`);
+  }
+
+  async #rearm(isTracked: boolean, signal: AbortSignal): Promise<void> {
+    const { store, log } = this.#context;
+    const { rules } = this.#options;
+    await commit(this.#context, signal, () => {
+      saveSentView(store, rules);
+      if (isTracked) return;
+      armTriggers(store, rules);
+      markCompareOwed(store, rules.name, "changes were not noted before");
+    });
+    if (!isTracked)
+      log.info(
+        { feed: rules.name, table: rules.table },
+        `${rules.name}: changes of ${rules.table} are noted from now on.`,
+      );
+  }
+
+  async #holdTable(detail: string, signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const { name } = this.#options.rules;
+    const standing = loadHoldsOf(store, name).find(({ reason }) => reason === "table");
+    if (standing?.detail === detail) return;
+    const since = standing?.since ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () =>
+      saveHold(store, { area: name, reason: "table", since, nextProbeAt: null, detail }),
+    );
+  }
+
+  async #releaseTable(signal: AbortSignal): Promise<void> {
+    const { store, log } = this.#context;
+    const { rules } = this.#options;
+    if (!loadHoldsOf(store, rules.name).some(({ reason }) => reason === "table")) return;
+    await commit(this.#context, signal, () => deleteHold(store, rules.name, "table"));
+    log.info({ feed: rules.name }, `${rules.name}: the table ${rules.table} is as it should be again.`);
+  }
+
+  /** Once in a process, and after a failure whose end could not be written. */
+  async #setClocks(signal: AbortSignal): Promise<void> {
+    if (this.#areClocksSet) return;
+    const { store, clock } = this.#context;
+    const { rules, timeoutMs } = this.#options;
+    await commit(this.#context, signal, () => {
+      const nowMs = clock.monotonicMs();
+      resetClocks(store, rules, { nowMs, doubtUntilMs: nowMs + timeoutMs });
+    });
+    this.#areClocksSet = true;
   }
 
   async #compareIfOwed(counts: Record<string, number>, signal: AbortSignal): Promise<{ owed: number; bad: number }> {
@@ -124,108 +213,114 @@ export class PushImports implements Job {
     const { rules } = this.#options;
     if (loadFeed(store, rules.name).compareBecause === null) return { owed: 0, bad: 0 };
     const done = await compareTable(this.#context, rules, signal);
-    await commit(this.#context, signal, () => markCompared(store, rules.name, isoTime(clock.nowMs())));
+    await commit(this.#context, signal, () => markCompared(store, rules, isoTime(clock.nowMs())));
     add(counts, "compared", done.compared);
     return done;
   }
 
   /** Rows that go to zero or away wait for a person where they are too many at once; the others go on. */
-  async #guard(signal: AbortSignal): Promise<void> {
+  async #guard(signal: AbortSignal): Promise<SendLimits> {
     const { store, clock, log } = this.#context;
     const { rules } = this.#options;
-    const windowStart = isoTime(clock.nowMs() - rules.guard.overMs);
-    const drops = countDrops(store, rules, windowStart);
-    const live = loadFeed(store, rules.name).liveCount;
-    const guarded = isGuarded(rules.guard, { ...drops, live });
-    const isHeld = loadHoldsOf(store, rules.name).some(({ reason }) => reason === "guard");
-    if (!guarded && !isHeld) return;
-    const moved = await commit(this.#context, signal, () => {
-      const count = markGuarded(store, rules, guarded);
-      deleteOldDrops(store, rules, windowStart);
-      if (!guarded) deleteHold(store, rules.name, "guard");
-      else {
-        saveHold(store, {
-          area: rules.name,
-          reason: "guard",
-          since: isoTime(clock.nowMs()),
-          nextProbeAt: null,
-          detail:
-            `${drops.pending} of ${live} rows would go to zero or away. They wait; other rows go on. If that is right: ` +
-            `erp-bridge approve ${rules.name}`,
-        });
+    const feed = loadFeed(store, rules.name);
+    const limits = this.#limitsNow(feed);
+    // While rows wait, the window does not move on: time alone must not let them through.
+    const windowStartMs = (feed.guardSince === null ? clock.nowMs() : Date.parse(feed.guardSince)) - rules.guard.overMs;
+    const drops = countDrops(store, rules, { since: isoTime(windowStartMs), awayBeforeMs: limits.awayBeforeMs });
+    const guarded = isGuarded(rules.guard, { ...drops, live: feed.liveCount });
+    const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
+    const since = feed.guardSince ?? isoTime(clock.nowMs());
+    const detail =
+      `${drops.pending} of ${feed.liveCount} rows would go to zero or away. They wait; other rows go on. If that is right: ` +
+      `erp-bridge approve ${rules.name}`;
+    const isNews = guarded
+      ? feed.guardSince === null || standing?.detail !== detail
+      : feed.guardSince !== null || standing !== undefined;
+    if (isNews) {
+      await commit(this.#context, signal, () => {
+        saveGuard(store, rules.name, guarded ? since : null);
+        if (guarded) saveHold(store, { area: rules.name, reason: "guard", since, nextProbeAt: null, detail });
+        else deleteHold(store, rules.name, "guard");
+      });
+      if (guarded && feed.guardSince === null) {
+        log.warn(
+          { feed: rules.name, rows: drops.pending, live: feed.liveCount },
+          `${rules.name}: rows that go to zero wait for approval.`,
+        );
       }
-      return count;
-    });
-    if (guarded && moved > 0) log.warn({ feed: rules.name, rows: drops.pending, live }, `${rules.name}: rows going to zero wait for approval.`);
+    }
+    return { ...limits, dropRound: guarded ? feed.approvedRound : EVERY_ROUND };
   }
 
   // ----------------------------------------------------------------------------------------------------- sending
 
   /** True where nothing that may go is left. */
   async #send(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
-    const { store, clock } = this.#context;
     const { rules } = this.#options;
     for (let requests = 0; requests < REQUESTS_PER_PASS; requests++) {
-      if (this.#mustYield()) return true;
-      const rows = this.#nextRows();
-      if (rows.length === 0) return true;
+      const rows = this.#nextRows(this.#chunk());
+      if (rows.length === 0) {
+        this.#drains += 1;
+        return true;
+      }
+      if (this.#context.isStopping()) return false;
       if (rules.scope === "whole") await this.#refuseEmptyTable(signal);
       try {
-        await this.#sendRows.send(rows, counts, signal);
+        if (await this.#sendRows.send(rows, counts, signal)) return true;
       } catch (error) {
-        // Rows may be in doubt now; they go again no sooner than the request could still have an effect.
-        this.#doubtUntilMs = clock.monotonicMs() + this.#options.timeoutMs;
+        // Its end may not have been written: the next pass counts whatever is open from then.
+        this.#areClocksSet = false;
         throw error;
       }
-      if (rules.scope === "whole") return true;
-      if (this.#context.isStopping()) return false;
-      if (loadHoldsOf(store, rules.name).some(({ reason }) => reason === "shape")) return true;
     }
     return false;
   }
 
-  #nextRows(): OutboxRow[] {
+  #chunk(): number {
+    const { rules } = this.#options;
+    if (rules.scope === "whole") return -1;
+    return Math.min(rules.chunk, loadFeed(this.#context.store, rules.name).chunk ?? rules.chunk);
+  }
+
+  #nextRows(limit: number): OutboxRow[] {
     const { store, clock } = this.#context;
     const { rules } = this.#options;
-    const learned = loadFeed(store, rules.name).chunk;
-    const limit = rules.scope === "whole" ? Number.MAX_SAFE_INTEGER : Math.min(rules.chunk, learned ?? rules.chunk);
-    const awayBefore = isoTime(clock.nowMs() - rules.deleteAfterMs);
-    const doubt = this.#isDoubtOver() ? loadSendable(store, rules, { state: "doubt", awayBefore, limit }) : [];
+    const limits = { ...(this.#limits ?? this.#limitsNow(loadFeed(store, rules.name))), nowMs: clock.monotonicMs() };
     // A whole table carries every row, so none of them may go while an earlier request may still arrive.
-    if (rules.scope === "whole" && !this.#isDoubtOver()) return [];
-    const waiting = loadSendable(store, rules, { state: "waiting", awayBefore, limit: limit - doubt.length });
-    return [...doubt, ...waiting];
+    if (rules.scope === "whole" && hasOpenDoubt(store, rules, limits.nowMs)) return [];
+    return loadSendable(store, rules, limits, limit);
   }
 
-  #isDoubtOver(): boolean {
-    const { store, clock } = this.#context;
-    const { timeoutMs, rules } = this.#options;
-    if (this.#doubtUntilMs === undefined) {
-      // In doubt since before this process: its request may have left up to the moment the other one died.
-      const at = loadOldestDoubt(store, rules.feedId);
-      const leftMs = at === undefined ? 0 : Math.min(Math.max(Date.parse(at) + timeoutMs - clock.nowMs(), 0), timeoutMs);
-      this.#doubtUntilMs = clock.monotonicMs() + leftMs;
-    }
-    return clock.monotonicMs() >= this.#doubtUntilMs;
-  }
-
-  /** A backlog drains in the order of what costs most to have wrong: stock before prices before catalog before images. */
+  /**
+   * A backlog drains in the order of what costs most to have wrong. An earlier feed that fails or waits for a person is
+   * not waited for, nor is one that has drained since: a busy stock feed has something new at every pass.
+   */
   #mustYield(): boolean {
-    const { store } = this.#context;
-    return FEED_NAMES.slice(0, FEED_NAMES.indexOf(this.name)).some(
-      (earlier) => hasWaiting(store, FEED_IDS[earlier]) && loadHoldsOf(store, earlier).length === 0,
-    );
+    const { earlier } = this.#options;
+    const drains = earlier.map((feed) => feed.#drains);
+    const before = this.#yieldedAt ?? drains;
+    const isBehind = earlier.some((feed, index) => feed.#isBehind() && feed.#drains === before[index]);
+    this.#yieldedAt = isBehind ? before : undefined;
+    return isBehind;
+  }
+
+  #isBehind(): boolean {
+    if (this.#isIll || this.#nextRows(1).length === 0) return false;
+    return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");
+  }
+
+  #limitsNow(feed: FeedRow): SendLimits {
+    const nowMs = this.#context.clock.monotonicMs();
+    const dropRound = feed.guardSince === null ? EVERY_ROUND : feed.approvedRound;
+    return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound };
   }
 
   async #refuseEmptyTable(signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
+    const { store } = this.#context;
     const { rules } = this.#options;
     if (countSourceRows(store, rules, 1) > 0) return;
     const detail = `The table ${rules.table} is empty, and sending it whole would empty the site. Nothing is sent.`;
-    await commit(this.#context, signal, () =>
-      saveHold(store, { area: rules.name, reason: "table", since: isoTime(clock.nowMs()), nextProbeAt: null, detail }),
-    );
-    this.#schemaVersion = undefined;
+    await this.#holdTable(detail, signal);
     throw new BridgeError("table_missing", `${rules.name}: ${detail}`);
   }
 }

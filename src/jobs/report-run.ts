@@ -3,6 +3,7 @@
  * when it has recovered. Silence otherwise, because a line a minute for an outage of hours hides everything else.
  */
 import type { Log } from "../domain/ports.ts";
+import { describeFailure } from "./describe-failure.ts";
 import type { RunResult } from "./run-job.ts";
 
 export class RunReporter {
@@ -21,25 +22,37 @@ export class RunReporter {
       return;
     }
     if (result.outcome === "held" || result.outcome === "stopped") return;
-    if (this.#failing.delete(job)) this.#log.info({ job }, `${job}: works again.`);
-    if (result.outcome !== "idle") this.#log.info({ job, ...result.counts }, `${job}: ${describeCounts(result.counts)}.`);
+    const lifted = result.error === null && "lifted" in result ? (result.lifted ?? []) : [];
+    if (this.#failing.delete(job) || lifted.length > 0) this.#log.info({ job }, `${job}: works again.`);
+    if (result.outcome !== "idle")
+      this.#log.info({ job, ...result.counts }, `${job}: ${describeCounts(result.counts)}.`);
   }
 
-  #reportFailure(job: string, { error }: RunResult & { outcome: "failed" | "stopped" }): void {
-    const sentence = this.#hideSecrets(error.message);
-    const fields = { job, errorCode: error.code, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  #reportFailure(job: string, { error, hold }: RunResult & { outcome: "failed" | "stopped" }): void {
+    const held = hold === undefined ? "" : `; ${hold.area} held (${hold.reason})`;
+    const sentence = `${job}: ${this.#hideSecrets(describeFailure(error))}${held}.`;
+    const fields = {
+      job,
+      errorCode: error.code,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      ...(hold?.nextProbeAt == null ? {} : { nextTryAt: hold.nextProbeAt }),
+    };
     if (this.#failing.get(job) === error.code) {
-      this.#log.debug(fields, `${job}: ${sentence}`);
+      this.#log.debug(fields, sentence);
       return;
     }
     this.#failing.set(job, error.code);
-    this.#log.error(fields, `${job}: ${sentence}`);
-    this.#log.debug({ job, stack: this.#hideSecrets(error.stack ?? ""), cause: this.#hideSecrets(String(error.cause ?? "")) }, "details");
+    this.#log.error(fields, sentence);
+    const details = {
+      stack: this.#hideSecrets(error.stack ?? ""),
+      cause: this.#hideSecrets(String(error.cause ?? "")),
+    };
+    this.#log.debug({ job, ...details }, "details");
   }
 }
 
 /** `2 batches, 7 created, 2 confirmed` */
 export function describeCounts(counts: Record<string, number>): string {
-  const parts = Object.entries(counts).filter(([, count]) => count > 0);
+  const parts = Object.entries(counts).filter(([name, count]) => count > 0 || name === "differ");
   return parts.length === 0 ? "nothing to do" : parts.map(([name, count]) => `${count} ${name}`).join(", ");
 }

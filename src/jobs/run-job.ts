@@ -1,19 +1,24 @@
 /*
  * Runs one pass of a job and keeps the books: what it did, what it met, which hold that asks for. A crash in the
- * middle loses one row of bookkeeping and nothing else.
+ * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
-import { asError, BridgeError } from "../domain/errors.ts";
+import { asError, type BridgeError } from "../domain/errors.ts";
 import { planHold } from "../domain/holds.ts";
 import { isoTime } from "../domain/ports.ts";
+import { clockTime } from "../domain/status.ts";
+import type { HoldRow } from "../store/holds.ts";
 import { type RunRow, saveRun } from "../store/runs.ts";
 import { commit } from "./commit.ts";
+import { describeFailure } from "./describe-failure.ts";
 import type { HoldGate } from "./gate.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 
 export type RunResult =
-  | ({ error: null } & JobReport)
-  | { error: null; outcome: "held"; counts: Record<string, number>; reason: string }
-  | { error: BridgeError; outcome: "failed" | "stopped"; counts: Record<string, number> };
+  /** `lifted`: the holds that this pass has found to be over. */
+  | ({ error: null; lifted?: readonly HoldRow[] } & JobReport)
+  | { error: null; outcome: "held"; counts: Record<string, number>; hold: HoldRow; reason: string }
+  /** `hold`: what the failure asked for. */
+  | { error: BridgeError; outcome: "failed" | "stopped"; counts: Record<string, number>; hold?: HoldRow };
 
 /** Never throws: what went wrong is in the result, in `runs` and in one log line. */
 export async function runJob(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
@@ -25,30 +30,50 @@ export async function runJob(job: Job, context: JobContext, gate: HoldGate, sign
 
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   try {
+    const prepared = await job.prepare?.(signal);
+    const counts = prepared?.counts ?? {};
+    if (prepared?.hasWork === false)
+      return { error: null, outcome: Object.keys(counts).length > 0 ? "done" : "idle", counts };
     const admission = await gate.admit(job.areas, signal);
     if (admission.state === "held") {
-      const { area, reason, detail } = admission.hold;
-      return { error: null, outcome: "held", counts: {}, reason: `${area} is held (${reason})${detail === null ? "" : `: ${detail}`}` };
+      const { hold } = admission;
+      return { error: null, outcome: "held", counts, hold, reason: describeHeld(hold, context.clock.nowMs()) };
     }
-    const report = await job.runOnce(signal);
-    await gate.passed(job.areas, signal);
-    return { error: null, ...report };
+    let report: JobReport;
+    try {
+      report = await job.runOnce(signal);
+      report = { outcome: report.outcome, counts: { ...counts, ...report.counts } };
+    } catch (error) {
+      // Nothing was asked: the next probe is for a flow that can.
+      if (asError(error).code === "table_missing") await gate.unused(admission, job.areas, signal);
+      throw error;
+    }
+    if (!hasAsked(job, report)) {
+      await gate.unused(admission, job.areas, signal);
+      return { error: null, ...report };
+    }
+    return { error: null, ...report, lifted: await gate.passed(admission, signal) };
   } catch (caught) {
     const error = asError(caught);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
-    await beginHold(error, job, gate, signal);
-    return { error, outcome: "failed", counts: {} };
+    const plan = planHold(error, job.name);
+    const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal);
+    return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
 }
 
-async function beginHold(error: BridgeError, job: Job, gate: HoldGate, signal: AbortSignal): Promise<void> {
-  const plan = planHold(error, job.name);
-  if (plan === undefined) return;
-  try {
-    await gate.hold(plan, error, signal);
-  } catch {
-    // The disk may be full or the program may be stopping: the next answer asks for the same hold again.
-  }
+/** Pulling and following ask in every pass; whoever sends counts its requests, and may have had nothing to send. */
+function hasAsked(job: Job, { counts }: JobReport): boolean {
+  return (
+    job.name === "orders" || job.name === "updates" || ["requests", "checked"].some((name) => (counts[name] ?? 0) > 0)
+  );
+}
+
+/** `orders held since 18:20 (credentials): …; next try 18:25, or at once: erp-bridge resume orders` */
+function describeHeld({ area, reason, since, nextProbeAt, detail }: HoldRow, nowMs: number): string {
+  const why = detail === null ? "" : `: ${detail.replace(/\.$/, "")}`;
+  const next = nextProbeAt === null ? "goes on after" : `next try ${clockTime(nextProbeAt, nowMs)}, or at once`;
+  return `${area} held since ${clockTime(since, nowMs)} (${reason})${why}; ${next}: erp-bridge resume ${area}`;
 }
 
 async function saveResult(
@@ -66,11 +91,17 @@ async function saveResult(
     outcome: result.outcome === "more" ? "done" : result.outcome,
     counts: result.counts,
     errorCode: result.error?.code ?? (result.outcome === "held" ? "held" : null),
-    error: result.error === null ? ("reason" in result ? result.reason : null) : client.hideSecrets(result.error.message),
+    error: wordsOf(result, client.hideSecrets),
   };
   try {
     await commit(context, signal, () => saveRun(store, row));
   } catch (error) {
     log.debug({ job: job.name, errorCode: asError(error).code }, "The run's own record could not be written.");
   }
+}
+
+/** Why a pass did not do its work; null where it did. */
+export function wordsOf(result: RunResult, hideSecrets: (text: string) => string): string | null {
+  if (result.error !== null) return hideSecrets(describeFailure(result.error));
+  return result.outcome === "held" ? result.reason : null;
 }

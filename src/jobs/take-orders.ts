@@ -1,15 +1,16 @@
 /*
- * Decides and writes what whole records of orders mean, for every source alike. Runs inside the caller's write
+ * Decides and writes what records of orders mean, for every source alike. Runs inside the caller's write
  * transaction: reading the stored order, deciding and writing are one step, so that two sources can never overwrite
  * each other's newer content. After a crash the record is served again and is recognised by its hash.
  */
-import { canonicalJson } from "../domain/json-value.ts";
 import { hash } from "node:crypto";
-import { type OrderMapping, type OrderSource, readOrderValues } from "../domain/order-mapping.ts";
-import { planOrder, stateOfStatus } from "../domain/plan-order.ts";
-import type { OrderRules } from "../domain/order-rules.ts";
-import type { AnswerRecord } from "../domain/read-answer.ts";
 import { textOf } from "../domain/json-text.ts";
+import { canonicalJson } from "../domain/json-value.ts";
+import { type OrderMapping, type OrderSource, readOrderValues } from "../domain/order-mapping.ts";
+import type { OrderRules } from "../domain/order-rules.ts";
+import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "../domain/plan-order.ts";
+import { isStatusAlone } from "../domain/plan-status.ts";
+import type { AnswerRecord } from "../domain/read-answer.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -18,8 +19,9 @@ import {
   saveNewOrder,
   saveSourceHash,
 } from "../store/orders.ts";
-import { type OwedRead, saveOwedRead } from "../store/positions.ts";
-import { type BadRecord, isQuarantined, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
+import { saveOwedRead } from "../store/positions.ts";
+import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
+import { settleEchoes } from "../store/status-requests.ts";
 import type { Store } from "../store/store.ts";
 
 export type Taken = "created" | "changed" | "same" | "owed" | "quarantined";
@@ -33,52 +35,89 @@ export interface TakeOptions {
   at: string;
 }
 
+type GoodRecord = AnswerRecord & { ok: true };
+
 const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = { batch: "order", update: "change", snapshot: "snapshot" };
+/** A good record of an order settles what is held of it, whatever answer that came in. */
+const ORDER_KINDS = Object.values(BAD_KIND);
 
 /**
  * Stores one record of whole orders, owes a read of it, or quarantines it. `doubtful` orders are owed a read even
  * where they are stored: the answer held them twice and did not say which record counts.
  */
 export function takeRecord(options: TakeOptions, record: AnswerRecord, doubtful?: ReadonlySet<string>): Taken {
-  const taken = takeOne(options, record);
-  if (record.ok && doubtful?.has(record.orderId) && (taken === "created" || taken === "changed")) {
-    oweRead(options, record, textOf(options.bytes, record.span));
-  }
-  return taken;
+  if (!record.ok) return quarantine(options, record, record.reason, record.reference);
+  const taken = takeGood(options, record);
+  if (taken === "quarantined" || taken === "owed" || !doubtful?.has(record.orderId)) return taken;
+  oweRead(options, record, hashContent(options, record));
+  return taken === "same" ? "owed" : taken;
 }
 
-function takeOne(options: TakeOptions, record: AnswerRecord): Taken {
+function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   const { store, mapping } = options;
-  if (!record.ok) return quarantine(options, record, record.reason, record.reference);
   const mark = loadOrderMark(store, record.orderId);
   if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) return "same";
   const read = readOrderValues(options.bytes, record.span, mapping);
   if ("reason" in read) return quarantine(options, record, read.reason, record.orderId);
+  const contentHash = hashContent(options, record);
+  if (mark !== undefined && isOldContent(mark, contentHash, mapping.source)) return "same";
   const text = textOf(options.bytes, record.span);
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
-  const content = { source: mapping.source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };
+  const { source } = mapping;
+  const content = {
+    source,
+    hash: record.hash,
+    contentHash,
+    text,
+    values: read.values,
+    isCancelled,
+    isOpen,
+    at: options.at,
+  };
   if (mark === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
-    releaseQuarantined(store, ["order", "change", "snapshot"], record.orderId);
+    releaseQuarantined(store, ORDER_KINDS, record.orderId);
     return "created";
   }
   const { orderKey } = mark;
-  const plan = planOrder(loadStoredOrder(store, orderKey), { text, values: read.values }, mapping.source, options.rules.plan);
+  const stored = loadStoredOrder(store, orderKey);
+  const plan = planOrder(stored, { text, values: read.values }, source, options.rules.plan);
   switch (plan.kind) {
     case "same":
-      saveSourceHash(store, { orderKey, source: mapping.source, hash: record.hash });
+      saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
       return "same";
     case "read":
-      oweRead(options, record, text);
+      oweRead(options, record, contentHash);
       return "owed";
     case "refresh":
-      applyOrderChange(store, { ...content, orderKey, event: null, eventSource: mapping.source });
+      applyOrderChange(store, { ...content, orderKey, event: null, eventSource: source });
       return "same";
     case "apply":
-      applyOrderChange(store, { ...content, orderKey, event: plan.event, eventSource: mapping.source });
-      releaseQuarantined(store, ["order", "change", "snapshot"], record.orderId);
+      applyOrderChange(store, {
+        ...content,
+        orderKey,
+        event: plan.event,
+        eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
+      });
+      releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
+}
+
+/** Our own status that comes back is no news for the ERP, provided that nothing else came with it. */
+function sourceOf(
+  { store, mapping, rules, at }: TakeOptions,
+  { orderId }: GoodRecord,
+  change: { mark: OrderMark; stored: StoredOrder; text: string; event: EventPlan },
+): OrderSource | "own" {
+  const { mark, stored, text, event } = change;
+  if (!event.statusChanged) return mapping.source;
+  const isEcho = settleEchoes(store, orderId, event.newStatus, at);
+  if (!isEcho || stored.removed) return mapping.source;
+  const isOtherShape = mark.payloadSource !== mapping.source;
+  return isStatusAlone(event, { stored: stored.payload, incoming: text, isOtherShape }, rules.plan)
+    ? "own"
+    : mapping.source;
 }
 
 /**
@@ -91,51 +130,43 @@ function isOldNews(mark: OrderMark, recordHash: Buffer, source: OrderSource): bo
   return last?.equals(recordHash) ?? false;
 }
 
+/** The same with key order and white space aside: some services write their keys in another order every time. */
+function isOldContent(mark: OrderMark, contentHash: Buffer, source: OrderSource): boolean {
+  if (source === "snapshot") return false;
+  const last = source === "batch" ? mark.batchContentHash : mark.updateContentHash;
+  return last?.equals(contentHash) ?? false;
+}
+
+function hashContent({ bytes }: TakeOptions, record: GoodRecord): Buffer {
+  return hash("sha256", canonicalJson(bytes, record.span), "buffer");
+}
+
 /** Remembers that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
-function oweRead(options: TakeOptions, record: AnswerRecord & { ok: true }, text: string): void {
-  const owed: Omit<OwedRead, "attempts"> = {
+function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer): void {
+  const owed = {
     orderId: record.orderId,
     serviceId: record.serviceId,
-    source: options.mapping.source === "batch" ? "batch" : "update",
-    record: text,
+    source: options.mapping.source === "batch" ? ("batch" as const) : ("update" as const),
+    record: textOf(options.bytes, record.span),
     recordHash: record.hash,
-    contentHash: null,
+    contentHash,
   };
   saveOwedRead(options.store, owed, options.at);
 }
 
 function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
   const { store, at } = options;
-  const kind = BAD_KIND[options.mapping.source];
-  const isKnown = isQuarantined(store, kind, reference, record.hash);
-  saveQuarantined(store, { kind, reason, reference, payload: textOf(options.bytes, record.span), hash: record.hash, at });
-  return isKnown ? "same" : "quarantined";
-}
-
-/**
- * Takes a change that names an order without holding it whole: where it is news, the order is owed a read. Records
- * are compared with the last one of this order, key order and white space aside.
- */
-export function takeChange(options: TakeOptions, record: AnswerRecord): Taken {
-  const { store } = options;
-  if (!record.ok) return quarantine(options, record, record.reason, record.reference);
-  const mark = loadOrderMark(store, record.orderId);
-  if (mark !== undefined && isOldNews(mark, record.hash, "update")) return "same";
-  // A change of an order that the service does not know is kept once, not asked for at every poll.
-  if (mark === undefined && isQuarantined(store, "change", record.orderId, record.hash)) return "same";
-  const contentHash = hash("sha256", canonicalJson(options.bytes, record.span), "buffer");
-  if (mark?.updateContentHash?.equals(contentHash)) return "same";
-  saveOwedRead(
-    store,
-    {
-      orderId: record.orderId,
-      serviceId: record.serviceId,
-      source: "update",
-      record: textOf(options.bytes, record.span),
-      recordHash: record.hash,
-      contentHash,
-    },
-    options.at,
-  );
-  return "owed";
+  const bad: BadRecord = {
+    kind: BAD_KIND[options.mapping.source],
+    reason,
+    reference,
+    payload: textOf(options.bytes, record.span),
+    hash: record.hash,
+    at,
+  };
+  const state = loadQuarantineState(store, bad);
+  // Released means that a good record of the order has come since: the old one served again is no news.
+  if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
+  saveQuarantined(store, bad);
+  return state === undefined ? "quarantined" : "same";
 }

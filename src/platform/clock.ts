@@ -4,7 +4,8 @@ import type { Clock } from "../domain/ports.ts";
 /** The machine's own time and chance. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  // Since the machine started, not since the process did: deadlines in the database outlive a restart of the bridge.
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
   random: () => Math.random(),
 };

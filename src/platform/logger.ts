@@ -46,8 +46,15 @@ function shape(line: string, form: LoggerOptions["form"]): string {
   const details = Object.entries(fields)
     .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
-  const text = details === "" ? msg : `${msg} (${details})`;
-  return form === "journal" ? `<${PRIORITY[name]}>${text}\n` : `${time.slice(11, 19)} ${name.padEnd(5)} ${text}\n`;
+  const lines = (details === "" ? msg : `${msg} (${details})`).split("\n").map(inert);
+  // journald reads a priority from each line of its own.
+  const head = form === "journal" ? `<${PRIORITY[name]}>` : `${time.slice(11, 19)} ${name.padEnd(5)} `;
+  return lines.map((line) => `${head}${line}\n`).join("");
+}
+
+/** Foreign text may hold what moves a cursor, rings a bell or hides the rest of the line. */
+function inert(line: string): string {
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, " ");
 }
 
 /** For a command a person waits for: what happens goes to standard error, as text, from `warn` on. */

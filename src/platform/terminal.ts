@@ -1,17 +1,34 @@
+import { createInput, type Input } from "./prompt.ts";
+
 /** Where a command reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */
 export interface Terminal {
   env: NodeJS.ProcessEnv;
   isTerminal: boolean;
+  /** Whether results are read by a person as they come. */
+  outIsTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
+  /** Absent where nobody can be asked and nothing is to be read. */
+  input?: Input;
 }
 
 export const processTerminal: Terminal = {
   env: process.env,
   isTerminal: process.stderr.isTTY === true,
+  outIsTerminal: process.stdout.isTTY === true,
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
+  input: createInput(process),
 };
+
+/** A reader that has seen enough (`status | head -1`) is no reason to end with a stack trace. */
+export function tolerateClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+}
 
 /** Version of every `--json` form; a change that breaks a reader raises it. */
 export const JSON_VERSION = 1;

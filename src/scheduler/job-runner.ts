@@ -13,6 +13,7 @@ export interface RunnerOptions {
   name: string;
   clock: Clock;
   run: (signal: AbortSignal) => Promise<RunResult>;
+  /** Called with every pass. */
   onResult?: (result: RunResult) => void;
   /** The program is to end soon: no further pass. */
   isStopping: () => boolean;
@@ -61,33 +62,34 @@ export class JobRunner {
 
   /**
    * At once, whatever the backoff says. While a pass is under way, another one follows it, so that whatever was
-   * written before the call is seen. Resolves with the last result; undefined where it was stopped before it began.
+   * written before the call is seen. Resolves with the last result and the counts of all passes; undefined where it
+   * was stopped before it began.
    */
   async runNow(signal: AbortSignal): Promise<RunResult | undefined> {
-    if (this.#running !== undefined) {
-      this.#isAskedAgain = true;
-      return await this.#running;
-    }
-    this.#running = this.#runUntilDone(signal);
-    try {
-      return await this.#running;
-    } finally {
-      this.#running = undefined;
-    }
+    if (this.#options.isStopping()) return undefined;
+    this.#isAskedAgain = true;
+    this.#running ??= this.#runUntilDone(signal);
+    return await this.#running;
   }
 
   async #runUntilDone(signal: AbortSignal): Promise<RunResult | undefined> {
     let result: RunResult | undefined;
-    for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
-      this.#isAskedAgain = false;
-      this.#lastStartMs = this.#options.clock.monotonicMs();
-      result = await this.#options.run(signal);
-      this.#note(result);
-      this.#options.onResult?.(result);
-      if (result.outcome === "failed" || result.outcome === "stopped") break;
-      if (result.outcome !== "more" && !this.#isAskedAgain) break;
+    try {
+      for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
+        this.#isAskedAgain = false;
+        this.#lastStartMs = this.#options.clock.monotonicMs();
+        const pass = await this.#options.run(signal);
+        this.#note(pass);
+        this.#options.onResult?.(pass);
+        result = result === undefined ? pass : addUp(result, pass);
+        if (pass.outcome === "failed" || pass.outcome === "stopped") break;
+        if (pass.outcome !== "more" && !this.#isAskedAgain) break;
+      }
+      return result;
+    } finally {
+      // Here and not in the caller: a request that comes in between would be taken for one that this run still sees.
+      this.#running = undefined;
     }
-    return result;
   }
 
   #note(result: RunResult): void {
@@ -100,4 +102,12 @@ export class JobRunner {
     this.#failures += 1;
     this.#retryAtMs = clock.monotonicMs() + backoffMs(this.#failures, clock.random());
   }
+}
+
+/** Two passes in a row as one: what the later one came to, and what both did. */
+function addUp(before: RunResult, last: RunResult): RunResult {
+  const counts = { ...before.counts };
+  for (const [name, count] of Object.entries(last.counts)) counts[name] = (counts[name] ?? 0) + count;
+  if (last.outcome === "idle" && Object.keys(counts).length > 0) return { error: null, outcome: "done", counts };
+  return { ...last, counts };
 }

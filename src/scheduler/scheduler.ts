@@ -1,39 +1,64 @@
 /*
- * Fires jobs by their cron patterns, in UTC, because a zone with summer time makes node-cron pause for an hour. A
- * supervisor on the monotonic clock stands beside it: when the wall clock is set back, node-cron falls silent until
- * the clock has caught up, and orders would wait with it.
+ * Fires jobs by their cron patterns, in UTC. node-cron reads the patterns and says when their next run is; the waiting is
+ * done here, because its own timer stops when the wall clock is set back, and spins through the hour that a zone with
+ * summer time has twice (it cuts off milliseconds in the machine's zone, whatever zone it is told). A look a second on
+ * the monotonic clock cannot be fooled: after a jump the next runs are worked out anew, and what has not begun for long
+ * is begun in any case.
  */
 import { createTask, type ScheduledTask } from "node-cron";
 import { asError } from "../domain/errors.ts";
-import type { Log } from "../domain/ports.ts";
+import type { Clock, Log } from "../domain/ports.ts";
 import type { JobRunner } from "./job-runner.ts";
 
 const TICK_MS = 1_000;
-/** A job that has not begun for so many of its own intervals is begun by the supervisor. */
+/** The wall clock has jumped where it went so much further, or less far, than the monotonic one between two looks. */
+const JUMP_MS = 2_000;
+/** What has not begun for so many of its own intervals is begun by the supervisor. */
 const LATE_FACTOR = 1.5;
-const SAMPLED_RUNS = 6;
+/** Enough to see the night of a pattern that runs every minute of the day, without making the start slow. */
+const SAMPLED_RUNS_MAX = 700;
+const SAMPLED_RUNS_MIN = 6;
+/** Patterns whose runs are all the same time apart: every few seconds or minutes, once an hour, once a day. */
+const EVEN = [/^\*(\/\d+)?( \*){5}$/, /^(\d+ )?(\*(\/\d+)?|\d+)( \*){4}$/, /^(\d+ )?\d+ \d+ \* \* \*$/];
 
 export interface ScheduleEntry {
   pattern: string;
   runner: JobRunner;
   /** Said to the job before a pass of this entry: look back further, compare everything. */
   before?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Whether a start begins with it; without it, every start does. */
+  atStart?: (intervalMs: number) => boolean;
+}
+
+interface Watched {
+  entry: ScheduleEntry;
+  task: ScheduledTask;
+  intervalMs: number;
+  /** Wall clock. */
+  nextAtMs: number;
+  /** Monotonic. */
+  lastFiredMs: number;
+  isPreparing: boolean;
 }
 
 export class Scheduler {
   readonly #log: Log;
-  readonly #tasks: ScheduledTask[];
+  readonly #clock: Clock;
+  readonly #watched: Watched[];
   readonly #stop = new AbortController();
-  readonly #intervals = new Map<JobRunner, number>();
+  /** Wall clock less monotonic clock at the last look. */
+  #clockOffsetMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(entries: readonly ScheduleEntry[], log: Log) {
+  constructor(entries: readonly ScheduleEntry[], { log, clock }: { log: Log; clock: Clock }) {
     this.#log = log;
-    this.#tasks = entries.map((entry) => {
-      const options = { timezone: "UTC", noOverlap: true, suppressMissedWarning: true };
-      const task = createTask(entry.pattern, () => this.#fire(entry), options);
-      if (entry.before === undefined) this.#intervals.set(entry.runner, longestIntervalMs(task));
-      return task;
+    this.#clock = clock;
+    this.#watched = entries.map((entry) => {
+      // Never started: it is asked for its next runs only.
+      const task = createTask(entry.pattern, () => {}, { timezone: "UTC" });
+      const intervalMs = longestIntervalMs(task, entry.pattern);
+      const times = { nextAtMs: nextRunMs(task), lastFiredMs: clock.monotonicMs() };
+      return { entry, task, intervalMs, ...times, isPreparing: false };
     });
   }
 
@@ -43,38 +68,65 @@ export class Scheduler {
 
   /** The longest time between two passes of each job, in milliseconds. */
   get intervals(): ReadonlyMap<JobRunner, number> {
-    return this.#intervals;
+    const own = this.#watched.filter(({ entry }) => entry.before === undefined);
+    return new Map(own.map(({ entry, intervalMs }) => [entry.runner, intervalMs]));
   }
 
-  /** Runs every job once, then by schedule. */
+  /** Runs every job that a start begins with once, then all by schedule. */
   start(): void {
-    for (const task of this.#tasks) void task.start();
-    for (const runner of this.#intervals.keys()) runner.trigger(this.signal);
+    this.#clockOffsetMs = this.#offsetMs();
+    for (const watched of this.#watched) {
+      const { entry, intervalMs } = watched;
+      watched.nextAtMs = nextRunMs(watched.task);
+      if (entry.before === undefined && entry.atStart?.(intervalMs) !== false) entry.runner.trigger(this.signal);
+    }
     this.#timer = setInterval(() => this.tick(), TICK_MS);
   }
 
-  async #fire(entry: ScheduleEntry): Promise<void> {
-    try {
-      await entry.before?.(this.signal);
-    } catch (error) {
-      this.#log.warn({ job: entry.runner.name, errorCode: asError(error).code }, `${entry.runner.name}: could not be prepared.`);
+  /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would forget. */
+  tick(): void {
+    const offsetMs = this.#offsetMs();
+    const hasJumped = Math.abs(offsetMs - this.#clockOffsetMs) > JUMP_MS;
+    this.#clockOffsetMs = offsetMs;
+    for (const watched of this.#watched) {
+      const isDue = this.#clock.nowMs() >= watched.nextAtMs;
+      if (isDue || hasJumped) watched.nextAtMs = nextRunMs(watched.task);
+      watched.entry.runner.retryIfDue(this.signal);
+      if (isDue || this.#isLate(watched)) void this.#fire(watched);
     }
-    entry.runner.trigger(this.signal);
   }
 
-  /** One look of the supervisor: retries that are due, and jobs that the wall clock has forgotten. */
-  tick(): void {
-    for (const [runner, intervalMs] of this.#intervals) {
-      if (runner.isRunning) continue;
-      runner.retryIfDue(this.signal);
-      if (runner.sinceLastStartMs() > intervalMs * LATE_FACTOR + TICK_MS) runner.trigger(this.signal);
+  #offsetMs(): number {
+    return this.#clock.nowMs() - this.#clock.monotonicMs();
+  }
+
+  #isLate({ entry, intervalMs, lastFiredMs }: Watched): boolean {
+    if (entry.runner.isRunning) return false;
+    // A job that somebody else has begun in the meantime is not late; a sweep or a comparison has no other caller.
+    const sinceFiredMs = this.#clock.monotonicMs() - lastFiredMs;
+    const sinceMs = entry.before === undefined ? entry.runner.sinceLastStartMs() : sinceFiredMs;
+    return sinceMs > intervalMs * LATE_FACTOR + TICK_MS;
+  }
+
+  async #fire(watched: Watched): Promise<void> {
+    const { runner, before } = watched.entry;
+    watched.lastFiredMs = this.#clock.monotonicMs();
+    if (watched.isPreparing) return;
+    watched.isPreparing = true;
+    try {
+      await before?.(this.signal);
+    } catch (error) {
+      this.#log.warn({ job: runner.name, errorCode: asError(error).code }, `${runner.name}: could not be prepared.`);
+    } finally {
+      watched.isPreparing = false;
     }
+    if (!this.signal.aborted) runner.trigger(this.signal);
   }
 
   /** No new passes. Those under way are left alone until `abort`. */
   pause(): void {
     clearInterval(this.#timer);
-    for (const task of this.#tasks.splice(0)) void task.destroy();
+    this.#watched.length = 0;
   }
 
   /** Ends passes under way at their next step. */
@@ -84,9 +136,14 @@ export class Scheduler {
   }
 }
 
-/** The longest time between two runs of a pattern, in milliseconds; irregular patterns by their next few runs. */
-function longestIntervalMs(task: ScheduledTask): number {
-  const times = task.getNextRuns(SAMPLED_RUNS).map((date) => date.getTime());
+function nextRunMs(task: ScheduledTask): number {
+  return task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY;
+}
+
+/** The longest time between two runs of a pattern, in milliseconds; of uneven patterns, as far as a sample shows it. */
+function longestIntervalMs(task: ScheduledTask, pattern: string): number {
+  const isEven = EVEN.some((form) => form.test(pattern.trim()));
+  const times = task.getNextRuns(isEven ? SAMPLED_RUNS_MIN : SAMPLED_RUNS_MAX).map((date) => date.getTime());
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
-  return Math.max(...gaps, TICK_MS);
+  return gaps.reduce((longest, gap) => Math.max(longest, gap), TICK_MS);
 }

@@ -13,19 +13,24 @@ export interface BatchRow {
   confirmAttempts: number;
   /** JSON array of the ids served, as written; null once nothing is owed. */
   orderIds: string | null;
+  /** 1: its body must still go to the journal, and until then it is not confirmed. */
+  journalOwed: number;
 }
 
 const COLUMNS = `id, fingerprint, service_batch_id AS batchId, state, confirm_attempts AS confirmAttempts,
-  order_ids AS orderIds`;
+  order_ids AS orderIds, state = 'stored' AND body IS NOT NULL AS journalOwed`;
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
   return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint) as BatchRow | undefined;
 }
 
-/** Stored batches whose confirm is owed, oldest first. */
+/** Stored batches whose confirm is owed, least tried first, so that one that always fails never keeps the others waiting. */
 export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
   return store
-    .prepare(`SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' ORDER BY id LIMIT ?`)
+    .prepare(
+      `SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL
+       ORDER BY confirm_attempts, id LIMIT ?`,
+    )
     .all(limit) as BatchRow[];
 }
 
@@ -39,12 +44,14 @@ export function saveStoredBatch(
     at: string;
     /** 1 where the confirm follows at once: the first attempt begins with this commit. */
     confirmAttempts: number;
+    /** Kept where it could not be written to the journal. */
+    body: Buffer | null;
   },
 ): BatchRow {
   return store
     .prepare(
-      `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids)
-       VALUES (?, ?, ?, ?, 'stored', ?, ?) RETURNING ${COLUMNS}`,
+      `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body)
+       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?) RETURNING ${COLUMNS}`,
     )
     .get(
       batch.fingerprint,
@@ -53,43 +60,82 @@ export function saveStoredBatch(
       batch.orderCount,
       batch.confirmAttempts,
       batch.orderIds,
+      batch.body,
     ) as BatchRow;
+}
+
+// ------------------------------------------------------------------------------------- bodies owed to the journal
+
+export interface JournalOwed {
+  id: number;
+  fingerprint: string;
+  receivedAt: string;
+  body: Buffer;
+}
+
+/** The oldest stored batch whose body could not be written to the journal. */
+export function loadJournalOwed(store: Store): JournalOwed | undefined {
+  return store
+    .prepare(
+      `SELECT id, fingerprint, received_at AS receivedAt, body FROM batches INDEXED BY batches_stored
+       WHERE state = 'stored' AND body IS NOT NULL ORDER BY id LIMIT 1`,
+    )
+    .get() as JournalOwed | undefined;
+}
+
+export function markJournaled(store: Store, id: number): void {
+  store.prepare("UPDATE batches SET body = NULL WHERE id = ? AND state = 'stored'").run(id);
+}
+
+/** There is no journal any more. */
+export function forgetJournalOwed(store: Store): void {
+  store.prepare("UPDATE batches SET body = NULL WHERE state = 'stored' AND body IS NOT NULL").run();
 }
 
 export function markConfirmBegun(store: Store, id: number): void {
   store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
 }
 
-export function markConfirmed(store: Store, id: number, at: string): void {
-  store
+/** True where that is news. */
+export function markConfirmed(store: Store, id: number, at: string): boolean {
+  const { changes } = store
     .prepare(
       `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
        WHERE id = ? AND state <> 'confirmed'`,
     )
     .run(at, id);
+  return changes > 0;
 }
 
-/** A confirm that names nothing was accepted: it covered every batch stored up to now. */
-export function markAllConfirmed(store: Store, at: string): void {
-  store
+/** A confirm that names nothing was accepted: it covered every batch stored up to now. Returns how many that were. */
+export function markAllConfirmed(store: Store, at: string): number {
+  return store
     .prepare(
       `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
        WHERE state = 'stored'`,
     )
-    .run(at);
+    .run(at).changes;
 }
 
-export function markConfirmFailed(
-  store: Store,
-  id: number,
-  failure: { refused: boolean; error: string },
-): void {
+/** A refusal is final until the batch is served again. True where that is news. */
+export function markConfirmRefused(store: Store, id: number, error: string): boolean {
+  const { changes } = store
+    .prepare(
+      `UPDATE batches SET state = 'refused', last_error = ?
+       WHERE id = ? AND state <> 'confirmed' AND (state <> 'refused' OR last_error IS NOT ?)`,
+    )
+    .run(error, id, error);
+  return changes > 0;
+}
+
+/** To be tried again. An attempt that never reached the service does not count: nothing can have come of it. */
+export function markConfirmFailed(store: Store, id: number, failure: { error: string; reached: boolean }): void {
   store
     .prepare(
-      `UPDATE batches SET state = CASE WHEN ? THEN 'refused' ELSE state END, last_error = ?
-       WHERE id = ? AND state <> 'confirmed' AND (last_error IS NOT ? OR state <> 'refused')`,
+      `UPDATE batches SET last_error = ?, confirm_attempts = max(0, confirm_attempts - ?)
+       WHERE id = ? AND (state = 'stored' OR (state = 'refused' AND last_error IS NOT ?))`,
     )
-    .run(Number(failure.refused), failure.error, id, failure.error);
+    .run(failure.error, failure.reached ? 0 : 1, id, failure.error);
 }
 
 // ------------------------------------------------------------------------------------------------ unread bodies
@@ -97,16 +143,29 @@ export function markConfirmFailed(
 export interface UnreadBody {
   id: number;
   body: Buffer;
+  /** The `Date` header that came with it. */
+  date: string | null;
 }
 
 /** The next kept body that this mapping has not been tried on. */
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
     .prepare(
-      `SELECT id, body FROM batches INDEXED BY batches_unread
+      `SELECT id, body, service_date AS date FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND body IS NOT NULL AND read_with IS NOT ? ORDER BY id LIMIT 1`,
     )
     .get(mapping) as UnreadBody | undefined;
+}
+
+/** The service's time when the oldest body that is still unread was handed out. */
+export function loadOldestUnreadDate(store: Store): string | undefined {
+  const row = store
+    .prepare(
+      `SELECT service_date AS date FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1`,
+    )
+    .get() as { date: string } | undefined;
+  return row?.date;
 }
 
 export function countUnread(store: Store): { count: number; bytes: number } {
@@ -121,15 +180,23 @@ export function countUnread(store: Store): { count: number; bytes: number } {
 /** Keeps a body that could not be read. The same body twice is one row. */
 export function saveUnreadBody(
   store: Store,
-  unread: { fingerprint: string; body: Buffer; mapping: string | null; error: string | null; at: string },
+  unread: {
+    fingerprint: string;
+    body: Buffer;
+    date: string | undefined;
+    /** The mapping that failed on it; null where none has been tried to its end. */
+    mapping: string | null;
+    error: string | null;
+    at: string;
+  },
 ): number {
   store
     .prepare(
-      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, body)
-       VALUES (?, ?, 0, 'unread', ?, ?, ?)
+      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, body)
+       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?)
        ON CONFLICT (fingerprint) DO NOTHING`,
     )
-    .run(unread.fingerprint, unread.at, unread.error, unread.mapping, unread.body);
+    .run(unread.fingerprint, unread.at, unread.error, unread.mapping, unread.date ?? null, unread.body);
   return (store.prepare("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint) as { id: number }).id;
 }
 
@@ -142,20 +209,36 @@ export function markUnreadTried(store: Store, id: number, mapping: string, error
   store.prepare("UPDATE batches SET read_with = ?, last_error = ? WHERE id = ?").run(mapping, error, id);
 }
 
+/** A path has matched for the first time: what failed for the lack of it is now its records' fault, and can be read. */
+export function markUnreadUntried(store: Store): void {
+  store
+    .prepare(
+      "UPDATE batches INDEXED BY batches_unread SET read_with = NULL WHERE state = 'unread' AND read_with IS NOT NULL",
+    )
+    .run();
+}
+
 // ------------------------------------------------------------------------------------- the mark of a hand-out
 
 export interface PullMark {
+  /** When the oldest GET whose answer is missing left. */
   openedAt: string;
   /** The answer of an earlier GET is missing: whatever it handed out is not stored. */
   lost: boolean;
 }
 
-/** Before a GET. A mark that is already there belongs to a GET whose answer never came: it is lost from now on. */
+/**
+ * Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to
+ * come round once more from here.
+ */
 export function openPullMark(store: Store, at: string): PullMark {
   const row = store
     .prepare(
-      `INSERT INTO pull_mark (id, opened_at, lost) VALUES (1, ?, 0)
-       ON CONFLICT (id) DO UPDATE SET lost = 1 RETURNING opened_at AS openedAt, lost`,
+      `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
+       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1,
+         last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
+         first_served = CASE WHEN is_open THEN NULL ELSE first_served END
+       RETURNING opened_at AS openedAt, lost`,
     )
     .get(at) as { openedAt: string; lost: number };
   return { openedAt: row.openedAt, lost: row.lost === 1 };
@@ -168,12 +251,27 @@ export function loadPullMark(store: Store): PullMark | undefined {
   return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost === 1 };
 }
 
-/** The GET that opened the mark is accounted for. An earlier lost one stays open. */
+/** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
 export function closePullMark(store: Store): void {
   store.prepare("DELETE FROM pull_mark WHERE lost = 0").run();
+  store.prepare("UPDATE pull_mark SET is_open = 0 WHERE is_open = 1").run();
 }
 
-/** A stored batch was served again, or a person decided: nothing is missing any more. */
+/**
+ * A batch was served and is stored now; `known` where it was stored before. A batch that was first served after the
+ * loss and now comes again says that the service has come round, the lost hand-out included: the mark ends. One that
+ * was served before the loss says nothing, because it may stand in the row before the lost one. True where it ended.
+ */
+export function settlePullMark(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
+  const ended = store
+    .prepare("DELETE FROM pull_mark WHERE lost = 1 AND (first_served = ? OR coalesce(last_batch_id, 0) < ?)")
+    .run(fingerprint, known?.id ?? -1).changes;
+  if (ended > 0) return true;
+  store.prepare("UPDATE pull_mark SET first_served = ? WHERE lost = 1 AND first_served IS NULL").run(fingerprint);
+  return false;
+}
+
+/** A person decided: nothing is missing any more. */
 export function clearPullMark(store: Store): void {
   store.prepare("DELETE FROM pull_mark").run();
 }

@@ -12,6 +12,7 @@ import { isLocked } from "./instance-lock.ts";
 import { inspectDatabase, loadMigrations, type Migration, type MigrationReport, migrateDatabase } from "./migrate.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
+import { refuseUnfinishedSwap } from "./swap-files.ts";
 
 export type OpenMode = "daemon" | "command" | "readonly";
 
@@ -122,6 +123,7 @@ function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migr
 export function openStore(options: OpenOptions): Store {
   const { mode } = options;
   const file = resolveDatabasePath(options.path);
+  refuseUnfinishedSwap(file);
   const known = loadMigrations(options.migrationsFolder);
   const size = checkDatabaseFile(file, mode === "readonly" ? "read" : "write");
   if (mode === "readonly" && size === undefined) {

@@ -12,6 +12,7 @@ export interface OrderMark {
   orderKey: number;
   payloadSource: OrderSource;
   batchHash: Buffer | null;
+  batchContentHash: Buffer | null;
   updateHash: Buffer | null;
   updateContentHash: Buffer | null;
   snapshotHash: Buffer | null;
@@ -25,6 +26,8 @@ export interface NewOrder {
   serviceId: string;
   source: OrderSource;
   hash: Buffer;
+  /** The record's hash with key order and white space aside. */
+  contentHash: Buffer;
   text: string;
   values: OrderValues;
   isCancelled: boolean;
@@ -39,18 +42,19 @@ export type ChangedOrder = Omit<NewOrder, "orderId" | "serviceId"> & {
   eventSource: OrderSource | "own";
 };
 
-const HASH_COLUMN: Record<OrderSource, string> = {
-  batch: "batch_hash",
-  update: "update_hash",
-  snapshot: "snapshot_hash",
+/** The hash of a record's text and of its content. A snapshot is only ever compared with the payload itself. */
+const HASH_COLUMNS: Record<OrderSource, readonly string[]> = {
+  batch: ["batch_hash", "batch_content_hash"],
+  update: ["update_hash", "update_content_hash"],
+  snapshot: ["snapshot_hash"],
 };
 
 export function loadOrderMark(store: Store, orderId: string): OrderMark | undefined {
   return store
     .prepare(
-      `SELECT order_key AS orderKey, payload_source AS payloadSource, batch_hash AS batchHash, update_hash AS updateHash,
-         update_content_hash AS updateContentHash, snapshot_hash AS snapshotHash, payload_hash AS payloadHash,
-         service_updated_at AS updatedAt, removed_at AS removedAt
+      `SELECT order_key AS orderKey, payload_source AS payloadSource, batch_hash AS batchHash,
+         batch_content_hash AS batchContentHash, update_hash AS updateHash, update_content_hash AS updateContentHash,
+         snapshot_hash AS snapshotHash, payload_hash AS payloadHash, service_updated_at AS updatedAt, removed_at AS removedAt
        FROM orders WHERE order_id = ?`,
     )
     .get(orderId) as OrderMark | undefined;
@@ -98,9 +102,9 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
     store
       .prepare(
         `INSERT INTO orders (order_id, service_id, number, status, is_cancelled, is_open, service_created_at,
-           service_updated_at, currency, total, received_at, changed_at, payload_source, batch_hash, update_hash,
-           snapshot_hash, payload_hash, payload)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           service_updated_at, currency, total, received_at, changed_at, payload_source, payload_hash, payload,
+           ${HASH_COLUMNS[order.source].join(", ")})
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${HASH_COLUMNS[order.source].map(() => "?").join(", ")})`,
       )
       .run(
         order.orderId,
@@ -116,11 +120,9 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
         order.at,
         order.at,
         order.source,
-        order.source === "batch" ? order.hash : null,
-        order.source === "update" ? order.hash : null,
-        order.source === "snapshot" ? order.hash : null,
         order.hash,
         order.text,
+        ...hashesOf(order),
       ).lastInsertRowid,
   );
   saveLines(store, orderKey, values.lines);
@@ -143,7 +145,7 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
       `UPDATE orders SET number = ?, status = ?, is_cancelled = ?, is_open = ?, service_created_at = ?,
          service_updated_at = ?, currency = ?, total = ?, payload_source = ?, payload_hash = ?, payload = ?,
          revision = revision + ?, erp_revision = CASE WHEN ? THEN revision + 1 ELSE erp_revision END,
-         changed_at = CASE WHEN ? THEN ? ELSE changed_at END, removed_at = NULL, ${HASH_COLUMN[order.source]} = ?
+         changed_at = CASE WHEN ? THEN ? ELSE changed_at END, removed_at = NULL
        WHERE order_key = ?`,
     )
     .run(
@@ -162,26 +164,30 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
       raisesErp,
       raises,
       order.at,
-      order.hash,
       order.orderKey,
     );
-  if (event === null) return;
+  saveSourceHash(store, {
+    orderKey: order.orderKey,
+    source: order.source,
+    hash: order.hash,
+    contentHash: order.contentHash,
+  });
   store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(order.orderKey);
   saveLines(store, order.orderKey, values.lines);
-  saveEvent(store, order.orderKey, event, order.eventSource, order.at);
+  if (event !== null) saveEvent(store, order.orderKey, event, order.eventSource, order.at);
 }
 
 /** Remembers the last record of a source, so that the same one is recognised without reading it. */
 export function saveSourceHash(
   store: Store,
-  mark: { orderKey: number; source: OrderSource; hash: Buffer; contentHash?: Buffer | null },
+  mark: { orderKey: number; source: OrderSource; hash: Buffer; contentHash: Buffer | null },
 ): void {
-  store.prepare(`UPDATE orders SET ${HASH_COLUMN[mark.source]} = ? WHERE order_key = ?`).run(mark.hash, mark.orderKey);
-  if (mark.contentHash !== undefined) {
-    store
-      .prepare("UPDATE orders SET update_content_hash = ? WHERE order_key = ?")
-      .run(mark.contentHash, mark.orderKey);
-  }
+  const columns = HASH_COLUMNS[mark.source].map((column) => `${column} = ?`).join(", ");
+  store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashesOf(mark), mark.orderKey);
+}
+
+function hashesOf(record: { source: OrderSource; hash: Buffer; contentHash: Buffer | null }): (Buffer | null)[] {
+  return record.source === "snapshot" ? [record.hash] : [record.hash, record.contentHash];
 }
 
 /** The service no longer knows the order. It is kept, closed and shown to the ERP once more. */
@@ -202,7 +208,20 @@ export function markOrderRemoved(store: Store, orderKey: number, at: string): bo
   return true;
 }
 
-function saveLines(store: Store, orderKey: number, lines: readonly LineValues[]): void {
+/**
+ * Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again. Rows grow with
+ * time, so only the oldest are looked at: an index over `at` would cost every order something.
+ */
+export function deleteEventsBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM order_event_rows WHERE seq IN (
+         SELECT seq FROM (SELECT seq, at FROM order_event_rows ORDER BY seq LIMIT ?) WHERE at < ?)`,
+    )
+    .run(limit, before).changes;
+}
+
+export function saveLines(store: Store, orderKey: number, lines: readonly LineValues[]): void {
   const insert = store.prepare(
     `INSERT INTO order_line_rows (order_key, line_no, sku, name, quantity, price, payload) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );

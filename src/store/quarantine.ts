@@ -7,7 +7,7 @@ import { quarantine } from "./schema.ts";
 import type { Store } from "./store.ts";
 
 export interface BadRecord {
-  kind: "order" | "change" | "snapshot" | "stocks" | "prices" | "catalog" | "images";
+  kind: "order" | "change" | "snapshot" | "payload" | "stocks" | "prices" | "catalog" | "images";
   reference: string | null;
   reason: string;
   payload: string | null;
@@ -34,20 +34,24 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   return changes > 0;
 }
 
-/** Whether exactly this record is known to be bad, whatever was decided about it. */
-export function isQuarantined(store: Store, kind: BadRecord["kind"], reference: string | null, hash: Buffer): boolean {
-  return (
-    store
-      .prepare("SELECT 1 FROM quarantine WHERE kind = ? AND coalesce(reference, '') = coalesce(?, '') AND payload_hash = ?")
-      .get(kind, reference, hash) !== undefined
-  );
+/** What was decided about exactly this record; undefined where it is not known. */
+export function loadQuarantineState(
+  store: Store,
+  { kind, reference, hash }: Pick<BadRecord, "kind" | "reference" | "hash">,
+): QuarantineRow["state"] | undefined {
+  const row = store
+    .prepare(
+      "SELECT state FROM quarantine WHERE kind = ? AND coalesce(reference, '') = coalesce(?, '') AND payload_hash = ?",
+    )
+    .get(kind, reference, hash) as Pick<QuarantineRow, "state"> | undefined;
+  return row?.state;
 }
 
 /** A good record of the same order or key has arrived: what was held of it is settled. */
 export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind"][], reference: string): number {
   let released = 0;
   const release = store.prepare(
-    "UPDATE quarantine SET state = 'released' WHERE kind = ? AND reference = ? AND state = 'held'",
+    "UPDATE quarantine SET state = 'released' WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'",
   );
   for (const kind of kinds) released += release.run(kind, reference).changes;
   return released;
@@ -58,5 +62,11 @@ export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "pa
 /** What is held, oldest first, without the payloads. */
 export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
   const { payload: _, payloadHash: __, ...columns } = getTableColumns(quarantine);
-  return store.query.select(columns).from(quarantine).where(eq(quarantine.state, "held")).orderBy(quarantine.id).limit(limit).all();
+  return store.query
+    .select(columns)
+    .from(quarantine)
+    .where(eq(quarantine.state, "held"))
+    .orderBy(quarantine.id)
+    .limit(limit)
+    .all();
 }

@@ -33,6 +33,7 @@ export const orders = sqliteTable("orders", {
   removedAt: text("removed_at"),
   payloadSource: text("payload_source", { enum: ["batch", "update", "snapshot"] }).notNull(),
   batchHash: hash("batch_hash"),
+  batchContentHash: hash("batch_content_hash"),
   updateHash: hash("update_hash"),
   updateContentHash: hash("update_content_hash"),
   snapshotHash: hash("snapshot_hash"),
@@ -72,8 +73,8 @@ export const orderEventRows = sqliteTable("order_event_rows", {
 export const erpOrders = sqliteTable("erp_orders", {
   orderId: text("order_id").primaryKey(),
   erpNumber: any("erp_number"),
-  seenRevision: integer("seen_revision"),
-  state: text({ enum: ["taken", "blocked"] }),
+  seenRevision: integer("seen_revision").notNull(),
+  state: text({ enum: ["taken", "blocked"] }).notNull(),
   error: any("error"),
   note: any("note"),
 });
@@ -82,6 +83,7 @@ export const erpQueue = sqliteTable("erp_queue", {
   orderKey: integer("order_key").primaryKey(),
   blocked: flag("blocked").notNull(),
   since: text().notNull(),
+  blockSeen: integer("block_seen"),
 });
 
 export const statusRequests = sqliteTable("status_requests", {
@@ -97,6 +99,8 @@ export const statusRequests = sqliteTable("status_requests", {
   httpStatus: integer("http_status"),
   answeredAt: text("answered_at"),
   lastError: text("last_error"),
+  statusSent: text("status_sent"),
+  echo: text({ enum: ["awaited", "owed"] }),
 });
 
 export const batches = sqliteTable("batches", {
@@ -111,6 +115,7 @@ export const batches = sqliteTable("batches", {
   lastError: text("last_error"),
   orderIds: text("order_ids"),
   readWith: text("read_with"),
+  serviceDate: text("service_date"),
   body: blob({ mode: "buffer" }),
 });
 
@@ -154,11 +159,17 @@ export const feeds = sqliteTable("feeds", {
   feedId: integer("feed_id").primaryKey(),
   name: text().notNull(),
   template: text(),
+  address: text(),
+  epoch: integer().notNull(),
   compareBecause: text("compare_because"),
   comparedAt: text("compared_at"),
   acceptedAt: text("accepted_at"),
   liveCount: integer("live_count").notNull(),
+  guardSince: text("guard_since"),
+  approvedRound: integer("approved_round").notNull(),
   chunk: integer(),
   acceptedBy: text("accepted_by", { enum: ["status", "records"] }),
   lastAcceptedAt: text("last_accepted_at"),
+  touchedAt: text("touched_at"),
+  writeWithinS: integer("write_within_s"),
 });

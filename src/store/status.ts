@@ -1,7 +1,21 @@
 /* What `status` tells from: read-only, on any connection, beside a running daemon. */
+import { statfsSync } from "node:fs";
+import path from "node:path";
+import type { DiskSpace } from "../domain/disk-space.ts";
 import type { FlowStatus, StatusFacts } from "../domain/status.ts";
+import { loadChannels } from "./alerts.ts";
+import { loadErpWrites } from "./erp-writes.ts";
 import { loadHolds } from "./holds.ts";
 import type { Store } from "./store.ts";
+
+function loadDiskSpace(store: Store): DiskSpace | undefined {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(path.dirname(store.path));
+    return { free: bavail * bsize, total: blocks * bsize };
+  } catch {
+    return undefined;
+  }
+}
 
 export function loadStatusFacts(store: Store): StatusFacts {
   const one = <T>(sql: string) => store.prepare(sql).get() as T;
@@ -23,6 +37,11 @@ export function loadStatusFacts(store: Store): StatusFacts {
     acceptedByStatusOnly: (
       store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
     ).map(({ name }) => name),
+    erpWrites: loadErpWrites(store),
     walBytes: store.walBytes(),
+    disk: loadDiskSpace(store),
+    undelivered: Object.entries(loadChannels(store)).flatMap(([channel, { failing }]) =>
+      failing === null ? [] : [{ channel, ...failing }],
+    ),
   };
 }

@@ -14,19 +14,24 @@ export interface SyncOutcome {
   outcome: string;
   counts: Record<string, number>;
   errorCode: string | null;
+  /** What keeps the job from asking the service. */
+  hold: { area: string; reason: string } | null;
   error: string | null;
 }
 
 export function saveSyncRequest(store: Store, jobs: readonly string[], at: string): number {
   return Number(
-    store.prepare("INSERT INTO sync_requests (jobs, requested_at) VALUES (?, ?)").run(JSON.stringify(jobs), at).lastInsertRowid,
+    store.prepare("INSERT INTO sync_requests (jobs, requested_at) VALUES (?, ?)").run(JSON.stringify(jobs), at)
+      .lastInsertRowid,
   );
 }
 
 /** Requests that nobody has taken. */
 export function loadSyncRequests(store: Store): SyncRequest[] {
   const rows = store
-    .prepare("SELECT id, jobs FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id")
+    .prepare(
+      "SELECT id, jobs FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id",
+    )
     .all() as { id: number; jobs: string }[];
   return rows.map(({ id, jobs }) => ({ id, jobs: JSON.parse(jobs) as string[] }));
 }
@@ -37,10 +42,15 @@ export function markSyncTaken(store: Store, id: number, at: string): void {
 
 /** Keeps the results so far; `at` where it is the last one. */
 export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
-  store.prepare("UPDATE sync_requests SET result = ?, finished_at = ? WHERE id = ?").run(JSON.stringify(outcomes), at, id);
+  store
+    .prepare("UPDATE sync_requests SET result = ?, finished_at = ? WHERE id = ?")
+    .run(JSON.stringify(outcomes), at, id);
 }
 
-export function loadSyncResult(store: Store, id: number): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
+export function loadSyncResult(
+  store: Store,
+  id: number,
+): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
   const row = store
     .prepare("SELECT taken_at AS takenAt, finished_at AS finishedAt, result FROM sync_requests WHERE id = ?")
     .get(id) as { takenAt: string | null; finishedAt: string | null; result: string | null } | undefined;
@@ -49,6 +59,13 @@ export function loadSyncResult(store: Store, id: number): { taken: boolean; fini
     finished: row?.finishedAt !== null && row?.finishedAt !== undefined,
     outcomes: row?.result === null || row?.result === undefined ? [] : (JSON.parse(row.result) as SyncOutcome[]),
   };
+}
+
+/** A command that gives up waiting takes its request back; false where the daemon has begun with it. */
+export function cancelSyncRequest(store: Store, id: number, at: string): boolean {
+  return (
+    store.prepare("UPDATE sync_requests SET finished_at = ? WHERE id = ? AND taken_at IS NULL").run(at, id).changes > 0
+  );
 }
 
 /** At start: whatever an earlier process left behind will not be answered any more. */

@@ -13,9 +13,13 @@ describe("the main job", () => {
     clock.advance(60_000);
     sandbox.service.changeOrder(ids[3]!, { status: "paid" });
     expect(await run("updates")).toMatchObject({ error: null });
-    expect(rows("SELECT status, revision FROM orders WHERE order_id = ?", ids[3])).toEqual([{ status: "paid", revision: 2 }]);
+    expect(rows("SELECT status, revision FROM orders WHERE order_id = ?", ids[3])).toEqual([
+      { status: "paid", revision: 2 },
+    ]);
 
-    bridge.store.db.prepare("INSERT INTO stock (sku, quantity, reserved) VALUES ('A-1', 10.5, 2), ('A-2', '0.250', 0)").run();
+    bridge.store.db
+      .prepare("INSERT INTO stock (sku, quantity, reserved) VALUES ('A-1', 10.5, 2), ('A-2', '0.250', 0)")
+      .run();
     expect(await run("stocks")).toMatchObject({ error: null, counts: { sent: 2 } });
     expect([...sandbox.service.imported("stocks").values()]).toEqual([
       '{"sku":"A-1","warehouse":"","quantity":8.5}',

@@ -1,6 +1,6 @@
+import path from "node:path";
 import { getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -26,14 +26,24 @@ function realColumns(columns: readonly RealColumn[]): string[] {
 describe("the drizzle schema", () => {
   const tables = Object.values(schema) as SQLiteTable[];
 
-  it.each(tables.map((table) => [getTableName(table), table] as const))("says of %s what the migrations made", (name, table) => {
-    const store = openStore({ path: path.join(tempFolder(), "bridge.db"), migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-    const columns = store.db.prepare("SELECT name, type, \"notnull\", pk FROM pragma_table_info(?)").all(name) as RealColumn[];
-    store.close();
-    const primary = getTableConfig(table).primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
-    const said = Object.values(getTableColumns(table)).map(
-      (column) => `${column.name} ${column.getSQLType()}${column.notNull || column.primary || primary.includes(column.name) ? " not null" : ""}`,
-    );
-    expect(said).toEqual(realColumns(columns));
-  });
+  it.each(tables.map((table) => [getTableName(table), table] as const))(
+    "says of %s what the migrations made",
+    (name, table) => {
+      const store = openStore({
+        path: path.join(tempFolder(), "bridge.db"),
+        migrationsFolder: MIGRATIONS_FOLDER,
+        mode: "daemon",
+      });
+      const columns = store.db
+        .prepare('SELECT name, type, "notnull", pk FROM pragma_table_info(?)')
+        .all(name) as RealColumn[];
+      store.close();
+      const primary = getTableConfig(table).primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
+      const said = Object.values(getTableColumns(table)).map(
+        (column) =>
+          `${column.name} ${column.getSQLType()}${column.notNull || column.primary || primary.includes(column.name) ? " not null" : ""}`,
+      );
+      expect(said).toEqual(realColumns(columns));
+    },
+  );
 });

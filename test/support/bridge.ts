@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
-import type { JobName } from "../../src/domain/job-names.ts";
+import type { FlowName } from "../../src/domain/job-names.ts";
 import type { Clock, Log } from "../../src/domain/ports.ts";
 
 import type { RunResult } from "../../src/jobs/run-job.ts";
@@ -19,7 +19,7 @@ export interface TestBridge {
   sandbox: Sandbox;
   clock: FakeClock;
   logs: LogLine[];
-  run(job: JobName): Promise<RunResult>;
+  run(job: FlowName): Promise<RunResult>;
   /** Rows of a query on the bridge's own connection. */
   rows<T = Record<string, unknown>>(sql: string, ...values: unknown[]): T[];
   /** Stops and starts again, as a restart of the service would, optionally with another configuration. */
@@ -57,8 +57,12 @@ export class FakeClock implements Clock {
   }
 }
 
-export function configFor(sandbox: Pick<Sandbox, "url" | "clientId" | "clientSecret">, folder: string, settings: Settings = {}): LoadedConfig {
-  const merged = merge(
+export function configFor(
+  sandbox: Pick<Sandbox, "url" | "clientId" | "clientSecret">,
+  folder: string,
+  settings: Settings = {},
+): LoadedConfig {
+  const merged = mergeSettings(
     {
       service: {
         base_url: sandbox.url,
@@ -74,7 +78,9 @@ export function configFor(sandbox: Pick<Sandbox, "url" | "clientId" | "clientSec
   return parseConfig({ text: stringify(merged), file: path.join(folder, "config.yaml"), env: {} });
 }
 
-export async function startTestBridge(options: { settings?: Settings; sandbox?: StartOptions; folder?: string } = {}): Promise<TestBridge> {
+export async function startTestBridge(
+  options: { settings?: Settings; sandbox?: StartOptions; folder?: string } = {},
+): Promise<TestBridge> {
   const folder = options.folder ?? tempFolder();
   mkdirSync(folder, { recursive: true });
   const clock = new FakeClock();
@@ -104,15 +110,17 @@ export async function startTestBridge(options: { settings?: Settings; sandbox?: 
 }
 
 export function collectingLog(logs: LogLine[]): Log {
-  const at = (level: LogLine["level"]) => (fields: object, message: string) => void logs.push({ level, fields, message });
+  const at = (level: LogLine["level"]) => (fields: object, message: string) =>
+    void logs.push({ level, fields, message });
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-function merge(base: Settings, over: Settings): Settings {
+/** `over` laid over `base`, group by group. */
+export function mergeSettings(base: Settings, over: Settings): Settings {
   const merged: Settings = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const old = merged[key];
-    merged[key] = isGroup(old) && isGroup(value) ? merge(old, value) : value;
+    merged[key] = isGroup(old) && isGroup(value) ? mergeSettings(old, value) : value;
   }
   return merged;
 }

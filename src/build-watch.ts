@@ -1,0 +1,89 @@
+import os from "node:os";
+import path from "node:path";
+import { callOutside } from "./api/outside-call.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import { compileObserveRules } from "./domain/observe.ts";
+import { compileOrderRules } from "./domain/order-rules.ts";
+import type { AlertMessage } from "./domain/plan-alerts.ts";
+import { Channels } from "./jobs/channels.ts";
+import type { JobContext } from "./jobs/job.ts";
+import { ObserveOrders } from "./jobs/observe-orders.ts";
+import { type Receiver, SendAlerts } from "./jobs/send-alerts.ts";
+import { SendHeartbeat } from "./jobs/send-heartbeat.ts";
+import { type Look, Watch } from "./jobs/watch.ts";
+import { runProgram } from "./platform/run-program.ts";
+
+const USER_AGENT = "erp-bridge";
+/** Version of the webhook's body; a change that breaks a reader raises it. */
+const MESSAGE_VERSION = 1;
+
+/** Everything that looks at the flows from beside them. */
+export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
+  const { config, written } = loaded;
+  const { orders, updates, service, statuses, erp, heartbeat } = config;
+  const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+  const observe = new ObserveOrders(
+    context,
+    compileObserveRules(rules, { extra: orders.extra, statusMap: statuses.map }),
+  );
+  const looks: Look[] = [{ name: "observe", look: (signal) => observe.look(signal) }];
+  const receivers = buildReceivers(loaded);
+  const names = receivers.map(({ name }) => name);
+  const channels = new Channels(context, heartbeat === null ? names : [...names, "heartbeat"]);
+  if (receivers.length > 0) {
+    const alerts = new SendAlerts(context, channels, { receivers, erpReadWithinMs: erp.read_within });
+    looks.push({ name: "alerts", look: (signal) => alerts.look(signal) });
+  }
+  if (heartbeat !== null) {
+    const call = (signal: AbortSignal) => callOutside({ method: "GET", url: heartbeat, userAgent: USER_AGENT, signal });
+    const beat = new SendHeartbeat(context, channels, call);
+    looks.push({ name: "heartbeat", look: (signal) => beat.look(signal) });
+  }
+  return new Watch(context, looks);
+}
+
+/** The places that are told, as the configuration names them. */
+export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "file">): Receiver[] {
+  const { webhook, command } = config.alerts;
+  const origin = { host: os.hostname(), instance: path.basename(file, path.extname(file)) };
+  const receivers: Receiver[] = [];
+  if (webhook !== null) {
+    receivers.push({
+      name: "webhook",
+      send: (message, at, signal) =>
+        callOutside({
+          method: "POST",
+          url: webhook,
+          body: bodyOf(message, { at, ...origin }),
+          userAgent: USER_AGENT,
+          signal,
+        }),
+    });
+  }
+  if (command !== null) {
+    receivers.push({
+      name: "command",
+      send: (message, at, signal) =>
+        runProgram({
+          command,
+          input: `${message.text}\n`,
+          env: {
+            ERP_BRIDGE_ALERT_KIND: message.kind,
+            ERP_BRIDGE_ALERT_SUBJECT: message.subject,
+            ERP_BRIDGE_ALERT_TEXT: message.text,
+            ERP_BRIDGE_ALERT_AT: at,
+            ERP_BRIDGE_HOST: origin.host,
+            ERP_BRIDGE_INSTANCE: origin.instance,
+          },
+          surroundings: process.env,
+          signal,
+        }),
+    });
+  }
+  return receivers;
+}
+
+/** `text` is the property that chat services read, so most of them take the message as it is. */
+function bodyOf(message: AlertMessage, origin: { at: string; host: string; instance: string }): string {
+  return JSON.stringify({ version: MESSAGE_VERSION, program: "erp-bridge", ...message, ...origin });
+}

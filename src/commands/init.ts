@@ -1,0 +1,201 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { checkAccount } from "../account.ts";
+import { exampleConfig } from "../config/example.ts";
+import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
+import { openDatabase, probeService, sendTestAlerts } from "../daemon.ts";
+import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
+import { systemClock } from "../platform/clock.ts";
+import { giveToOwnerOf, makeFolder, placeFile } from "../platform/place-file.ts";
+import { jsonLine } from "../platform/terminal.ts";
+import type { CheckResult } from "./check.ts";
+import { type Call, type Command, worstOf } from "./command.ts";
+import {
+  type Answers,
+  askAnswers,
+  type InitOptions,
+  type Places,
+  proposedPlaces,
+  type Retry,
+  readAnswers,
+} from "./init-answers.ts";
+
+const SECRET_MODE = 0o600;
+/** The file may hold a receiver's token, and the service's user reads it through its group. */
+const CONFIG_MODE = 0o640;
+/** How often credentials that the service refuses may be typed again. */
+const ROUNDS_MAX = 3;
+
+/** Makes a configuration, the secret's file and an empty database, and tries at once whether they work. */
+export const init: Command<InitOptions> = async (call, options) => {
+  const file = path.resolve(call.configFile);
+  refuseExisting(file, options);
+  const places = proposedPlaces(file);
+  const { answers, loaded, checks } = await decide(call, file, options, places);
+  const madeDatabase = makeDatabase(loaded);
+  const kept = writeFiles(file, answers, options);
+  const written = loadConfig({ file, env: call.terminal.env });
+  const alerts = await sendTestAlerts(written, systemClock);
+  const exitCode = worstOf([
+    ...checks.map((check) => check.exitCode),
+    ...alerts.map(({ error }) => (error === undefined ? EXIT.ok : EXIT.attention)),
+  ]);
+  report(call, { file, answers, madeDatabase, kept, checks, alerts, exitCode });
+  return exitCode;
+};
+
+function refuseExisting(file: string, { force }: InitOptions): void {
+  if (force === true || !existsSync(file)) return;
+  throw new BridgeError("usage", `${file} is there already; nothing was changed.`, {
+    hint: `Try it with: erp-bridge check --online${configFlag(file)}. With --force the old one is kept beside the new one.`,
+  });
+}
+
+interface Decision {
+  answers: Answers;
+  loaded: LoadedConfig;
+  checks: CheckResult[];
+}
+
+/** The answers, tried at the service before anything is written. On a terminal refused credentials are asked for again. */
+async function decide(call: Call, file: string, given: InitOptions, places: Places): Promise<Decision> {
+  const { terminal } = call;
+  const { input } = terminal;
+  const isAsking = input?.isInteractive === true && !call.json;
+  let retry: Retry | undefined;
+  for (let round = 1; ; round++) {
+    const answers = isAsking
+      ? await askAnswers(terminal, input, given, places, retry)
+      : await readAnswers(terminal, given, places);
+    const loaded = parseConfig({ text: configText(file, answers, answers.secret), file, env: terminal.env });
+    const checks = await probeService(loaded, systemClock);
+    const failed = checks.filter(({ ok }) => !ok);
+    const isRefused = failed.some(({ exitCode }) => exitCode === EXIT.credentials);
+    const isFar = failed.some(({ exitCode }) => exitCode === EXIT.unreachable);
+    if (!isAsking || round >= ROUNDS_MAX || !(isRefused || isFar)) return { answers, loaded, checks };
+    for (const { check, message } of failed) terminal.err(`  ${check}: ${message}`);
+    const again = await input.ask(isRefused ? "Type the credentials again? [Y/n] " : "Type the address again? [Y/n] ");
+    if (/^n/i.test(again.trim())) return { answers, loaded, checks };
+    retry = { before: answers, again: isRefused ? "credentials" : "address" };
+  }
+}
+
+/** @param inline the secret itself, where the file that will hold it is not there yet */
+function configText(file: string, answers: Answers, inline?: string): string {
+  const folder = path.dirname(file);
+  const secret =
+    inline === undefined
+      ? { "service.client_secret_file": near(folder, answers.secretFile) }
+      : { "service.client_secret": inline };
+  return exampleConfig({
+    "service.base_url": answers.baseUrl,
+    "service.client_id": answers.clientId,
+    ...secret,
+    "database.path": near(folder, answers.database),
+    "backup.dir": near(folder, path.join(path.dirname(answers.database), "backups")),
+    ...(answers.webhook === null ? {} : { "alerts.webhook": answers.webhook }),
+    ...(answers.command === null ? {} : { "alerts.command": answers.command }),
+  });
+}
+
+/** Relative to the configuration where it lies below it, so that the folder can be moved as a whole. */
+function near(folder: string, place: string): string {
+  const relative = path.relative(folder, place);
+  return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? place : relative;
+}
+
+/** True where it was made now; one that is there is only looked at, and must belong to this account. */
+function makeDatabase(loaded: LoadedConfig): boolean {
+  const file = loaded.config.database.path;
+  const isNew = !existsSync(file);
+  makeFolder(path.dirname(file));
+  const store = openDatabase(loaded, "command");
+  try {
+    checkAccount(store, loaded);
+  } finally {
+    store.close();
+  }
+  if (isNew) giveToOwnerOf(path.dirname(file), file);
+  return isNew;
+}
+
+/** The secret first: a configuration that is there is complete. Gives where old files are kept. */
+function writeFiles(file: string, answers: Answers, { force }: InitOptions): string[] {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+  const keep = (name: string) => (force === true ? { keepOld: `${name}.before-${stamp}` } : {});
+  const kept: (string | undefined)[] = [];
+  try {
+    makeFolder(path.dirname(file));
+    makeFolder(path.dirname(answers.secretFile));
+    if (!answers.isSecretThere) {
+      kept.push(
+        placeFile(answers.secretFile, `${answers.secret}\n`, { mode: SECRET_MODE, ...keep(answers.secretFile) }),
+      );
+    }
+    kept.push(placeFile(file, configText(file, answers), { mode: CONFIG_MODE, ...keep(file) }));
+  } catch (error) {
+    const { code, path: place, dest } = error as NodeJS.ErrnoException & { dest?: string };
+    if (code === undefined) throw error;
+    const name = dest ?? place ?? file;
+    if (code === "EEXIST") {
+      throw new BridgeError("usage", `${name} is there already and was not changed.`, {
+        hint: "Name it with --client-secret-file and give no other secret, or keep it beside a new one with --force.",
+      });
+    }
+    throw new BridgeError("config_invalid", `${name} could not be written (${code}).`, {
+      hint: "Run erp-bridge init as the user who may write there, or choose another place with --config.",
+    });
+  }
+  return kept.filter((name) => name !== undefined);
+}
+
+interface Outcome {
+  file: string;
+  answers: Answers;
+  madeDatabase: boolean;
+  kept: string[];
+  checks: readonly CheckResult[];
+  alerts: readonly { channel: string; error: string | undefined }[];
+  exitCode: ExitCode;
+}
+
+function report({ terminal, json }: Call, outcome: Outcome): void {
+  const { file, answers, madeDatabase, kept, checks, alerts } = outcome;
+  const isWell = checks.every(({ ok }) => ok);
+  const next = `erp-bridge ${isWell ? "sync orders updates" : "check --online"}${configFlag(file)}`;
+  if (json) {
+    terminal.out(
+      jsonLine({
+        ok: outcome.exitCode === EXIT.ok,
+        config: file,
+        client_secret_file: answers.secretFile,
+        database: answers.database,
+        kept,
+        checks: checks.map(({ check, ok, message }) => ({ check, ok, message })),
+        alerts: alerts.map(({ channel, error }) => ({ channel, ok: error === undefined, message: error ?? null })),
+        next,
+      }),
+    );
+    return;
+  }
+  terminal.out(`Configuration: ${file}`);
+  terminal.out(
+    `Client secret: ${answers.secretFile}${answers.isSecretThere ? " (as it was)" : " (readable by its owner alone)"}`,
+  );
+  terminal.out(`Database:      ${answers.database}${madeDatabase ? " (empty)" : " (it was there already)"}`);
+  for (const name of kept) terminal.out(`Kept:          ${name}`);
+  for (const { check, ok, message } of checks) terminal.out(`${ok ? "ok  " : "FAIL"} ${check}: ${message}`);
+  for (const { channel, error } of alerts) {
+    terminal.out(
+      error === undefined ? `ok   alerts: the ${channel} took a test message` : `FAIL alerts: the ${channel}: ${error}`,
+    );
+  }
+  terminal.out("");
+  terminal.out(isWell ? `Next: ${next}` : `When that is put right: ${next}`);
+}
+
+/** As it is typed in a shell; nothing for the place that is looked at by itself. */
+function configFlag(file: string): string {
+  if (file === "/etc/erp-bridge/config.yaml") return "";
+  return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
+}

@@ -1,0 +1,40 @@
+import { openDatabase } from "../daemon.ts";
+import { BridgeError, EXIT } from "../domain/errors.ts";
+import { inertText } from "../domain/inert-text.ts";
+import { headOf, tellOrder } from "../domain/order-story.ts";
+import { shortWords } from "../domain/service-error.ts";
+import { jsonLine } from "../platform/terminal.ts";
+import { findOrders, loadOrderStory } from "../store/order-story.ts";
+import { type Command, load, requireDatabase } from "./command.ts";
+
+/** A number need not be unique; more than these are not what somebody looks for. */
+const ORDERS_MAX = 10;
+
+/** One order's story: received, stored, confirmed, changed, taken by the ERP, status sent. */
+export const order: Command<{ name: string }> = (call, { name }) => {
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "readonly");
+  try {
+    const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
+    if (stories.length === 0) {
+      throw new BridgeError("usage", `There is no order ${shortWords(name)}.`, {
+        hint: "Name it by its id or its number, as in the table orders; a record that could not be stored is in erp-bridge quarantine list.",
+      });
+    }
+    if (call.json) {
+      const orders = stories.map((story) => ({ ...story, timeline: tellOrder(story) }));
+      call.terminal.out(inertText(jsonLine({ orders })));
+      return EXIT.ok;
+    }
+    for (const story of stories) {
+      call.terminal.out(headOf(story));
+      for (const { at, what, text } of tellOrder(story)) {
+        call.terminal.out(`  ${(at ?? "now").padEnd(24)}  ${what.padEnd(10)}  ${text}`);
+      }
+    }
+    return EXIT.ok;
+  } finally {
+    store.close();
+  }
+};

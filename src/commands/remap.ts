@@ -1,0 +1,83 @@
+import { refuseOtherAccount } from "../account.ts";
+import { openDatabase } from "../daemon.ts";
+import { EXIT } from "../domain/errors.ts";
+import type { ColumnChange } from "../domain/remap-order.ts";
+import { shortWords } from "../domain/service-error.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createTerminalLog } from "../platform/logger.ts";
+import { jsonLine } from "../platform/terminal.ts";
+import { type RemapReport, remap } from "../repair.ts";
+import { type Call, type Command, load, requireDatabase } from "./command.ts";
+
+const PROGRESS_EVERY = 10_000;
+const CHANGES_SHOWN = 4;
+
+/** Derives columns and lines of all stored orders again from their payloads, without asking the service. */
+export const remapCommand: Command<{ dryRun?: boolean }> = async (call, { dryRun = false }) => {
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, dryRun ? "readonly" : "command");
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+  try {
+    refuseOtherAccount(store, loaded);
+    const report = await remap(store, loaded, {
+      dryRun,
+      clock: systemClock,
+      log: createTerminalLog(loaded.config, call.terminal),
+      signal: stop.signal,
+      onProgress: ({ orders }) => {
+        if (orders % PROGRESS_EVERY === 0) call.terminal.err(`${orders} orders …`);
+      },
+    });
+    show(call, report, dryRun);
+    return report.unreadable + report.held > 0 ? EXIT.attention : EXIT.ok;
+  } finally {
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
+    store.close();
+  }
+};
+
+function show({ json, terminal }: Call, report: RemapReport, dryRun: boolean): void {
+  if (json) {
+    terminal.out(jsonLine({ dryRun, ...report }));
+    return;
+  }
+  const would = dryRun ? "would " : "";
+  terminal.out(
+    `${report.orders} orders looked at: ${report.changed} ${dryRun ? "would change" : "changed"}, ` +
+      `${report.unreadable} cannot be read with this mapping and ${would}stay as they are.`,
+  );
+  if (report.released + report.held > 0) {
+    terminal.out(
+      `${report.released} quarantined records ${dryRun ? "would be released" : "were released"}, ${report.held} ${would}stay.`,
+    );
+  }
+  for (const { orderId, number, changes } of report.firstChanged) {
+    const more = changes.length > CHANGES_SHOWN ? `; and ${changes.length - CHANGES_SHOWN} more` : "";
+    terminal.out(`  ${nameOf(orderId, number)}: ${changes.slice(0, CHANGES_SHOWN).map(changeText).join("; ")}${more}`);
+  }
+  if (report.changed > report.firstChanged.length)
+    terminal.out(`  and ${report.changed - report.firstChanged.length} more`);
+  for (const { orderId, number, reason } of report.firstUnreadable) {
+    terminal.out(`! ${nameOf(orderId, number)}: ${shortWords(reason)}`);
+  }
+  if (report.unreadable > report.firstUnreadable.length) {
+    terminal.out(`! and ${report.unreadable - report.firstUnreadable.length} more`);
+  }
+}
+
+function nameOf(orderId: string, number: string | null): string {
+  return number === null ? orderId : `${shortWords(number)} (${orderId})`;
+}
+
+function changeText({ column, was, is }: ColumnChange): string {
+  return `${column}: ${valueText(was)} → ${valueText(is)}`;
+}
+
+function valueText(value: string | null): string {
+  return value === null ? "nothing" : shortWords(value);
+}

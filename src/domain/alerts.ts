@@ -1,0 +1,225 @@
+import type { ErrorCode } from "./errors.ts";
+import { FEED_NAMES } from "./feed.ts";
+import type { HoldReason } from "./holds.ts";
+import { isJobName } from "./job-names.ts";
+import { duration } from "./status.ts";
+
+/** How things stand, as alerts see it: names, numbers and times only. Nothing that the service or the ERP wrote. */
+export interface AlertFacts {
+  flows: FlowFacts[];
+  holds: { area: string; reason: HoldReason; since: string }[];
+  /** Records held in quarantine, by what they are. */
+  quarantined: { kind: string; count: number }[];
+  unreadBatches: number;
+  refusedConfirms: number;
+  refusedRequests: number;
+  blockedByErp: number;
+  /** When the oldest order that the ERP has not taken began to wait. */
+  erpWaitingSince: string | null;
+  /** When the ERP last wrote each table whose silence matters; null: never. */
+  written: { feed: string; at: string | null; withinMs: number }[];
+  walBytes: number;
+}
+
+export interface FlowFacts {
+  flow: string;
+  enabled: boolean;
+  staleAfterS: number;
+  lastSuccessAt: string | null;
+  failingSince: string | null;
+  errorCode: ErrorCode | null;
+}
+
+export interface AlertLimits {
+  erpReadWithinMs: number;
+  /** When the daemon began to look: a flow that has never succeeded is silent from then on. */
+  startedAtMs: number;
+}
+
+/** Something that is wrong now. `level` counts what can become more of the same; the others are 1. */
+export interface Condition {
+  subject: string;
+  level: number;
+  /** What is wrong, as a sentence. */
+  problem: string;
+  /** What is said when it is over. */
+  recovery: string;
+  /** How long it must stand before it is told, so that a clock that jumps or a short pause is no alarm. */
+  settleMs: number;
+  /** Told by another condition already: it opens nothing new, and does not end what was told. */
+  muted?: boolean;
+}
+
+const NOW = 0;
+/** A pass is at most a minute away after a start or a jump of the clock. */
+const SETTLE_STALE_MS = 90_000;
+const SETTLE_RATE_LIMIT_MS = 5 * 60_000;
+const WAL_ALARM_BYTES = 256 * 1024 * 1024;
+
+/** Everything that is wrong now, most urgent first. */
+export function listConditions(facts: AlertFacts, nowMs: number, limits: AlertLimits): Condition[] {
+  return [
+    ...facts.holds.map(holdCondition),
+    ...facts.flows.flatMap((flow) => flowCondition(flow, isHeld(flow.flow, facts.holds), nowMs, limits)),
+    ...countConditions(facts),
+    ...erpConditions(facts, nowMs, limits),
+  ];
+}
+
+/** A flow that runs so rarely may wait for its first turn; until then its silence says nothing. */
+const RARE_S = 3_600;
+
+/** Whether the heartbeat may go out: every flow that is switched on has succeeded lately, and none fails. */
+export function isAllFresh(flows: readonly FlowFacts[], nowMs: number, startedAtMs: number): boolean {
+  return flows
+    .filter(({ enabled }) => enabled)
+    .every((flow) => {
+      if (flow.failingSince !== null) return false;
+      if (flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S) return false;
+      return silentS(flow, nowMs, startedAtMs) <= flow.staleAfterS;
+    });
+}
+
+/** Seconds since the last success; since the first failure or the start where there was none. */
+function silentS({ lastSuccessAt, failingSince }: FlowFacts, nowMs: number, startedAtMs: number): number {
+  const from = lastSuccessAt ?? failingSince;
+  return Math.max(0, Math.round((nowMs - (from === null ? startedAtMs : Date.parse(from))) / 1000));
+}
+
+const HOLD_WORDS: Partial<Record<HoldReason, string>> = {
+  credentials: "the service refuses the credentials",
+  payment: "the subscription is not paid",
+  "rate limit": "the service asks for a pause",
+  refused: "the service refuses the request",
+  shape: "the service refuses the form of the records",
+  "hand-out lost": "an answer with orders was lost, and confirms wait",
+  tie: "changes with one stamp may be out of reach",
+  guard: "a sudden emptying waits for approval",
+  table: "a table of the ERP is missing, changed or empty",
+  disk: "the disk does not take what is written",
+  account: "the account is another one",
+  restored: "orders of a time before the restore may be missing",
+};
+
+function holdCondition({ area, reason }: AlertFacts["holds"][number]): Condition {
+  const approve = reason === "guard" ? ` Let it through with: erp-bridge approve ${area}` : "";
+  return {
+    subject: `hold ${area} ${reason}`,
+    level: 1,
+    problem: `${area} held (${reason}): ${HOLD_WORDS[reason] ?? "it waits for a person"}.${approve}`,
+    recovery: `${area} is no longer held (${reason}).`,
+    settleMs: reason === "rate limit" ? SETTLE_RATE_LIMIT_MS : NOW,
+  };
+}
+
+/** A flow that fails for longer than its staleness, or says nothing at all. One that is held is told as such. */
+function flowCondition(flow: FlowFacts, muted: boolean, nowMs: number, limits: AlertLimits): Condition[] {
+  const silent = silentS(flow, nowMs, limits.startedAtMs);
+  if (!flow.enabled || silent <= flow.staleAfterS) return [];
+  const how = flow.lastSuccessAt === null ? "has not succeeded yet" : `has not succeeded for ${duration(silent)}`;
+  const why = flow.failingSince !== null && flow.errorCode !== null ? ` (${flow.errorCode})` : "";
+  return [
+    {
+      subject: `flow ${flow.flow}`,
+      level: 1,
+      problem: `${flow.flow} ${how}${why}.`,
+      recovery: `${flow.flow} works again.`,
+      settleMs: SETTLE_STALE_MS,
+      muted,
+    },
+  ];
+}
+
+/** A flow and its half of the service; what belongs to neither half is held by its own name alone. */
+function isHeld(flow: string, holds: AlertFacts["holds"]): boolean {
+  const isFeed = FEED_NAMES.some((name) => name === flow);
+  const half = isFeed ? "imports" : isJobName(flow) ? "orders" : flow;
+  return holds.some(({ area }) => area === flow || area === half);
+}
+
+function countConditions(facts: AlertFacts): Condition[] {
+  const counted = (subject: string, level: number, what: string, look: string): Condition[] =>
+    level === 0
+      ? []
+      : [
+          {
+            subject,
+            level,
+            problem: `${what}. ${look}`,
+            recovery: `${subject}: nothing is left of it.`,
+            settleMs: NOW,
+          },
+        ];
+  return [
+    ...facts.quarantined.flatMap(({ kind, count: n }) =>
+      counted(
+        `quarantine ${kind}`,
+        n,
+        `${count(n, "record")} (${kind}) in quarantine`,
+        "See: erp-bridge quarantine list",
+      ),
+    ),
+    ...counted(
+      "unread batches",
+      facts.unreadBatches,
+      `${count(facts.unreadBatches, "batch", "batches")} kept unread: the configuration does not fit the answers`,
+      "See: erp-bridge status",
+    ),
+    ...counted(
+      "refused confirms",
+      facts.refusedConfirms,
+      `${count(facts.refusedConfirms, "confirm")} refused by the service`,
+      "See: table batches",
+    ),
+    ...counted(
+      "refused status requests",
+      facts.refusedRequests,
+      `${count(facts.refusedRequests, "status request")} refused by the service`,
+      "See: table status_requests",
+    ),
+    ...counted(
+      "orders blocked by the ERP",
+      facts.blockedByErp,
+      `${count(facts.blockedByErp, "order")} blocked by the ERP`,
+      "See: orders_blocked",
+    ),
+  ];
+}
+
+function erpConditions(facts: AlertFacts, nowMs: number, limits: AlertLimits): Condition[] {
+  const list: Condition[] = [];
+  const waitingMs = facts.erpWaitingSince === null ? 0 : nowMs - Date.parse(facts.erpWaitingSince);
+  if (waitingMs > limits.erpReadWithinMs) {
+    list.push({
+      subject: "erp reads",
+      level: 1,
+      problem: `The ERP has left orders untaken for ${duration(Math.round(waitingMs / 1000))}.`,
+      recovery: "The ERP takes orders again.",
+      settleMs: SETTLE_STALE_MS,
+    });
+  }
+  for (const { feed, at, withinMs } of facts.written) {
+    if (at === null || nowMs - Date.parse(at) <= withinMs) continue;
+    list.push({
+      subject: `erp writes ${feed}`,
+      level: 1,
+      problem: `The ERP has not written its table of ${feed} for ${duration(Math.round((nowMs - Date.parse(at)) / 1000))}.`,
+      recovery: `The ERP writes its table of ${feed} again.`,
+      settleMs: SETTLE_STALE_MS,
+    });
+  }
+  if (facts.walBytes > WAL_ALARM_BYTES) {
+    list.push({
+      subject: "write-ahead log",
+      level: 1,
+      problem: "The write-ahead log has grown large: some program keeps the database open for reading.",
+      recovery: "The write-ahead log is small again.",
+      settleMs: SETTLE_STALE_MS,
+    });
+  }
+  return list;
+}
+
+function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}

@@ -1,0 +1,55 @@
+/** The names of scheduled copies: `STEM-20261101T024100123Z.db`, so that they sort by time. */
+
+const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z$/;
+
+/** `20261101T024100123Z` */
+export function timeInName(ms: number): string {
+  return new Date(ms).toISOString().replace(/[-:.]/g, "");
+}
+
+/** Milliseconds; undefined where the text is no such time. */
+export function readTimeInName(text: string): number | undefined {
+  const match = TIME.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, ms] = match;
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+export interface NamedCopy {
+  name: string;
+  madeMs: number;
+}
+
+export function copyName(stem: string, ms: number): string {
+  return `${stem}-${timeInName(ms)}.db`;
+}
+
+/** The scheduled copies among the names of a folder, oldest first. Whatever else lies there is somebody else's. */
+export function findCopies(stem: string, names: readonly string[]): NamedCopy[] {
+  return names
+    .flatMap((name) => {
+      if (!name.startsWith(`${stem}-`) || !name.endsWith(".db")) return [];
+      const madeMs = readTimeInName(name.slice(stem.length + 1, -".db".length));
+      return madeMs === undefined ? [] : [{ name, madeMs }];
+    })
+    .sort((a, b) => a.madeMs - b.madeMs);
+}
+
+/** The copies that make room: the oldest beyond `keep`, never the one that was just made, whatever the clock says. */
+export function copiesToRemove(copies: readonly NamedCopy[], keep: number, made: string): NamedCopy[] {
+  const others = copies.filter(({ name }) => name !== made);
+  return others.slice(0, Math.max(0, others.length - (keep - 1)));
+}
+
+/** A start of the program makes up for a copy that is late by so much of its interval. */
+const LATE_SHARE = 1.1;
+
+/**
+ * Whether a start of the program should begin with a copy: none was made yet, the machine slept through the time of
+ * the last one, or the newest claims to come from the future.
+ */
+export function isCopyLate(newestMs: number | undefined, nowMs: number, intervalMs: number): boolean {
+  const ageMs = newestMs === undefined ? Number.POSITIVE_INFINITY : nowMs - newestMs;
+  return ageMs < 0 || ageMs >= intervalMs * LATE_SHARE;
+}

@@ -1,0 +1,158 @@
+/*
+ * Makes the scheduled copies of the database. Keeps the guarantee that a copy under its final name is whole and verified,
+ * that older ones go only after a newer one is there, and that a copy that fails is visible and stops nothing else. After
+ * a crash in the middle a provisional file is left, which the next copy removes.
+ */
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import type { BatchJournal } from "../backup/batch-journal.ts";
+import { configBeside, copyDatabase, type MadeCopy, partialOf, removePartial } from "../backup/copy-database.ts";
+import { copiesToRemove, copyName, findCopies, isCopyLate, type NamedCopy } from "../domain/copy-names.ts";
+import { describeBytes, stopBelow } from "../domain/disk-space.ts";
+import { asError, BridgeError } from "../domain/errors.ts";
+import { isoTime } from "../domain/ports.ts";
+import { asBridgeError } from "../store/sqlite-errors.ts";
+import type { Job, JobContext, JobReport } from "./job.ts";
+import type { ReadSpace } from "./watch-disk.ts";
+
+/** A copy that failed is not tried again sooner: copying gigabytes every few minutes would help nobody. */
+const RETRY_MS = 60 * 60_000;
+/** How often a stop of the program is looked for while a copy is made. */
+const LOOK_MS = 200;
+
+export interface BackUpOptions {
+  folder: string;
+  keep: number;
+  configText: string;
+  journal: BatchJournal | undefined;
+  readSpace: ReadSpace;
+}
+
+export class BackUp implements Job {
+  readonly name = "backup";
+  readonly areas = [];
+  readonly #context: JobContext;
+  readonly #options: BackUpOptions;
+  /** Names of copies begin with the database's own name. */
+  readonly #stem: string;
+  #failed: { error: BridgeError; atMs: number } | undefined;
+
+  constructor(context: JobContext, options: BackUpOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#stem = path.basename(context.store.path).replace(/\.(db|sqlite3?)$/i, "");
+  }
+
+  /** The first copy is made at once: that copies cannot be made here is then seen on the first day. */
+  isLate(intervalMs: number): boolean {
+    try {
+      return isCopyLate(this.#copies().at(-1)?.madeMs, this.#context.clock.nowMs(), intervalMs);
+    } catch {
+      return true; // no folder yet, or none that can be read: the copy says which
+    }
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const { clock } = this.#context;
+    const failed = this.#failed;
+    if (failed !== undefined && clock.monotonicMs() - failed.atMs < RETRY_MS) throw failed.error;
+    try {
+      const report = await this.#makeCopy(signal);
+      this.#failed = undefined;
+      return report;
+    } catch (error) {
+      const failure = asError(asBridgeError(error, `Making a copy in ${this.#options.folder}`));
+      if (failure.code !== "stopped") this.#failed = { error: failure, atMs: clock.monotonicMs() };
+      throw failure;
+    }
+  }
+
+  async #makeCopy(signal: AbortSignal): Promise<JobReport> {
+    const { folder } = this.#options;
+    const { clock, log } = this.#context;
+    mkdirSync(folder, { recursive: true, mode: 0o750 });
+    this.#removeUnfinished();
+    this.#requireRoom();
+    const name = copyName(this.#stem, clock.nowMs());
+    // What is received from now on is not in the copy for sure, so it begins a file of its own.
+    this.#options.journal?.rotate();
+    const made = await this.#copy(path.join(folder, name), signal);
+    const removed = this.#removeOld(name);
+    log.info(
+      { file: made.file, bytes: made.bytes },
+      `A verified copy of the database was made (${describeBytes(made.bytes)}).`,
+    );
+    return { outcome: "done", counts: { copies: 1, ...(removed > 0 && { removed }) } };
+  }
+
+  #copies(): NamedCopy[] {
+    return findCopies(this.#stem, readdirSync(this.#options.folder));
+  }
+
+  async #copy(target: string, signal: AbortSignal): Promise<MadeCopy> {
+    const { store, clock } = this.#context;
+    const abort = new AbortController();
+    const stop = () => abort.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    // A copy can be made again at any time: it never keeps the program from ending.
+    const timer = setInterval(() => this.#context.isStopping() && stop(), LOOK_MS);
+    try {
+      const { configText } = this.#options;
+      const at = isoTime(clock.nowMs());
+      return await copyDatabase({ source: store.path, target, at, configText, signal: abort.signal });
+    } finally {
+      clearInterval(timer);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Where the copies lie on the database's own disk, a copy must not be what fills it. */
+  #requireRoom(): void {
+    const { folder, readSpace } = this.#options;
+    const { store } = this.#context;
+    const needed = statSync(store.path).size + store.walBytes();
+    const space = readSpace(folder);
+    const isSameDisk = statSync(folder).dev === statSync(store.path).dev;
+    if (space.free - (isSameDisk ? 2 * stopBelow(space) : 0) >= needed) return;
+    throw new BridgeError(
+      "disk_full",
+      `A copy needs ${describeBytes(needed)}, and ${describeBytes(space.free)} are free in ${folder}${isSameDisk ? ", the database's own disk" : ""}.`,
+      { hint: "Free some space, lower backup.keep, or set backup.dir to another disk." },
+    );
+  }
+
+  #removeUnfinished(): void {
+    const { folder } = this.#options;
+    const ending = partialOf("");
+    const names = readdirSync(folder).filter((name) => name.endsWith(ending));
+    for (const { name } of findCopies(
+      this.#stem,
+      names.map((partial) => partial.slice(0, -ending.length)),
+    )) {
+      removePartial(path.join(folder, name));
+      if (!existsSync(path.join(folder, name))) rmSync(configBeside(path.join(folder, name)), { force: true });
+    }
+  }
+
+  /** After the new one is there; then also what the journal holds for copies that are gone. */
+  #removeOld(made: string): number {
+    const { folder, keep, journal } = this.#options;
+    const old = copiesToRemove(this.#copies(), keep, made);
+    for (const { name } of old) {
+      rmSync(path.join(folder, name), { force: true });
+      rmSync(configBeside(path.join(folder, name)), { force: true });
+    }
+    const [oldest] = this.#copies();
+    if (oldest !== undefined) this.#pruneJournal(journal, oldest.madeMs);
+    return old.length;
+  }
+
+  /** A journal that cannot be tidied up is told of by the pull as soon as it cannot be written. */
+  #pruneJournal(journal: BatchJournal | undefined, oldestMs: number): void {
+    try {
+      journal?.prune(oldestMs);
+    } catch (error) {
+      this.#context.log.debug({ errorCode: asError(error).code }, "The journal could not be tidied up.");
+    }
+  }
+}

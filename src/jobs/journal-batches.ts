@@ -1,0 +1,57 @@
+/*
+ * Keeps bodies of batches in the journal as well, where there is one, before their confirm. The body goes there before
+ * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
+ * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
+ */
+import type { BatchJournal } from "../backup/batch-journal.ts";
+import type { JournalNote } from "../domain/journal-frame.ts";
+import { forgetJournalOwed, loadJournalOwed, markJournaled } from "../store/batches.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+import type { PullPass } from "./pull-pass.ts";
+
+/** Bodies that are made up for in one pass. */
+const OWED_PER_PASS = 50;
+
+export class JournalBatches {
+  readonly #context: JobContext;
+  readonly #journal: BatchJournal | undefined;
+  /** The pass in which it could not be written: one try is enough for all its batches. */
+  #failedIn: Pick<PullPass, "failure"> | undefined;
+
+  constructor(context: JobContext, journal: BatchJournal | undefined) {
+    this.#context = context;
+    this.#journal = journal;
+  }
+
+  /** Before a batch is committed. False: it could not be written, which the pass then ends with. */
+  async keep(body: Buffer, note: JournalNote, pass: Pick<PullPass, "failure">): Promise<boolean> {
+    if (this.#journal === undefined) return true;
+    if (this.#failedIn === pass) return false;
+    try {
+      await this.#journal.append({ note, body });
+      return true;
+    } catch (error) {
+      this.#failedIn = pass;
+      pass.failure ??= error;
+      return false;
+    }
+  }
+
+  /** Makes up for what could not be written before; without a journal nothing is owed to one. */
+  async keepOwed(pass: PullPass): Promise<void> {
+    const { store } = this.#context;
+    for (let made = 0; made < OWED_PER_PASS; made++) {
+      const owed = loadJournalOwed(store);
+      if (owed === undefined) return;
+      if (this.#journal === undefined) {
+        await commit(this.#context, pass.signal, () => forgetJournalOwed(store));
+        return;
+      }
+      const { id, body, receivedAt, fingerprint } = owed;
+      const note = { receivedAt, fingerprint, date: undefined };
+      if (!(await this.keep(body, note, pass))) return;
+      await commit(this.#context, pass.signal, () => markJournaled(store, id));
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/*
+ * Asks for one stored order and finds its record in the answer. Writes nothing; whoever takes the record saves the
+ * paths that matched for the first time in the same transaction.
+ */
+import type { ServiceAnswer } from "../api/client.ts";
+import { fetchSnapshot } from "../api/orders.ts";
+import { BridgeError } from "../domain/errors.ts";
+import { resolvePath } from "../domain/json-path.ts";
+import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
+import type { OrderRules } from "../domain/order-rules.ts";
+import { type AnswerRecord, readJson, readRecords } from "../domain/read-answer.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { hasPathMatched } from "../store/positions.ts";
+import { findMatchedPaths } from "./check-paths.ts";
+import type { JobContext } from "./job.ts";
+
+export type SnapshotRead =
+  | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[] }
+  /** 404 or 410: the service does not know the order, or no longer. */
+  | { kind: "unknown"; status: number };
+
+/** @throws ServiceError; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
+export async function readSnapshot(
+  { store, client }: Pick<JobContext, "store" | "client">,
+  rules: OrderRules,
+  order: { orderId: string; serviceId: string },
+  signal: AbortSignal,
+): Promise<SnapshotRead> {
+  let answer: ServiceAnswer;
+  try {
+    answer = await fetchSnapshot(client, order.serviceId, signal);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || (error.status !== 404 && error.status !== 410)) throw error;
+    return { kind: "unknown", status: error.status };
+  }
+  const { body } = answer;
+  const root = readJson(answer);
+  const found = resolvePath(body, root, rules.snapshotRoot);
+  if (found.state !== "value") {
+    const miss = found.state === "null" ? "it is null" : describeMiss(body, root, rules.snapshotRoot);
+    // A path that has matched before is right: then it is this answer that is wrong, and only this order's.
+    const isProven = hasPathMatched(store, "snapshot", "root", rules.snapshotRoot.text);
+    throw new BridgeError(
+      isProven ? "answer_unreadable" : "answer_shape",
+      `The answer of GET /orders/${order.orderId} has no ${rules.snapshotRoot.text} (updates.snapshot): ${miss}.`,
+    );
+  }
+  const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
+  const [record] = readRecords(body, [found.span], rules.snapshot);
+  const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
+  if (record === undefined || named !== order.orderId) {
+    const what =
+      record?.ok === false && named === undefined ? record.reason : `it answered with another order (${named})`;
+    throw new BridgeError("answer_unreadable", `GET /orders/${order.orderId}: ${what}.`);
+  }
+  return { kind: "order", body, record, matched };
+}

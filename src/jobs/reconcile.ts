@@ -1,0 +1,279 @@
+/*
+ * Finds and repairs what no change has told of: orders that differ from the service, orders that it no longer knows,
+ * payloads that were damaged on the disk. One round looks at a bounded part of the orders, in turn, and asks at half
+ * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
+ * after a crash a few orders are looked at twice.
+ */
+import { asError, BridgeError } from "../domain/errors.ts";
+import { stopsPass } from "../domain/holds.ts";
+import type { OrderRules } from "../domain/order-rules.ts";
+import { isoTime } from "../domain/ports.ts";
+import { loadHeldReferences } from "../store/quarantine-retry.ts";
+import {
+  type Candidate,
+  loadCandidate,
+  loadNewest,
+  loadReconcileState,
+  loadToCompare,
+  PHASES,
+  type ReconcileState,
+  type Round,
+  saveReconcileState,
+} from "../store/reconcile.ts";
+import { commit } from "./commit.ts";
+import { CompareOrders } from "./compare-orders.ts";
+import type { Job, JobContext, JobReport } from "./job.ts";
+import { scrubPayloads } from "./scrub-payloads.ts";
+
+/** Orders asked for in one pass; the next follows at once, and a stop and a hold are noticed in between. */
+const READS_PER_PASS = 100;
+const READS_PER_SAVE = 20;
+/** Payloads looked at in one round: a million orders are through in three weeks. */
+const SCRUB_PER_ROUND = 50_000;
+const SCRUB_BYTES_PER_ROUND = 512 * 1024 * 1024;
+const SCRUBS_PER_PASS = 100;
+const DAMAGED_PER_ROUND = 200;
+/** After so many failures in a row it is the service, not the orders. */
+const FAILURES_IN_ROW_MAX = 3;
+/** So many orders in a row that the service does not know are believed only if it still knows another one. */
+const UNKNOWN_IN_ROW_MAX = 10;
+
+export interface ReconcileOptions {
+  rules: OrderRules;
+  /** Orders that are read in one round: open ones at most, and how many of the others. */
+  open: number;
+  sample: number;
+  /** The least time between two requests that the service is promised. */
+  gapMs: number;
+}
+
+interface Pass {
+  state: ReconcileState;
+  round: Round;
+  signal: AbortSignal;
+  reads: number;
+  failuresInRow: number;
+  /** Unknown to the service, not believed yet. */
+  unknown: Candidate[];
+  /** An order that the service knew a moment ago. */
+  known: Candidate | undefined;
+}
+
+export class Reconcile implements Job {
+  readonly name = "reconcile";
+  readonly areas = ["orders", "reconcile"];
+  readonly #context: JobContext;
+  readonly #options: ReconcileOptions;
+  readonly #compare: CompareOrders;
+
+  constructor(context: JobContext, options: ReconcileOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#compare = new CompareOrders(context, options.rules);
+  }
+
+  /** Whether a start should begin with it: a round was interrupted, or the last one is longer ago than `withinMs`. */
+  isDue(withinMs: number): boolean {
+    const { round, finishedAt } = loadReconcileState(this.#context.store);
+    return round !== null || finishedAt === null || this.#context.clock.nowMs() - Date.parse(finishedAt) > withinMs;
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const state = loadReconcileState(this.#context.store);
+    const round = state.round ?? this.#beginPhase(state, "scrub", {});
+    const pass: Pass = { state, round, signal, reads: 0, failuresInRow: 0, unknown: [], known: undefined };
+    const before = { ...round.counts };
+    try {
+      const isOver = await this.#work(pass);
+      await this.#believeUnknown(pass);
+      await this.#save(pass, isOver);
+      const counts = this.#countsSince(before, pass);
+      if (!isOver) return { outcome: "more", counts };
+      this.#tell(pass.round.counts);
+      return { outcome: Object.values(counts).some((count) => count > 0) ? "done" : "idle", counts };
+    } catch (error) {
+      await this.#saveQuietly(pass);
+      throw error;
+    }
+  }
+
+  /** True where the round is over; false where the next pass goes on with it. */
+  async #work(pass: Pass): Promise<boolean> {
+    for (let steps = 0; steps < SCRUBS_PER_PASS; ) {
+      if (this.#context.isStopping() || pass.reads >= READS_PER_PASS) return false;
+      const isPhaseOver = pass.round.phase === "scrub" ? await this.#scrub(pass) : await this.#compareSome(pass);
+      if (pass.round.phase === "scrub") steps += 1;
+      if (!isPhaseOver) continue;
+      const next = PHASES[PHASES.indexOf(pass.round.phase) + 1];
+      if (next === undefined) return true;
+      pass.round = this.#beginPhase(pass.state, next, pass.round.counts);
+    }
+    return false;
+  }
+
+  #beginPhase(state: ReconcileState, phase: Round["phase"], counts: Record<string, number>): Round {
+    const left = {
+      scrub: SCRUB_PER_ROUND,
+      damaged: DAMAGED_PER_ROUND,
+      open: this.#options.open,
+      others: this.#options.sample,
+    }[phase];
+    const from = phase === "damaged" ? 0 : state.after[phase];
+    const round = { phase, from, wrapped: false, left, bytesLeft: SCRUB_BYTES_PER_ROUND, counts };
+    state.round = round;
+    return round;
+  }
+
+  /** Where the present part looks next; undefined where it has come round to where it began. */
+  #rangeOf({ state, round }: Pass): { after: number; upTo: number } {
+    const after = round.phase === "damaged" ? 0 : state.after[round.phase];
+    return { after, upTo: round.wrapped ? round.from : Number.MAX_SAFE_INTEGER };
+  }
+
+  /** The end of the table was met: on with its beginning, once. True where that was done already. */
+  #wrap({ state, round }: Pass): boolean {
+    if (round.wrapped || round.from === 0 || round.phase === "damaged") return true;
+    round.wrapped = true;
+    state.after[round.phase] = 0;
+    return false;
+  }
+
+  async #scrub(pass: Pass): Promise<boolean> {
+    const { round, state, signal } = pass;
+    if (round.left <= 0 || round.bytesLeft <= 0) return true;
+    const done = await scrubPayloads(this.#context, { ...this.#rangeOf(pass), round }, signal);
+    if (done.last === undefined) return this.#wrap(pass);
+    state.after.scrub = done.last;
+    round.left -= done.looked;
+    round.bytesLeft -= done.bytes;
+    add(round.counts, "sound", done.looked - done.damaged.length);
+    add(round.counts, "damaged", done.damaged.length);
+    await this.#context.clock.sleep(0, signal);
+    return false;
+  }
+
+  async #compareSome(pass: Pass): Promise<boolean> {
+    const { round, state } = pass;
+    const orders = this.#nextOrders(pass);
+    if (orders.length === 0) return round.left <= 0 || this.#wrap(pass);
+    for (const order of orders) {
+      await this.#compareOne(pass, order);
+      round.left -= 1;
+      if (round.phase === "open" || round.phase === "others") state.after[round.phase] = order.orderKey;
+      if (this.#context.isStopping()) break;
+    }
+    if (pass.unknown.length === 0) await this.#save(pass, false);
+    return round.phase === "damaged";
+  }
+
+  #nextOrders(pass: Pass): Candidate[] {
+    const { store } = this.#context;
+    const { phase, left } = pass.round;
+    if (phase === "damaged") {
+      return loadHeldReferences(store, "payload", Math.min(left, DAMAGED_PER_ROUND)).flatMap(
+        (id) => loadCandidate(store, id) ?? [],
+      );
+    }
+    const limit = Math.min(left, READS_PER_SAVE, READS_PER_PASS - pass.reads);
+    return limit <= 0 ? [] : loadToCompare(store, { ...this.#rangeOf(pass), isOpen: phase === "open", limit });
+  }
+
+  async #compareOne(pass: Pass, order: Candidate): Promise<void> {
+    const { clock } = this.#context;
+    const { round, signal } = pass;
+    const startedMs = clock.monotonicMs();
+    pass.reads += 1;
+    try {
+      const what = await this.#compare.compare(order, { isDamaged: round.phase === "damaged" }, signal);
+      pass.failuresInRow = 0;
+      if (what === "unknown") pass.unknown.push(order);
+      else await this.#noteKnown(pass, order);
+      if (what !== "skipped") add(round.counts, "checked", 1);
+      if (what !== "same" && what !== "skipped" && what !== "unknown") add(round.counts, what, 1);
+    } catch (error) {
+      if (stopsPass(error) || asError(error).code === "answer_shape") throw error;
+      add(round.counts, "failed", 1);
+      pass.failuresInRow += 1;
+      if (pass.failuresInRow >= FAILURES_IN_ROW_MAX) throw error;
+    }
+    if (pass.unknown.length >= UNKNOWN_IN_ROW_MAX) await this.#believeUnknown(pass);
+    // As long again as it took, and every other turn of the pacer at least is somebody else's.
+    const tookMs = clock.monotonicMs() - startedMs;
+    await clock.sleep(Math.max(2 * this.#options.gapMs - tookMs, tookMs), signal);
+  }
+
+  /** The service knows this one, so its word about those before is believed. */
+  async #noteKnown(pass: Pass, order: Candidate): Promise<void> {
+    pass.known = order;
+    add(pass.round.counts, "removed", await this.#compare.markUnknown(pass.unknown, pass.signal));
+    pass.unknown = [];
+  }
+
+  /**
+   * Marks the orders that the service says it does not know. A service that knows none of many has rather lost its
+   * way, or the configuration has: then another order is asked for, one that it knew a moment ago or the newest.
+   */
+  async #believeUnknown(pass: Pass): Promise<void> {
+    const { unknown, signal } = pass;
+    if (unknown.length === 0) return;
+    const other = pass.known ?? loadNewest(this.#context.store, unknown.at(-1)?.orderKey ?? 0);
+    const isKnown =
+      other !== undefined && (await this.#compare.compare(other, { isDamaged: false }, signal)) !== "unknown";
+    const isFew = pass.known === undefined && unknown.length < FAILURES_IN_ROW_MAX;
+    if (!isKnown && !isFew) throw knowsNone(unknown.length);
+    add(pass.round.counts, "removed", await this.#compare.markUnknown(unknown, signal));
+    pass.unknown = [];
+  }
+
+  async #save(pass: Pass, isOver: boolean): Promise<void> {
+    const { store, clock } = this.#context;
+    const state: ReconcileState = isOver
+      ? { ...pass.state, round: null, finishedAt: isoTime(clock.nowMs()) }
+      : { ...pass.state, round: pass.round };
+    await commit(this.#context, pass.signal, () => saveReconcileState(store, state));
+  }
+
+  /** On the way out with an error: the turn is worth saving, the error is worth more. */
+  async #saveQuietly(pass: Pass): Promise<void> {
+    if (pass.unknown.length > 0) return;
+    try {
+      await this.#save(pass, false);
+    } catch {
+      // The disk or a stop: a few orders are looked at twice.
+    }
+  }
+
+  /** What this pass has added, the most telling first; "0 differ" is worth saying. */
+  #countsSince(before: Record<string, number>, { round }: Pass): Record<string, number> {
+    const since = (name: string) => (round.counts[name] ?? 0) - (before[name] ?? 0);
+    const names = [...new Set(["checked", "differ", ...Object.keys(round.counts)])].filter((name) => since(name) > 0);
+    const counts = Object.fromEntries(names.map((name) => [name, since(name)]));
+    return "checked" in counts ? { checked: since("checked"), differ: since("differ"), ...counts } : counts;
+  }
+
+  #tell(counts: Record<string, number>): void {
+    const { checked = 0, differ = 0, removed = 0, sound = 0, damaged = 0, healed = 0, failed = 0 } = counts;
+    const more = [
+      removed > 0 ? `, ${removed} unknown to the service` : "",
+      failed > 0 ? `, ${failed} could not be read` : "",
+      `; ${sound + damaged} stored payloads looked at, ${damaged} damaged`,
+      healed > 0 ? `, ${healed} healed` : "",
+    ];
+    this.#context.log.info(
+      { job: this.name, ...counts },
+      `reconcile: ${checked} orders checked, ${differ} differ${more.join("")}.`,
+    );
+  }
+}
+
+function knowsNone(count: number): BridgeError {
+  return new BridgeError(
+    "answer_unreadable",
+    `The service says that it knows none of ${count} orders, which it handed out itself; none of them is marked as removed.`,
+    { hint: "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0." },
+  );
+}
+
+function add(counts: Record<string, number>, name: string, count: number): void {
+  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
+}

@@ -1,0 +1,42 @@
+/*
+ * Calls one address while everything is fresh, so that a watcher elsewhere raises the alarm when the calls stop:
+ * also when this machine, its power or its network is what has stopped. Has no part in any flow; nothing is kept of
+ * it but whether calling fails, and a crash loses at most one call.
+ */
+import { isAllFresh } from "../domain/alerts.ts";
+import { loadQuickFacts } from "../store/alerts.ts";
+import type { Channels } from "./channels.ts";
+import type { JobContext } from "./job.ts";
+
+const EVERY_MS = 60_000;
+
+export class SendHeartbeat {
+  readonly #context: JobContext;
+  readonly #channels: Channels;
+  readonly #call: (signal: AbortSignal) => Promise<void>;
+  readonly #startedAtMs: number;
+  #lastMs: number | undefined;
+
+  constructor(context: JobContext, channels: Channels, call: (signal: AbortSignal) => Promise<void>) {
+    this.#context = context;
+    this.#channels = channels;
+    this.#call = call;
+    this.#startedAtMs = context.clock.nowMs();
+  }
+
+  /** Calls where a minute has passed and nothing is stale or failing. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const nowMs = clock.monotonicMs();
+    if (this.#lastMs !== undefined && nowMs - this.#lastMs < EVERY_MS) return;
+    if (!isAllFresh(loadQuickFacts(store).flows, clock.nowMs(), this.#startedAtMs)) return;
+    this.#lastMs = nowMs;
+    try {
+      await this.#call(signal);
+      this.#channels.noteSuccess("heartbeat");
+    } catch (error) {
+      this.#channels.noteFailure("heartbeat", error);
+    }
+    this.#channels.save();
+  }
+}

@@ -1,0 +1,330 @@
+/*
+ * Makes batches durable. Keeps the guarantee that nothing is confirmed before it is on disk, and that an answer that
+ * is not understood is kept: when `store` returns, the batch is committed and fsynced; a throw confirms nothing.
+ * After a crash between the parts of a giant batch its body is still there, and is read first.
+ */
+import { hash } from "node:crypto";
+import type { ServiceAnswer } from "../api/client.ts";
+import { confirmNames } from "../domain/confirm.ts";
+import { asError, BridgeError } from "../domain/errors.ts";
+import { resolvePath } from "../domain/json-path.ts";
+import { type Span, textOf } from "../domain/json-text.ts";
+import { newestOfEach } from "../domain/newest-records.ts";
+import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
+import type { OrderRules } from "../domain/order-rules.ts";
+import { isoTime } from "../domain/ports.ts";
+import {
+  type AnswerRecord,
+  batchFingerprint,
+  idsAsWritten,
+  mayHoldRecords,
+  readJson,
+  readList,
+  readRecords,
+} from "../domain/read-answer.ts";
+import {
+  closePullMark,
+  countUnread,
+  deleteUnread,
+  loadBatch,
+  loadOldestUnreadDate,
+  loadUnreadBody,
+  markUnreadTried,
+  markUnreadUntried,
+  saveStoredBatch,
+  saveUnreadBody,
+  settlePullMark,
+} from "../store/batches.ts";
+import { deleteHold } from "../store/holds.ts";
+import { loadWatermark, saveWatermark } from "../store/positions.ts";
+import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+import type { JournalBatches } from "./journal-batches.ts";
+import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
+import { takeRecord } from "./take-orders.ts";
+
+/** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
+const ORDERS_PER_COMMIT = 500;
+const BYTES_PER_COMMIT = 4 * 1024 * 1024;
+/** Bodies that could not be read are kept up to here. Beyond it pulling waits: dropping one would lose orders. */
+const UNREAD_MAX = 20;
+const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
+/** A larger body is not copied into the database while it is stored in parts; the service still has it then. */
+const PARTED_BODY_BYTES_MAX = 64 * 1024 * 1024;
+
+interface ReadBatch {
+  body: Buffer;
+  records: AnswerRecord[];
+  /** JSON literal of the batch's id, or null where the answer names none. */
+  batchId: string | null;
+  /** Paths that matched for the first time, to be remembered with the batch. */
+  matched: OrderField[];
+}
+
+/** Where a batch comes from. */
+interface Origin {
+  /** The answer has just come; false for a kept body. */
+  fresh: boolean;
+  /** The `Date` header of the answer. */
+  date: string | undefined;
+  at: string;
+  /** The kept body that this batch is read from. */
+  unreadId?: number | undefined;
+  /** The first attempt to confirm it begins with its commit. */
+  confirmFollows: boolean;
+}
+
+export class StoreBatches {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #journal: JournalBatches;
+  #waiting: ServiceAnswer | undefined;
+
+  constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#journal = journal;
+  }
+
+  /**
+   * An answer that has come and could not be written, because the disk is full or the program that holds the lock
+   * went on for too long. It goes first: a service that hands out each batch once would never serve it again.
+   */
+  get waiting(): ServiceAnswer | undefined {
+    return this.#waiting;
+  }
+
+  /** @throws BridgeError `answer_shape` where so many unread bodies are kept that no further one has room. */
+  refuseWhenFull(): void {
+    const unread = countUnread(this.#context.store);
+    if (unread.count < UNREAD_MAX && unread.bytes < UNREAD_BYTES_MAX) return;
+    throw new BridgeError(
+      "answer_shape",
+      `${unread.count} batches could not be read and are kept; no further one is asked for until they are.`,
+      { hint: "Put orders.batch and orders.fields right: the kept batches are then read first, and nothing is lost." },
+    );
+  }
+
+  /**
+   * Stores the batch of an answer. Undefined: the answer was empty.
+   * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then.
+   */
+  async store(answer: ServiceAnswer, pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | undefined> {
+    this.#waiting = answer;
+    const at = isoTime(this.#context.clock.nowMs());
+    let read: ReadBatch | undefined;
+    try {
+      read = this.#read(answer);
+    } catch (error) {
+      await this.#keepUnread(answer, asError(error), pass.signal);
+      this.#waiting = undefined;
+      throw error;
+    }
+    const origin = { fresh: true, date: answer.date, at, confirmFollows };
+    const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
+    this.#waiting = undefined;
+    return stored;
+  }
+
+  /**
+   * Reads the next kept body that the present configuration has not been tried on. `none`: there is no such;
+   * `unread`: it still cannot be read and stays.
+   */
+  async storeKept(pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | "unread" | "none"> {
+    const { store, clock, client } = this.#context;
+    const { signature } = this.#rules;
+    const kept = loadUnreadBody(store, signature);
+    if (kept === undefined) return "none";
+    let read: ReadBatch | undefined;
+    try {
+      read = this.#read({ status: 200, contentType: "application/json", body: kept.body });
+      if (read === undefined) throw new BridgeError("answer_shape", "Under this configuration the batch is empty.");
+    } catch (error) {
+      const { code, message } = asError(error);
+      if (code !== "answer_shape") throw error;
+      await commit(this.#context, pass.signal, () =>
+        markUnreadTried(store, kept.id, signature, client.hideSecrets(message)),
+      );
+      return "unread";
+    }
+    const at = isoTime(clock.nowMs());
+    return await this.#storeRead(
+      read,
+      { fresh: false, date: kept.date ?? undefined, at, unreadId: kept.id, confirmFollows },
+      pass,
+    );
+  }
+
+  #read(answer: Pick<ServiceAnswer, "status" | "contentType" | "body">): ReadBatch | undefined {
+    const rules = this.#rules;
+    const list = readList(answer, rules.batchOrders);
+    if (list.elements === undefined) return undefined;
+    const { body } = answer;
+    const matched = findMatchedPaths(this.#context.store, {
+      bytes: body,
+      records: list.elements,
+      mapping: rules.batch,
+    });
+    const records = readRecords(body, list.elements, rules.batch);
+    return { body, records, batchId: readBatchId(body, list.root, rules), matched };
+  }
+
+  async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {
+    const { store } = this.#context;
+    const hasMark = !confirmNames(this.#rules.confirm);
+    if (!hasMark && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
+    await commit(this.#context, pass.signal, () => {
+      this.#saveFirstWatermark(origin);
+      if (hasMark) closePullMark(store);
+    });
+  }
+
+  /**
+   * Stores a batch in transactions of a bounded size; it turns `stored` in the last one. A giant batch is kept as a
+   * body first, so that a crash between its parts loses nothing where the service hands out each batch once.
+   */
+  async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch> {
+    const { store } = this.#context;
+    const rules = this.#rules;
+    const options = { store, rules, mapping: rules.batch, bytes: read.body, at: origin.at };
+    const fingerprint = batchFingerprint(read.body, read.batchId, read.records);
+    const { records, doubtful } = newestOfEach(read.body, read.records, {
+      mapping: rules.batch,
+      timezone: rules.plan.timezone,
+    });
+    const parts = partsOf(records);
+    const isKnown = loadBatch(store, fingerprint) !== undefined;
+    const unreadId =
+      origin.unreadId ?? (parts.length > 1 && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
+    const note = { receivedAt: origin.at, fingerprint, date: origin.date };
+    const isJournaled = isKnown || (await this.#journal.keep(read.body, note, pass));
+    for (const [index, part] of parts.entries()) {
+      const done = await commit(this.#context, pass.signal, () => {
+        saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
+        if (read.matched.length > 0) markUnreadUntried(store);
+        // Doubt about a batch that was stored before was settled then.
+        const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
+        const isLast = index === parts.length - 1;
+        return {
+          taken,
+          stored: isLast ? this.#saveBatch(read, { ...origin, fingerprint, unreadId, isJournaled }) : undefined,
+        };
+      });
+      for (const what of done.taken) if (what !== "same") count(pass, what, 1);
+      if (done.stored === undefined) continue;
+      if (!done.stored.seenBefore) count(pass, "batches", 1);
+      return done.stored;
+    }
+    throw new BridgeError("internal", "A batch without records was to be stored.");
+  }
+
+  /** Undefined where the body is too large to be copied. */
+  async #keepGiant({ body }: ReadBatch, origin: Origin, pass: PullPass): Promise<number | undefined> {
+    const { store } = this.#context;
+    if (body.length > PARTED_BODY_BYTES_MAX) return undefined;
+    const unread = {
+      fingerprint: bodyFingerprint(body),
+      body,
+      date: origin.date,
+      mapping: null,
+      error: null,
+      at: origin.at,
+    };
+    const id = await commit(this.#context, pass.signal, () => {
+      closePullMark(store);
+      return saveUnreadBody(store, unread);
+    });
+    this.#waiting = undefined;
+    return id;
+  }
+
+  /** The last step of a batch's last transaction. */
+  #saveBatch(read: ReadBatch, batch: Origin & { fingerprint: string; isJournaled: boolean }): StoredBatch {
+    const { store } = this.#context;
+    this.#saveFirstWatermark(batch);
+    if (batch.unreadId !== undefined) deleteUnread(store, batch.unreadId);
+    const orderIds = idsAsWritten(read.records);
+    const known = loadBatch(store, batch.fingerprint);
+    if (batch.fresh && !confirmNames(this.#rules.confirm)) {
+      closePullMark(store);
+      if (settlePullMark(store, batch.fingerprint, known)) deleteHold(store, "orders", "hand-out lost");
+    }
+    if (known !== undefined) return { row: { ...known, orderIds }, seenBefore: true };
+    const row = saveStoredBatch(store, {
+      fingerprint: batch.fingerprint,
+      batchId: read.batchId,
+      orderCount: read.records.length,
+      orderIds,
+      at: batch.at,
+      confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
+      body: batch.isJournaled ? null : read.body,
+    });
+    return { row, seenBefore: false };
+  }
+
+  /** Where following begins: the service's time at the first pull, or earlier where an older answer is still unread. */
+  #saveFirstWatermark({ date, at }: Pick<Origin, "date" | "at">): void {
+    const { store } = this.#context;
+    if (loadWatermark(store, "updates") !== undefined) return;
+    const first = loadOldestUnreadDate(store) ?? date;
+    if (first !== undefined) saveWatermark(store, "updates", first, at);
+  }
+
+  /** Keeps a JSON body whose shape is not understood: the service may never serve it again. */
+  async #keepUnread(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
+    const { store, clock, client } = this.#context;
+    if (error.code !== "answer_shape" || !mayHoldRecords(answer.body, readJson(answer))) return;
+    const at = isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      saveUnreadBody(store, {
+        fingerprint: bodyFingerprint(answer.body),
+        body: withoutSecrets(answer.body, client.hideSecrets),
+        date: answer.date,
+        mapping: this.#rules.signature,
+        error: client.hideSecrets(error.message),
+        at,
+      });
+      // The body is on disk: this hand-out is not lost, only unread.
+      closePullMark(store);
+    });
+  }
+}
+
+function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {
+  const found = resolvePath(body, root, rules.batchId);
+  if (found.state === "value") return textOf(body, found.span);
+  if (!rules.batchIdRequired) return null;
+  const what = found.state === "null" ? "it is null" : describeMiss(body, root, rules.batchId);
+  throw new BridgeError("answer_shape", `The answer has no ${rules.batchId.text} (batch id): ${what}.`, {
+    hint: "Put orders.batch.id right; the body is kept and read once it is.",
+  });
+}
+
+function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {
+  const parts: AnswerRecord[][] = [];
+  let part: AnswerRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const length = record.span.end - record.span.start;
+    if (part.length === ORDERS_PER_COMMIT || (part.length > 0 && bytes + length > BYTES_PER_COMMIT)) {
+      parts.push(part);
+      part = [];
+      bytes = 0;
+    }
+    part.push(record);
+    bytes += length;
+  }
+  return [...parts, part];
+}
+
+function bodyFingerprint(body: Buffer): string {
+  return `body:${hash("sha256", body, "hex")}`;
+}
+
+/** A service or a proxy at a wrong address may echo the request; its credentials must not enter the database. */
+function withoutSecrets(body: Buffer, hideSecrets: (text: string) => string): Buffer {
+  const text = body.toString("utf8");
+  const shown = hideSecrets(text);
+  return shown === text ? body : Buffer.from(shown, "utf8");
+}

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { BridgeError } from "../domain/errors.ts";
+
+/** A program that has not ended by then is stopped; after the grace it is killed, with whatever it started. */
+const LIMIT_MS = 30_000;
+const GRACE_MS = 2_000;
+/** All that a program is given of our surroundings: the rest may hold the client secret. */
+const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT"];
+
+export interface ProgramCall {
+  /** The program and its arguments, as they are: no shell reads them. */
+  command: readonly string[];
+  /** Text for its standard input. */
+  input: string;
+  env: Readonly<Record<string, string>>;
+  surroundings: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+  limitMs?: number;
+}
+
+/** Runs a program to its end. @throws BridgeError `request_refused`, `unreachable` or `timed_out` without its output */
+export function runProgram(call: ProgramCall): Promise<void> {
+  const [program = "", ...args] = call.command;
+  const inherited = PASSED_ON.flatMap((name) => {
+    const value = call.surroundings[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      env: { ...Object.fromEntries(inherited), ...call.env },
+      stdio: ["pipe", "ignore", "ignore"],
+      shell: false,
+      // A group of its own, so that what it started ends with it.
+      detached: true,
+    });
+    let stoppedBy: "limit" | "signal" | undefined;
+    let killer: NodeJS.Timeout | undefined;
+    const stop = (by: "limit" | "signal") => {
+      stoppedBy ??= by;
+      endGroup(child.pid, "SIGTERM");
+      killer ??= setTimeout(() => endGroup(child.pid, "SIGKILL"), GRACE_MS);
+    };
+    const limit = setTimeout(() => stop("limit"), call.limitMs ?? LIMIT_MS);
+    const onAbort = () => stop("signal");
+    call.signal.addEventListener("abort", onAbort, { once: true });
+    const settle = (error: BridgeError | undefined) => {
+      clearTimeout(limit);
+      clearTimeout(killer);
+      call.signal.removeEventListener("abort", onAbort);
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    child.once("error", (error) =>
+      settle(new BridgeError("unreachable", `It could not be started (${codeOf(error)}).`)),
+    );
+    child.once("exit", (code, signal) => {
+      if (stoppedBy !== undefined) endGroup(child.pid, "SIGKILL");
+      settle(failureOf(stoppedBy, code, signal));
+    });
+    // A program that does not read what it is told is no failure.
+    child.stdin.on("error", () => {});
+    child.stdin.end(call.input);
+  });
+}
+
+function failureOf(
+  stoppedBy: "limit" | "signal" | undefined,
+  code: number | null,
+  signal: string | null,
+): BridgeError | undefined {
+  if (stoppedBy === "limit") return new BridgeError("timed_out", "It did not end in time and was stopped.");
+  if (stoppedBy === "signal") return new BridgeError("stopped", "Stopped while it was running.");
+  return code === 0 ? undefined : new BridgeError("request_refused", `It ended with ${code ?? signal}.`);
+}
+
+function endGroup(pid: number | undefined, signal: "SIGTERM" | "SIGKILL"): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? "unknown";
+}

@@ -1,0 +1,210 @@
+/*
+ * What a feed owes the service, from the moment before a request leaves until its outcome is known. A row in doubt is
+ * committed as such before its request leaves; after a crash it is therefore sent again with its newest value, never
+ * forgotten. Acknowledgements are fenced by the value that was sent.
+ */
+import type { FeedRules } from "../domain/feed.ts";
+import { type Numbers, paddedKey } from "./feeds.ts";
+import type { Store } from "./store.ts";
+
+export interface OutboxRow {
+  id: number;
+  key: string[];
+  record: string;
+  gone: boolean;
+  /** A person let it go to zero or away. */
+  approved: boolean;
+  doubtRecord: string | null;
+  doubtUntilMs: number | null;
+}
+
+/** Which rows may go now. */
+export interface SendLimits {
+  /** Monotonic now: rows in doubt before their time stay. */
+  nowMs: number;
+  /** Monotonic time before which a row must have been away. */
+  awayBeforeMs: number;
+  /** Rows that go to zero or away may go up to this round. */
+  dropRound: number;
+}
+
+const OUTBOX = `id, k0, k1, k2, k3, record, gone, doubt_record AS doubtRecord, doubt_until_ms AS doubtUntilMs,
+  drop_round IS NOT NULL AND drop_round <= (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
+
+type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
+
+function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
+  const { k0, k1, k2, k3, ...rest } = raw;
+  return {
+    ...rest,
+    key: [k0, k1, k2, k3].slice(0, rules.keys.length),
+    gone: raw.gone === 1,
+    approved: raw.approved === 1,
+  };
+}
+
+const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)`;
+
+/** Rows that may go now: those that go to zero or away first, then other zeros, decreases and the rest. */
+export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
+  const values = { ...limits, feed: rules.feedId };
+  const drops = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_drops
+       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND drop_round <= @dropRound AND ${MAY_GO}
+       ORDER BY drop_round, id LIMIT @limit`,
+    )
+    .all({ ...values, limit }) as RawOutboxRow[];
+  if (drops.length === limit) return drops.map((row) => outboxRow(rules, row));
+  const others = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
+       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO} ORDER BY priority, id LIMIT @limit`,
+    )
+    .all({ ...values, limit: limit < 0 ? limit : limit - drops.length }) as RawOutboxRow[];
+  return [...drops, ...others].map((row) => outboxRow(rules, row));
+}
+
+/** Before the request leaves: with what is sent, whatever the row owes by then. */
+export function markInDoubt(store: Store, rows: readonly OutboxRow[]): void {
+  const mark = store.prepare("UPDATE feed_outbox SET doubt_record = ?, doubt_until_ms = NULL WHERE id = ?");
+  for (const row of rows) mark.run(row.record, row.id);
+}
+
+/** The service did not act on the request: the rows are as they were before it. */
+export function unmarkInDoubt(store: Store, rows: readonly OutboxRow[]): void {
+  const unmark = store.prepare("UPDATE feed_outbox SET doubt_record = ?, doubt_until_ms = ? WHERE id = ?");
+  for (const row of rows) unmark.run(row.doubtRecord, row.doubtUntilMs, row.id);
+}
+
+/** The request is over and the service may have acted: the newest values go again, no sooner than `untilMs`. */
+export function saveDoubtEnd(store: Store, rows: readonly OutboxRow[], untilMs: number): void {
+  const save = store.prepare("UPDATE feed_outbox SET doubt_until_ms = ? WHERE id = ? AND doubt_record IS NOT NULL");
+  for (const row of rows) save.run(untilMs, row.id);
+}
+
+/**
+ * Rows whose request nobody waits for any more, because the process that sent it died, and times of a clock that has
+ * begun anew with the machine: counted from now.
+ */
+export function resetClocks(store: Store, rules: FeedRules, options: { nowMs: number; doubtUntilMs: number }): number {
+  const { nowMs, doubtUntilMs } = options;
+  const doubts = store
+    .prepare(
+      `UPDATE feed_outbox INDEXED BY feed_outbox_doubt SET doubt_until_ms = @until WHERE feed_id = @feed AND doubt_record IS NOT NULL
+         AND (doubt_until_ms IS NULL OR doubt_until_ms > @until)`,
+    )
+    .run({ feed: rules.feedId, until: doubtUntilMs }).changes;
+  const aways = store
+    .prepare("UPDATE feed_outbox SET away_since_ms = @now WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @now")
+    .run({ feed: rules.feedId, now: nowMs }).changes;
+  return doubts + aways;
+}
+
+/** Whether a row waits for the end of a request whose outcome is unknown. */
+export function hasOpenDoubt(store: Store, rules: FeedRules, nowMs: number): boolean {
+  return (
+    store
+      .prepare(
+        `SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_doubt
+         WHERE feed_id = ? AND doubt_record IS NOT NULL AND (doubt_until_ms IS NULL OR doubt_until_ms > ?) LIMIT 1`,
+      )
+      .get(rules.feedId, nowMs) !== undefined
+  );
+}
+
+/** The service has these rows now. */
+export function saveAcknowledged(
+  store: Store,
+  rules: FeedRules,
+  rows: readonly (Pick<OutboxRow, "id" | "key" | "record" | "gone"> & { live: boolean })[],
+  at: string,
+): void {
+  const sent = store.prepare(
+    `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT epoch FROM feeds WHERE feed_id = ?))
+     ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
+       gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
+  );
+  const done = store.prepare("DELETE FROM feed_outbox WHERE id = ? AND record = ? AND state = 'waiting'");
+  const newer = store.prepare("UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id = ?");
+  for (const row of rows) {
+    sent.run(rules.feedId, ...paddedKey(row.key), row.record, at, Number(row.gone), Number(row.live), rules.feedId);
+    // Fenced by the value that was sent: a newer one stays owed.
+    if (done.run(row.id, row.record).changes === 0) newer.run(row.id);
+  }
+}
+
+export function saveAcceptance(
+  store: Store,
+  rules: FeedRules,
+  accepted: { at: string; told: "status" | "records"; liveChange: number; drops: number; dropsSince: string },
+): void {
+  store
+    .prepare(
+      `UPDATE feeds SET accepted_at = coalesce(accepted_at, ?), accepted_by = ?, last_accepted_at = ?,
+         live_count = max(0, live_count + ?) WHERE feed_id = ?`,
+    )
+    .run(accepted.at, accepted.told, accepted.at, accepted.liveChange, rules.feedId);
+  if (accepted.drops === 0) return;
+  store
+    .prepare("INSERT INTO feed_drops (feed_id, at, count) VALUES (?, ?, ?)")
+    .run(rules.feedId, accepted.at, accepted.drops);
+  store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(rules.feedId, accepted.dropsSince);
+}
+
+/** The records that the site keeps, for a service that wants the whole table in each request. */
+export function loadPresent(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
+  const rows = store
+    .prepare("SELECT k0, k1, k2, k3, record FROM feed_sent WHERE feed_id = ? AND gone = 0 ORDER BY k0, k1, k2, k3")
+    .all(rules.feedId) as { k0: string; k1: string; k2: string; k3: string; record: string }[];
+  return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
+}
+
+// ------------------------------------------------------------------------------------------------------ refusals
+
+/** The service does not want it; whether an earlier value is in doubt is what `row` says. */
+export function markRefused(
+  store: Store,
+  row: Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">,
+  error: string,
+): void {
+  store
+    .prepare(
+      "UPDATE feed_outbox SET state = 'refused', doubt_record = ?, doubt_until_ms = ?, last_error = ? WHERE id = ?",
+    )
+    .run(row.doubtRecord, row.doubtUntilMs, error, row.id);
+}
+
+/** The service refuses what it had accepted before, because it is sent the whole table each time. */
+export function saveRefused(
+  store: Store,
+  rules: FeedRules,
+  refused: { key: readonly string[]; record: string; error: string; at: string },
+): void {
+  store
+    .prepare(
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error)
+       VALUES (?, ?, ?, ?, ?, ?, 'refused', ?, ?) ON CONFLICT DO NOTHING`,
+    )
+    .run(rules.feedId, ...paddedKey(refused.key), refused.record, refused.at, refused.error);
+}
+
+/** Rows that the service refused, each by itself; those that cannot be rendered are not among them. */
+export function loadRefused(store: Store, rules: FeedRules): OutboxRow[] {
+  const rows = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
+       WHERE feed_id = ? AND state = 'refused' AND record <> 'null' ORDER BY id`,
+    )
+    .all(rules.feedId) as RawOutboxRow[];
+  return rows.map((row) => outboxRow(rules, row));
+}
+
+/** It was not the row's fault: it waits again, and nothing is held against it. */
+export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
+  store.prepare("UPDATE feed_outbox SET state = 'waiting', last_error = NULL WHERE id = ?").run(row.id);
+  store
+    .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'")
+    .run(rules.name, row.reference);
+}

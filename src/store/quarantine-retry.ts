@@ -1,0 +1,117 @@
+/*
+ * Single rows of the quarantine, for looking at them and for the way back. What becomes of a record is decided and
+ * written in the transaction that also stores or drops it, so that it is never in both places and never in neither;
+ * after a crash it is where it was before.
+ */
+import { hash } from "node:crypto";
+import type { BadRecord, QuarantineRow } from "./quarantine.ts";
+import type { Store } from "./store.ts";
+
+export interface QuarantinedRecord {
+  id: number;
+  kind: BadRecord["kind"];
+  reference: string | null;
+  reason: string;
+  payload: string | null;
+  payloadHash: Buffer;
+  state: QuarantineRow["state"];
+  firstSeenAt: string;
+  lastSeenAt: string;
+  times: number;
+}
+
+const COLUMNS = `id, kind, reference, reason, payload, payload_hash AS payloadHash, state, first_seen_at AS firstSeenAt,
+  last_seen_at AS lastSeenAt, times`;
+
+export function loadQuarantined(store: Store, id: number): QuarantinedRecord | undefined {
+  return store.prepare(`SELECT ${COLUMNS} FROM quarantine WHERE id = ?`).get(id) as QuarantinedRecord | undefined;
+}
+
+/** Held records after `id`, with their payloads. */
+export function loadHeldAfter(store: Store, id: number, limit: number): QuarantinedRecord[] {
+  return store
+    .prepare(`SELECT ${COLUMNS} FROM quarantine WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?`)
+    .all(id, limit) as QuarantinedRecord[];
+}
+
+/** The orders of held records of one kind. */
+export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit: number): string[] {
+  const rows = store
+    .prepare(
+      `SELECT DISTINCT reference FROM quarantine INDEXED BY quarantine_held
+       WHERE state = 'held' AND kind = ? AND reference IS NOT NULL ORDER BY reference LIMIT ?`,
+    )
+    .all(kind, limit) as { reference: string }[];
+  return rows.map(({ reference }) => reference);
+}
+
+export function markQuarantined(store: Store, id: number, state: QuarantineRow["state"]): boolean {
+  return store.prepare("UPDATE quarantine SET state = ? WHERE id = ? AND state <> ?").run(state, id, state).changes > 0;
+}
+
+/** It was tried again and is bad for this reason now. */
+export function markStillBad(store: Store, id: number, reason: string): void {
+  store.prepare("UPDATE quarantine SET state = 'held', reason = ? WHERE id = ?").run(reason, id);
+}
+
+/** The payload as it came, or undefined where the database could not keep it to the letter (bytes that are no UTF-8). */
+export function exactPayload({ payload, payloadHash }: QuarantinedRecord): Buffer | undefined {
+  if (payload === null) return undefined;
+  const bytes = Buffer.from(payload, "utf8");
+  return hash("sha256", bytes, "buffer").equals(payloadHash) ? bytes : undefined;
+}
+
+// ------------------------------------------------------------------------------------------------- unread batches
+
+export interface UnreadBatch {
+  id: number;
+  receivedAt: string;
+  bytes: number;
+  /** Null while it is being stored in parts. */
+  lastError: string | null;
+}
+
+export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
+  return store
+    .prepare(
+      `SELECT id, received_at AS receivedAt, length(body) AS bytes, last_error AS lastError
+       FROM batches INDEXED BY batches_unread WHERE state = 'unread' ORDER BY id LIMIT ?`,
+    )
+    .all(limit) as UnreadBatch[];
+}
+
+export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body: Buffer }) | undefined {
+  return store
+    .prepare(
+      `SELECT id, received_at AS receivedAt, length(body) AS bytes, last_error AS lastError, body
+       FROM batches WHERE id = ? AND state = 'unread' AND body IS NOT NULL`,
+    )
+    .get(id) as (UnreadBatch & { body: Buffer }) | undefined;
+}
+
+/** The next pull tries it again, whatever it was tried with before. */
+export function markUnreadUntried(store: Store, id: number): boolean {
+  return store.prepare("UPDATE batches SET read_with = NULL WHERE id = ? AND state = 'unread'").run(id).changes > 0;
+}
+
+/** Takes an unread batch out of the way. Its body stays in the quarantine as a dropped record: nothing is thrown away. */
+export function dropUnreadBatch(store: Store, id: number, at: string): boolean {
+  const batch = loadUnreadBatch(store, id);
+  if (batch === undefined || batch.lastError === null) return false;
+  store
+    .prepare(
+      `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, state, first_seen_at, last_seen_at)
+       VALUES ('batch', ?, ?, ?, ?, 'dropped', ?, ?)
+       ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET state = 'dropped', last_seen_at = excluded.last_seen_at`,
+    )
+    .run(
+      `batch:${id}`,
+      batch.lastError,
+      batch.body.toString("utf8"),
+      hash("sha256", batch.body, "buffer"),
+      batch.receivedAt,
+      at,
+    );
+  store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
+  return true;
+}

@@ -1,0 +1,147 @@
+/*
+ * What reconciling reads and remembers: whose turn it is, what an order was compared with, payloads and their hashes.
+ * The turn is saved in the transaction of the findings that it covers, or after orders that gave none; after a crash
+ * a few orders are read twice, which changes nothing.
+ */
+import { loadMeta, saveMeta } from "./meta.ts";
+import type { Store } from "./store.ts";
+
+/** The parts of a round, in their order. */
+export const PHASES = ["scrub", "damaged", "open", "others"] as const;
+export type Phase = (typeof PHASES)[number];
+
+export interface ReconcileState {
+  /** The last order that was looked at, by part: the next round goes on behind it. */
+  after: Record<"scrub" | "open" | "others", number>;
+  /** The round that is under way. */
+  round: Round | null;
+  /** When the last round ended. */
+  finishedAt: string | null;
+}
+
+export interface Round {
+  phase: Phase;
+  /** Where this part began, and whether it has come to the end of the table since: a round meets no order twice. */
+  from: number;
+  wrapped: boolean;
+  /** Orders that this part may still look at. */
+  left: number;
+  /** Bytes that scrubbing may still read. */
+  bytesLeft: number;
+  counts: Record<string, number>;
+}
+
+export function loadReconcileState(store: Store): ReconcileState {
+  const text = loadMeta(store, "reconcile");
+  if (text === undefined) return { after: { scrub: 0, open: 0, others: 0 }, round: null, finishedAt: null };
+  return JSON.parse(text) as ReconcileState;
+}
+
+export function saveReconcileState(store: Store, state: ReconcileState): void {
+  saveMeta(store, "reconcile", JSON.stringify(state));
+}
+
+export interface Candidate {
+  orderKey: number;
+  orderId: string;
+  serviceId: string;
+}
+
+const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
+
+/** The next orders that are open, or are not, and that the service still knew when it was asked last. */
+export function loadToCompare(
+  store: Store,
+  range: { isOpen: boolean; after: number; upTo: number; limit: number },
+): Candidate[] {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_to_compare
+       WHERE is_open = ? AND removed_at IS NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(Number(range.isOpen), range.after, range.upTo, range.limit) as Candidate[];
+}
+
+export function loadCandidate(store: Store, orderId: string): Candidate | undefined {
+  return store.prepare(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId) as Candidate | undefined;
+}
+
+/** The newest order behind `orderKey`: if the service knows any order, it knows that one. */
+export function loadNewest(store: Store, orderKey: number): Candidate | undefined {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders WHERE removed_at IS NULL AND order_key > ? ORDER BY order_key DESC LIMIT 1`,
+    )
+    .get(orderKey) as Candidate | undefined;
+}
+
+/** Everything that tells whether somebody else has stored anything of the order in between. */
+export interface OrderFence {
+  revision: number;
+  hashes: string;
+}
+
+export function loadOrderFence(store: Store, orderKey: number): OrderFence | undefined {
+  return store
+    .prepare(
+      `SELECT revision, hex(payload_hash) || '.' || coalesce(hex(batch_hash), '') || '.' || coalesce(hex(update_hash), '')
+         || '.' || coalesce(hex(snapshot_hash), '') || '.' || coalesce(removed_at, '') AS hashes
+       FROM orders WHERE order_key = ?`,
+    )
+    .get(orderKey) as OrderFence | undefined;
+}
+
+/** What the service said of this order when its present payload was last compared. */
+export function loadComparedContent(store: Store, orderKey: number, payloadHash: Buffer): Buffer | undefined {
+  const row = store
+    .prepare("SELECT content_hash AS contentHash FROM compared_orders WHERE order_key = ? AND payload_hash = ?")
+    .get(orderKey, payloadHash) as { contentHash: Buffer } | undefined;
+  return row?.contentHash;
+}
+
+export function saveComparedContent(
+  store: Store,
+  compared: { orderKey: number; payloadHash: Buffer; contentHash: Buffer },
+): void {
+  store
+    .prepare(
+      `INSERT INTO compared_orders (order_key, payload_hash, content_hash) VALUES (?, ?, ?)
+       ON CONFLICT (order_key) DO UPDATE SET payload_hash = excluded.payload_hash, content_hash = excluded.content_hash`,
+    )
+    .run(compared.orderKey, compared.payloadHash, compared.contentHash);
+}
+
+/** An order that was over already is no longer at the service: noted, but no news for the ERP. */
+export function markRetired(store: Store, orderKey: number, at: string): boolean {
+  const { changes } = store
+    .prepare(
+      `UPDATE orders SET removed_at = ?, revision = revision + 1, changed_at = ?
+       WHERE order_key = ? AND removed_at IS NULL AND is_open = 0`,
+    )
+    .run(at, at, orderKey);
+  if (changes === 0) return false;
+  store
+    .prepare(
+      `INSERT INTO order_event_rows (order_key, revision, kind, old_status, new_status, source, at)
+       SELECT order_key, revision, 'removed', status, status, 'snapshot', ? FROM orders WHERE order_key = ?`,
+    )
+    .run(at, orderKey);
+  return true;
+}
+
+export interface StoredPayload {
+  orderKey: number;
+  orderId: string;
+  payloadHash: Buffer;
+  /** The bytes as they are on disk; as text, damaged ones would be replaced before they are seen. */
+  payload: Buffer;
+}
+
+export function loadPayloads(store: Store, range: { after: number; upTo: number; limit: number }): StoredPayload[] {
+  return store
+    .prepare(
+      `SELECT order_key AS orderKey, order_id AS orderId, payload_hash AS payloadHash, CAST(payload AS BLOB) AS payload
+       FROM orders WHERE order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(range.after, range.upTo, range.limit) as StoredPayload[];
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { readImportResult } from "../../src/domain/import-result.ts";
+import { parsePath } from "../../src/domain/json-path.ts";
+
+const RESULT = { rejected: parsePath("$.errors"), key: parsePath("$.sku"), message: parsePath("$.message") };
+const KEYS = [
+  ["A", ""],
+  ["B", "west"],
+  ["B", "east"],
+  ["7", ""],
+];
+
+function read(body: string, options: { result?: typeof RESULT | null; contentType?: string } = {}) {
+  const answer = { contentType: options.contentType ?? "application/json", body: Buffer.from(body) };
+  return readImportResult(answer, KEYS, options.result ?? null);
+}
+
+describe("an answer to an import", () => {
+  it.each([
+    "",
+    "OK",
+    "Accepted.",
+    "{}",
+    "[]",
+    '{"accepted":4,"errors":[]}',
+    '{"success":true}',
+    '"done"',
+    "42",
+    '{"errors":0}',
+  ])("%s is acceptance", (body) => {
+    expect(read(body)).toEqual({ kind: "accepted", rejected: [], told: "status" });
+  });
+
+  it.each(['{"error":"no"}', '{"errors":["no"]}', '{"success":false}', '{"ok":false}', '{"errors":{"a":1}}'])(
+    "%s is a refusal",
+    (body) => {
+      expect(read(body)).toMatchObject({ kind: "refused" });
+    },
+  );
+
+  it.each(['{"accepted":2', "[1,", '  {"a"'])("%s is cut off, which says nothing", (body) => {
+    expect(read(body)).toEqual({ kind: "cut" });
+  });
+
+  it("that is a web page is no acceptance, whatever its type says", () => {
+    expect(read("<!DOCTYPE html><html></html>")).toEqual({ kind: "html" });
+    expect(read("busy", { contentType: "text/html" })).toEqual({ kind: "html" });
+  });
+});
+
+describe("an answer that names rejected records", () => {
+  it("ties them to what was sent, numbers and joined keys included, each once", () => {
+    const body =
+      '{"errors":[{"sku":"A","message":"bad"},{"sku":7},{"sku":"B/west","message":null},{"sku":"A","message":"again"}]}';
+    expect(read(body, { result: RESULT })).toEqual({
+      kind: "accepted",
+      told: "records",
+      rejected: [
+        { index: 0, message: "bad" },
+        { index: 3, message: '{"sku":7}' },
+        { index: 1, message: '{"sku":"B/west","message":null}' },
+      ],
+    });
+  });
+
+  it.each([
+    ["no record that was sent", '{"errors":[{"sku":"Z","message":"who?"}]}'],
+    ["two records at once", '{"errors":[{"sku":"B","message":"which?"}]}'],
+    ["nothing", '{"errors":[{"message":"something"}]}'],
+  ])("is a refusal of the request where it names %s", (_, body) => {
+    expect(read(body, { result: RESULT })).toMatchObject({ kind: "refused" });
+  });
+
+  it("is told apart from one that lacks the list", () => {
+    expect(read('{"errors":null}', { result: RESULT })).toMatchObject({ kind: "accepted", told: "records" });
+    expect(read('{"done":1}', { result: RESULT })).toMatchObject({ kind: "accepted", told: "status" });
+    expect(read('{"success":false}', { result: RESULT })).toMatchObject({ kind: "refused" });
+  });
+
+  it("costs no more than the records are many", () => {
+    const many = Array.from({ length: 10_000 }, (_, n) => [`S-${n}`, "main"]);
+    const body = Buffer.from(JSON.stringify({ errors: many.map(([sku]) => ({ sku })) }));
+    const read = readImportResult({ contentType: "application/json", body }, many, RESULT);
+    expect(read).toMatchObject({ kind: "accepted" });
+    expect(read.kind === "accepted" && read.rejected.length).toBe(10_000);
+  });
+});

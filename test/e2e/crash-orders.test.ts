@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { crashOnce, type Moment } from "../support/crash.ts";
+import { installProgram } from "../support/installed.ts";
+import { expectConverged, expectDurable, expectNothingLost } from "../support/ledger.ts";
+import { PATIENT } from "../support/program.ts";
+import { type Shop, startShop } from "../support/shop.ts";
+
+const STYLES: [name: string, options: SandboxOptionsPatch, confirm: object | undefined][] = [
+  ["the same batch until it is confirmed, by its id", { handOut: "repeat" }, undefined],
+  [
+    "the following batch each time, by the orders' ids",
+    { handOut: "next", redeliverAfterMs: "cycle", batchIdKind: "none", confirmForm: "order_ids" },
+    undefined,
+  ],
+  [
+    "the following batch each time, by a confirm that names nothing",
+    { handOut: "next", redeliverAfterMs: "cycle", batchIdKind: "none", confirmForm: "all" },
+    { body: {} },
+  ],
+];
+
+/** One crash after the other on one database: each start is a recovery from the one before. */
+const CRASHES: Moment[] = [
+  { kind: "orders", at: "answer" }, // the batch is handed out, nothing is stored
+  { kind: "orders", at: "request" }, // during the recovery from that
+  { kind: "confirm", at: "request" }, // stored, not confirmed
+  { kind: "orders", at: "answer" }, // during the recovery from that
+  { kind: "confirm", at: "answer" }, // confirmed, not marked
+];
+
+const bin = installProgram();
+const POLLS_MAX = 8;
+
+/** A drain ends at the first batch that it has seen before, so a lost one may take another poll or two. */
+async function converge(shop: Shop): Promise<void> {
+  const { service } = shop.sandbox;
+  for (
+    let polls = 0;
+    polls === 0 || (polls < POLLS_MAX && service.orders().some(({ confirmed }) => !confirmed));
+    polls++
+  ) {
+    const program = shop.start("sync", "orders", "updates");
+    expect(await program.exited, program.stderr()).toEqual({ code: 0, signal: null });
+  }
+}
+
+describe.each(STYLES)("a service that hands out %s", PATIENT, (_, options, confirm) => {
+  it("loses and doubles no order when the program is killed at every step", async () => {
+    const settings = confirm === undefined ? {} : { orders: { confirm } };
+    const shop = await startShop({ bin: bin(), settings, sandbox: { options: { batchSize: 10, ...options } } });
+    for (let count = 0; count < 35; count++) shop.sandbox.service.createOrder();
+    for (const moment of CRASHES) {
+      await crashOnce(shop, moment, ["sync", "orders"], (request) => expectDurable(shop, request));
+      expectNothingLost(shop);
+    }
+    await converge(shop);
+    expectConverged(shop);
+  });
+});
+
+describe("following changes", PATIENT, () => {
+  it("forgets no change when the program is killed between the changes, their orders and the watermark", async () => {
+    let now = Date.now();
+    const sandbox = { now: () => now++, options: { updates: { pageLimit: 20 } } };
+    const shop = await startShop({ bin: bin(), sandbox });
+    const ids = Array.from({ length: 30 }, () => shop.sandbox.service.createOrder());
+    await converge(shop);
+    for (const id of ids) shop.sandbox.service.changeOrder(id, { status: "paid" });
+    for (const moment of [
+      { kind: "updates", at: "answer" },
+      { kind: "updates", at: "answer", skip: 1 },
+      { kind: "snapshot", at: "answer", skip: 12 },
+      { kind: "updates", at: "request" },
+    ] satisfies Moment[]) {
+      await crashOnce(shop, moment, ["sync", "updates"], () => {});
+      expectNothingLost(shop);
+    }
+    await converge(shop);
+    expectConverged(shop);
+    expect(shop.rows("SELECT DISTINCT revision FROM orders")).toEqual([{ revision: 2 }]);
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { installProgram } from "../support/installed.ts";
+import { expectConverged } from "../support/ledger.ts";
+import { PATIENT, startProgram } from "../support/program.ts";
+import { startShop } from "../support/shop.ts";
+
+const bin = installProgram();
+
+describe("the program as it is installed", PATIENT, () => {
+  it("keeps a shop in step from its bundle, with its migrations beside it", async () => {
+    const shop = await startShop({ bin: bin() });
+    for (let count = 0; count < 5; count++) shop.sandbox.service.createOrder();
+    const daemon = shop.start("run");
+    await daemon.says("1 confirmed");
+    shop.write("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
+    const sync = shop.start("sync");
+    expect(await sync.exited, sync.stderr()).toEqual({ code: 0, signal: null });
+    expect(sync.stdout()).toMatch(/^stocks: .*1 sent/m);
+    const status = shop.start("status", "--json");
+    await status.exited;
+    expect(JSON.parse(status.stdout())).toMatchObject({ version: 1, running: true, sentence: expect.any(String) });
+    daemon.child.kill("SIGTERM");
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expectConverged(shop);
+  });
+
+  it("does the same from its sources", async () => {
+    const shop = await startShop();
+    shop.sandbox.service.createOrder();
+    const sync = shop.start("sync");
+    expect(await sync.exited, sync.stderr()).toEqual({ code: 0, signal: null });
+    expectConverged(shop);
+  });
+
+  it("ends quietly where its reader has seen enough", async () => {
+    const program = startProgram(["config", "schema"], { bin: bin() });
+    program.child.stdout?.destroy();
+    const { code } = await program.exited;
+    expect({ code, err: program.stderr() }).toEqual({ code: 0, err: "" });
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { installProgram } from "../support/installed.ts";
+import { PATIENT, type Program } from "../support/program.ts";
+import { type Shop, startShop } from "../support/shop.ts";
+
+const bin = installProgram();
+const STOPS_WITHIN_MS = 10_000;
+
+/** Resolves when a request to this path has arrived. */
+function arrival(shop: Shop, path: string): Promise<void> {
+  return new Promise((resolve) => {
+    shop.hooks.onRequest = (request) => {
+      if (request.path === path) resolve();
+    };
+  });
+}
+
+async function terminate(program: Program): Promise<number> {
+  const startedMs = performance.now();
+  program.child.kill("SIGTERM");
+  expect(await program.exited, program.stderr()).toEqual({ code: 0, signal: null });
+  expect(program.stderr()).toContain("Stopped.");
+  return performance.now() - startedMs;
+}
+
+describe("SIGTERM", PATIENT, () => {
+  it("ends an idle daemon, and one that backs off, with 0 at once", async () => {
+    const shop = await startShop({ bin: bin() });
+    const idle = shop.start("run");
+    await idle.says("erp-bridge is running");
+    expect(await terminate(idle)).toBeLessThan(STOPS_WITHIN_MS / 2);
+
+    shop.sandbox.faults.add({ times: "forever", do: { kind: "reset" } });
+    const failing = shop.start("run");
+    await failing.says("orders: the service cannot be reached");
+    expect(await terminate(failing)).toBeLessThan(STOPS_WITHIN_MS / 2);
+    expect(shop.rows("SELECT count(*) AS n FROM runs WHERE outcome = 'failed'")[0]).not.toEqual({ n: 0 });
+  });
+
+  it("lets a batch under way be stored and confirmed", async () => {
+    const shop = await startShop({ bin: bin() });
+    for (let count = 0; count < 10; count++) shop.sandbox.service.createOrder();
+    let program: Program | undefined;
+    shop.hooks.onAnswer = async ({ path }) => {
+      if (path !== "/api/v1/1c/orders" || program === undefined) return;
+      program.child.kill("SIGTERM");
+      await program.says("Stopping");
+    };
+    program = shop.start("run");
+    expect(await program.exited, program.stderr()).toEqual({ code: 0, signal: null });
+    expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(10);
+    expect(shop.rows("SELECT state FROM batches")).toEqual([{ state: "confirmed" }]);
+  });
+
+  it("ends a daemon whose request hangs within 10 s, and a second one at once", async () => {
+    const shop = await startShop({ bin: bin() });
+    shop.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "hang" } });
+    const start = async () => {
+      const arrived = arrival(shop, "/api/v1/1c/orders");
+      const program = shop.start("run");
+      await Promise.all([arrived, program.says("erp-bridge is running")]);
+      return program;
+    };
+    const patient = await start();
+    const stopped = terminate(patient);
+    await patient.says("Stopping");
+    // The lock is held to the end; the other one works on a shop of its own.
+    const other = await startShop({ bin: bin() });
+    other.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "hang" } });
+    const arrived = arrival(other, "/api/v1/1c/orders");
+    const hasty = other.start("run");
+    await arrived;
+    await hasty.says("erp-bridge is running");
+    hasty.child.kill("SIGTERM");
+    await hasty.says("Stopping");
+    hasty.child.kill("SIGTERM");
+    expect(await hasty.exited).toEqual({ code: 0, signal: null });
+    expect(hasty.stderr()).not.toContain("Stopped.");
+    expect(await stopped).toBeLessThan(STOPS_WITHIN_MS);
+    expect(shop.rows("SELECT outcome FROM runs WHERE job = 'orders'")).toEqual([{ outcome: "stopped" }]);
+  });
+});
+
+describe("SIGHUP", PATIENT, () => {
+  it("takes a good configuration over; a wrong one, or one that cannot work, leaves the old one in force", async () => {
+    const shop = await startShop({ bin: bin() });
+    const program = shop.start("run");
+    await program.says("erp-bridge is running");
+
+    shop.writeConfig({ service: { requests_per_second: "many" } });
+    program.child.kill("SIGHUP");
+    await program.says("The configuration was not taken over, the old one stays");
+    expect(program.stderr()).toContain("service.requests_per_second");
+
+    shop.writeConfig({ service: { client_id: "another" } });
+    program.child.kill("SIGHUP");
+    await program.says("belongs to another account");
+    // It works on with the old one.
+    shop.sandbox.service.createOrder();
+    expect((await shop.command("sync", "orders")).code).toBe(78);
+    shop.writeConfig();
+    expect(await shop.command("sync", "orders")).toMatchObject({ code: 0, err: "A daemon is running; asking it." });
+
+    shop.writeConfig({ orders: { query: { warehouse: "north" } } });
+    const asked = new Promise<void>((resolve) => {
+      shop.hooks.onRequest = ({ path }) => {
+        if (path === "/api/v1/1c/orders?warehouse=north") resolve();
+      };
+    });
+    program.child.kill("SIGHUP");
+    await asked;
+    await program.says("is in force");
+    await terminate(program);
+  });
+});

@@ -1,0 +1,208 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import {
+  batchStates,
+  confirmBodies,
+  createOrders,
+  dumpTables,
+  expectComplete,
+  expectNothingLost,
+  orderCount,
+} from "../support/pull.ts";
+
+const onConfirm = { match: { path: "confirm" as const } };
+
+/** Stored and tried, then as if the program had been killed before the answer was noted. */
+function forgetConfirm({ bridge }: TestBridge): void {
+  bridge.store.db.prepare("UPDATE batches SET state = 'stored', confirmed_at = NULL, order_ids = '[]'").run();
+}
+
+describe("a confirm whose answer does not come", () => {
+  it("is repeated when it was lost on the way", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "reset" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "unreachable" } });
+    expect(batchStates(t)).toEqual(["stored"]);
+    expectNothingLost(t);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    expectComplete(t);
+  });
+
+  it.each([200, 404, 409, 410] as const)(
+    "ends as confirmed when it was applied and the repeat answers %s",
+    async (repeated) => {
+      const t = await startTestBridge({
+        sandbox: { options: { handOut: "next", confirmRepeated: repeated, confirmUnknown: repeated } },
+      });
+      createOrders(t, 3);
+      t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "reset" } });
+      await t.run("orders");
+      expect(batchStates(t)).toEqual(["stored"]);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+      expectComplete(t);
+      expect(confirmBodies(t)).toHaveLength(2);
+      expect(orderCount(t)).toBe(3);
+    },
+  );
+
+  it("is repeated after a restart, the pull coming first", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
+    createOrders(t, 3);
+    await t.run("orders");
+    forgetConfirm(t);
+    await t.restart();
+    const before = t.sandbox.ledger.entries.length;
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    expect(t.sandbox.ledger.entries.slice(before).map(({ kind }) => kind)).toEqual(["orders", "confirm"]);
+    expectComplete(t);
+  });
+
+  it("keeps trying through hours of errors, while orders go on being stored", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 2 } },
+    });
+    createOrders(t, 8);
+    const rule = t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 503 } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    expect(orderCount(t)).toBe(8);
+    expect(confirmBodies(t)).toHaveLength(3);
+    for (let hour = 0; hour < 3; hour++) {
+      t.clock.advance(3_600_000);
+      createOrders(t, 1);
+      expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
+    }
+    expect(orderCount(t)).toBe(11);
+    expect(t.rows("SELECT count(*) AS n FROM batches WHERE state = 'stored' AND last_error LIKE '%503%'")).not.toEqual([
+      { n: 0 },
+    ]);
+    t.sandbox.faults.remove(rule);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 7 } });
+    expectComplete(t);
+  });
+
+  it("does not keep the other batches waiting when some are never accepted", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 6);
+    const rule = t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 500 } });
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    t.sandbox.faults.remove(rule);
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const isPoison = /"batch-[123]"/.test(request.body.toString());
+      return isPoison
+        ? { status: 500, headers: {}, body: Buffer.alloc(0), delivery: { kind: "plain" } }
+        : handle(request);
+    };
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    expect(batchStates(t)).toEqual(["stored", "stored", "stored", "confirmed", "confirmed", "confirmed"]);
+    service.handle = handle;
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it("does not take a connection that was never made for an attempt", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    const rule = t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 500 } });
+    await t.run("orders");
+    t.sandbox.faults.remove(rule);
+    t.bridge.store.db.prepare("UPDATE batches SET confirm_attempts = 0").run();
+    await t.sandbox.close();
+    await t.run("orders");
+    expect(t.rows("SELECT state, confirm_attempts FROM batches")).toEqual([{ state: "stored", confirm_attempts: 0 }]);
+    // Another service at the same address, which has never heard of the batch.
+    const other = await startSandbox({ port: Number(new URL(t.sandbox.url).port) });
+    onTestFinished(() => other.close());
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["refused"]);
+  });
+
+  it("is no acceptance when a web page answers", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "html" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(batchStates(t)).toEqual(["stored"]);
+    await t.run("orders");
+    expectComplete(t);
+  });
+});
+
+describe("a confirm that is refused", () => {
+  it.each([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 2);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status, body: '{"error":"no such batch here"}' } });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(t.rows("SELECT state, order_count, last_error FROM batches")).toEqual([
+      { state: "refused", order_count: 2, last_error: expect.stringContaining("no such batch here") },
+    ]);
+    await t.run("orders");
+    expect(confirmBodies(t)).toHaveLength(1);
+    expect(orderCount(t)).toBe(2);
+  });
+
+  it("is refused as well when a 200 carries an error", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next" } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({
+      ...onConfirm,
+      do: { kind: "raw", body: '{"success":false,"message":"wrong form"}', contentType: "application/json" },
+    });
+    await t.run("orders");
+    expect(t.rows("SELECT state, last_error FROM batches")).toEqual([
+      { state: "refused", last_error: expect.stringContaining("wrong form") },
+    ]);
+  });
+
+  it("is sent once more when its batch is served again, and may succeed then", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 2);
+    t.sandbox.faults.add({ ...onConfirm, times: 2, do: { kind: "status", status: 422 } });
+    await t.run("orders");
+    const before = dumpTables(t);
+    expect(await t.run("orders")).toMatchObject({ outcome: "idle" });
+    expect(dumpTables(t)).toBe(before);
+    expect(confirmBodies(t)).toHaveLength(2);
+    expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 1 } });
+    expectComplete(t);
+  });
+
+  it("is never a list without names, which might mean everything", async () => {
+    const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none" } } });
+    createOrders(t, 1);
+    await t.run("orders");
+    t.sandbox.service.createOrder({ raw: '{"status":"new","items":[]}' });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { quarantined: 1, refused: 1 } });
+    expect(confirmBodies(t)).toHaveLength(1);
+    expect(t.rows("SELECT last_error FROM batches WHERE state = 'refused'")).toEqual([
+      { last_error: "No record of this batch has an id by which a confirm could name it." },
+    ]);
+  });
+});
+
+describe("a confirm that says no to everybody", () => {
+  it.each([
+    [401, "credentials"],
+    [429, "rate limit"],
+  ] as const)("holds the area at %s and is sent again afterwards", async (status, reason) => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
+    expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason }]);
+    expect(t.sandbox.ledger.entries).toHaveLength(2);
+    expect(await t.run("orders")).toMatchObject({ outcome: "held" });
+    t.clock.advance(301_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
+    expect(t.rows("SELECT * FROM holds")).toEqual([]);
+    expectComplete(t);
+  });
+});

@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
+import {
+  batchStates,
+  confirmBodies,
+  createOrders,
+  expectComplete,
+  expectNothingLost,
+  orderCount,
+} from "../support/pull.ts";
+
+const UNNAMED: Settings = { orders: { confirm: { body: {} } } };
+const lostGet: FaultRule = { match: { path: "orders" }, when: "after", do: { kind: "reset" } };
+const neverHandedOut: FaultRule = { match: { path: "orders" }, do: { kind: "reset" } };
+
+function start(options: SandboxOptionsPatch = {}): Promise<TestBridge> {
+  return startTestBridge({ settings: UNNAMED, sandbox: { options: { confirmForm: "all", ...options } } });
+}
+
+/** The mark as it is: null where no hand-out is open. */
+function mark({ rows }: TestBridge): unknown {
+  return rows("SELECT is_open, lost FROM pull_mark")[0] ?? null;
+}
+
+const holds = ({ rows }: TestBridge) => rows("SELECT area, reason FROM holds");
+/** A GET left and the program was killed before its answer was stored. */
+const crashInPull = async (t: TestBridge) => {
+  t.sandbox.faults.add(lostGet);
+  await t.run("orders");
+  await t.restart();
+};
+
+describe("a confirm that names nothing", () => {
+  it("is sent at once while every hand-out is stored", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 3 });
+    createOrders(t, 9);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { batches: 3, confirmed: 3 } });
+    expect(confirmBodies(t)).toEqual(["{}", "{}", "{}"]);
+    expectComplete(t);
+    expect(mark(t)).toBeNull();
+  });
+
+  it("commits the mark before the service is asked", async () => {
+    let atRequest: unknown;
+    const t: TestBridge = await startTestBridge({
+      settings: UNNAMED,
+      sandbox: {
+        onRequest: ({ method }) => {
+          if (method === "GET") atRequest = mark(t);
+        },
+      },
+    });
+    await t.run("orders");
+    expect(atRequest).toEqual({ is_open: 1, lost: 0 });
+    expect(mark(t)).toBeNull();
+  });
+
+  it("covers every batch stored so far, and they end as confirmed together", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ match: { path: "confirm" }, times: 3, do: { kind: "status", status: 500 } });
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["stored", "stored", "stored"]);
+    expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 3 } });
+    expectComplete(t);
+  });
+});
+
+describe("a lost answer of GET while confirms name nothing", () => {
+  it("lets no confirm go until the lost batch and those after it have come", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 2 });
+    createOrders(t, 6);
+    t.sandbox.faults.add(lostGet);
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { batches: 2 } });
+    expect(mark(t)).toEqual({ is_open: 0, lost: 1 });
+    expect(confirmBodies(t)).toEqual([]);
+    expect(batchStates(t)).toEqual(["stored", "stored"]);
+    t.clock.advance(61_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { batches: 1, confirmed: 3 } });
+    expect(mark(t)).toBeNull();
+    expectComplete(t);
+  });
+
+  it("heals at once where the service repeats a batch until it is confirmed", async () => {
+    const t = await start({ handOut: "repeat" });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    expectComplete(t);
+  });
+
+  it("changes nothing where the answer was lost and nothing was handed out", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: 60_000 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(neverHandedOut);
+    await t.run("orders");
+    await t.run("orders");
+    expect(confirmBodies(t)).toEqual([]);
+    t.clock.advance(61_000);
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it.each([
+    [429, { "retry-after": "1" }],
+    [401, {}],
+    [302, { location: "https://elsewhere.example/" }],
+  ])("loses nothing when the service refuses with %s", async (status, headers) => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "status", status, headers } });
+    await t.run("orders");
+    expect(mark(t)).toBeNull();
+    t.clock.advance(301_000);
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it("is remembered over a restart", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 2 });
+    createOrders(t, 4);
+    await crashInPull(t);
+    expect(mark(t)).toEqual({ is_open: 1, lost: 0 });
+    await t.run("orders");
+    await t.restart();
+    await t.run("orders");
+    expect(orderCount(t)).toBe(2);
+    expect(confirmBodies(t)).toEqual([]);
+    expectNothingLost(t);
+  });
+
+  it("is not settled by a batch that was served before it and comes again first", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1 });
+    createOrders(t, 1);
+    const failing = t.sandbox.faults.add({
+      match: { path: "confirm" },
+      times: "forever",
+      do: { kind: "status", status: 500 },
+    });
+    await t.run("orders");
+    t.sandbox.faults.remove(failing);
+    t.clock.advance(30_000);
+    createOrders(t, 1);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    // The first batch, stored long ago, is served again before the lost one.
+    t.clock.advance(31_000);
+    await t.run("orders");
+    expect(confirmBodies(t)).toHaveLength(1);
+    expect(orderCount(t)).toBe(1);
+    expectNothingLost(t);
+    for (let minute = 0; minute < 3; minute++) {
+      t.clock.advance(61_000);
+      await t.run("orders");
+    }
+    expectComplete(t);
+  });
+
+  it("waits for the second lost answer too", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1 });
+    createOrders(t, 4);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    t.sandbox.faults.add({ ...lostGet, skip: 1 });
+    await t.run("orders");
+    expect(orderCount(t)).toBe(1);
+    t.clock.advance(61_000);
+    for (let poll = 0; poll < 6; poll++) {
+      await t.run("orders");
+      expectNothingLost(t);
+    }
+    t.clock.advance(61_000);
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it("shows a hold after the wait, goes on storing, and ends it when a batch comes again", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    await t.run("orders");
+    expect(holds(t)).toEqual([]);
+    t.clock.advance(16 * 60_000);
+    createOrders(t, 1);
+    await t.run("orders");
+    await t.run("orders");
+    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+    expect(t.logs.filter(({ level, message }) => level === "warn" && message.includes("resume orders"))).toHaveLength(
+      1,
+    );
+    expect(orderCount(t)).toBe(2);
+    expect(confirmBodies(t)).toEqual([]);
+    t.sandbox.service.setOptions({ redeliverAfterMs: "cycle" });
+    for (let poll = 0; poll < 5; poll++) await t.run("orders");
+    expect(holds(t)).toEqual([]);
+    expectComplete(t);
+  });
+
+  it("goes on when a person has looked", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    t.clock.advance(16 * 60_000);
+    await t.run("orders");
+    expect(confirmBodies(t)).toEqual([]);
+    t.bridge.store.db.exec("DELETE FROM pull_mark; DELETE FROM holds");
+    await t.run("orders");
+    expect(confirmBodies(t)).toEqual(["{}"]);
+    expect(batchStates(t)).toEqual(["confirmed"]);
+  });
+});
+
+describe("an answer that could not be read while confirms name nothing", () => {
+  it("keeps confirms back until the kept batch is read", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 2 });
+    createOrders(t, 2);
+    t.sandbox.service.setOptions({ shape: { batch: ["list"] } });
+    expect(await t.run("orders")).toMatchObject({ error: { code: "answer_shape" } });
+    t.sandbox.service.setOptions({ shape: { batch: ["orders"] } });
+    createOrders(t, 2);
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["unread", "stored"]);
+    expect(confirmBodies(t)).toEqual([]);
+    t.sandbox.service.setOptions({ shape: { batch: ["list"] } });
+    await t.restart({ orders: { confirm: { body: {} }, batch: { orders: "$.list" } } });
+    await t.run("orders");
+    expectComplete(t);
+    expect(orderCount(t)).toBe(4);
+  });
+});

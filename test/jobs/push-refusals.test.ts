@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { fillStock, startFeeds } from "../support/pushed.ts";
+
+const BIG_CHUNK = { imports: { stocks: { chunk: 1000 } } };
+
+describe("a service that takes no more than so much at once", () => {
+  it("is given smaller chunks, also after a restart", async () => {
+    const { erp, run, requests, site, restart, clock } = await startFeeds({
+      sandbox: { options: { limits: { maxRecords: 60 } } },
+    });
+    fillStock(erp, 400);
+    await run("stocks");
+    expect(Object.keys(site())).toHaveLength(400);
+    const first = requests();
+    expect(first.filter(({ status }) => status === 413).map(({ records }) => records.length)).toEqual([
+      400, 200, 100, 100, 200, 100, 100,
+    ]);
+    await restart();
+    erp.exec("UPDATE stock SET quantity = 11");
+    clock.advance(60_000);
+    await run("stocks");
+    const second = requests();
+    expect(second.map(({ status }) => status)).toEqual(second.map(() => 200));
+    expect(Math.max(...second.map(({ records }) => records.length))).toBe(50);
+    expect(Object.values(site())).toEqual(Array.from({ length: 400 }, () => expect.objectContaining({ quantity: 11 })));
+  });
+
+  it("is given larger ones again step by step, a night each", async () => {
+    const { erp, run, requests, sandbox, compare } = await startFeeds({
+      sandbox: { options: { limits: { maxRecords: 60 } } },
+    });
+    fillStock(erp, 400);
+    await run("stocks");
+    sandbox.service.setOptions({ limits: { maxRecords: null } });
+    await compare();
+    requests();
+    erp.exec("UPDATE stock SET quantity = 11");
+    await run("stocks");
+    expect(requests().map(({ records }) => records.length)).toEqual([100, 100, 100, 100]);
+  });
+
+  it("does not shrink the chunk for one record that is too large by itself", async () => {
+    const settings = {
+      imports: {
+        prices: {
+          path: "/api/v1/import/prices",
+          record: { sku: "{sku}", price_type: "{price_type}", price: "{price|number}", note: "{data}" },
+        },
+      },
+    };
+    const { erp, run, requests, quarantined, site } = await startFeeds({
+      settings,
+      arm: ["prices"],
+      sandbox: { options: { limits: { maxBodyBytes: 30_000 } } },
+    });
+    const insert = erp.prepare("INSERT INTO prices (sku, price, data) VALUES (?, 1, ?)");
+    for (let n = 0; n < 64; n++) insert.run(`P-${n}`, n === 17 ? "x".repeat(50_000) : "small");
+    await run("prices");
+    expect(Object.keys(site("prices"))).toHaveLength(63);
+    expect(quarantined()).toEqual([{ reference: "P-17", reason: expect.stringContaining("413"), state: "held" }]);
+    requests();
+    erp.exec("UPDATE prices SET price = 2 WHERE sku <> 'P-17'");
+    await run("prices");
+    expect(requests().map(({ records }) => records.length)).toEqual([63]);
+  });
+});
+
+describe("one bad record of a thousand", () => {
+  it("is found in about 2·log2(n) requests and quarantined by name; the rest is delivered", async () => {
+    const { erp, run, requests, site, quarantined, sandbox } = await startFeeds({ settings: BIG_CHUNK });
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('FIRST', 1)");
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-777"], how: "422" } });
+    fillStock(erp, 1000);
+    requests();
+    await run("stocks");
+    expect(requests().length).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(1000)));
+    expect(Object.keys(site())).toHaveLength(1000);
+    expect(quarantined()).toEqual([
+      { reference: "S-777", reason: '422: {"error":"the record S-777 is not accepted"}', state: "held" },
+    ]);
+    expect(await run("stocks")).toMatchObject({ outcome: "idle" });
+  });
+
+  it("is tried again when it changes, and its quarantine is then released", async () => {
+    const { erp, run, requests, level, quarantined, sandbox, compare } = await startFeeds({
+      sandbox: { options: { reject: { skus: ["S-2"], how: "422" } } },
+    });
+    fillStock(erp, 8);
+    await run("stocks");
+    requests();
+    await compare();
+    erp.exec("UPDATE stock SET reserved = 0");
+    await run("stocks");
+    expect(requests()).toEqual([]);
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    erp.exec("UPDATE stock SET quantity = 12 WHERE sku = 'S-2'");
+    await run("stocks");
+    expect(level("S-2")).toBe(12);
+    expect(quarantined()).toEqual([expect.objectContaining({ reference: "S-2", state: "released" })]);
+  });
+
+  it("is settled without a request where the ERP sets it back to what the site has", async () => {
+    const { erp, run, requests, quarantined, sandbox } = await startFeeds();
+    fillStock(erp, 2);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-2"], how: "422" } });
+    erp.exec("UPDATE stock SET quantity = 5 WHERE sku = 'S-2'");
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 10 WHERE sku = 'S-2'");
+    requests();
+    await run("stocks");
+    expect(requests()).toEqual([]);
+    expect(quarantined()).toEqual([expect.objectContaining({ reference: "S-2", state: "released" })]);
+  });
+});
+
+describe("a template that the service refuses for every record", () => {
+  const WRONG = { imports: { stocks: { record: { code: "{sku}", quantity: "{available|number}" } } } };
+
+  it("holds the feed after three records, quarantines nothing, and goes on with a corrected one", async () => {
+    const { erp, run, requests, holds, quarantined, site, restart } = await startFeeds({ settings: WRONG });
+    fillStock(erp, 100);
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "shape" }]);
+    expect(quarantined()).toEqual([]);
+    expect(requests().length).toBeLessThanOrEqual(3 + 2 * Math.ceil(Math.log2(100)));
+    expect(await run("stocks")).toMatchObject({ outcome: "held" });
+    expect(requests()).toEqual([]);
+    await restart({});
+    await run("stocks");
+    expect(holds()).toEqual([]);
+    expect(Object.keys(site())).toHaveLength(100);
+  });
+
+  it("stays held across a restart with the same template", async () => {
+    const { erp, run, requests, holds, restart } = await startFeeds({ settings: WRONG });
+    fillStock(erp, 10);
+    await run("stocks");
+    requests();
+    await restart();
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "shape" }]);
+    expect(requests()).toEqual([]);
+  });
+
+  it("is noticed also where the records come one at a time", async () => {
+    const { erp, run, holds, quarantined, minute } = await startFeeds({ settings: WRONG });
+    for (const sku of ["A", "B"]) {
+      erp.prepare("INSERT INTO stock (sku, quantity) VALUES (?, 1)").run(sku);
+      await minute();
+    }
+    expect(quarantined().map(({ reference }) => reference)).toEqual(["A", "B"]);
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('C', 1)");
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "shape" }]);
+    expect(quarantined()).toEqual([]);
+  });
+
+  it("is noticed also where a wrong property name makes every request a 400, and goes on with the right one", async () => {
+    const { erp, run, holds, site, restart } = await startFeeds({
+      settings: { imports: { stocks: { property: "rows" } } },
+    });
+    fillStock(erp, 5);
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "shape" }]);
+    await restart({});
+    await run("stocks");
+    expect([holds(), Object.keys(site()).length]).toEqual([[], 5]);
+  });
+
+  it("is noticed also where a 200 names every record", async () => {
+    const settings = { imports: { stocks: { result: { rejected: "$.errors", key: "$.sku", message: "$.message" } } } };
+    const { erp, run, holds, quarantined } = await startFeeds({
+      settings,
+      sandbox: { options: { reject: { skus: "all", how: "per-record" } } },
+    });
+    fillStock(erp, 50);
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "shape" }]);
+    expect(quarantined()).toEqual([]);
+  });
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from "vitest";
+import { fillStock, startFeeds } from "../support/pushed.ts";
+
+describe("the feed's table", () => {
+  it("dropped holds the feed, says so, and deletes nothing on the site", async () => {
+    const { erp, run, minute, holds, requests, level, rows } = await startFeeds();
+    fillStock(erp, 30);
+    await run("stocks");
+    requests();
+    erp.exec("DROP TABLE stock");
+    expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "table_missing" } });
+    for (let passed = 0; passed < 5; passed++) await minute();
+    expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
+    expect(rows("SELECT detail FROM holds")[0]).toEqual({
+      detail: expect.stringContaining("there is no table stock in the database"),
+    });
+    expect([requests(), level("S-1")]).toEqual([[], 10]);
+  });
+
+  it("dropped and made again with the same rows sends nothing and ends the hold", async () => {
+    const { erp, run, minute, holds, requests } = await startFeeds();
+    fillStock(erp, 30);
+    erp.exec("CREATE TABLE copy AS SELECT * FROM stock");
+    await run("stocks");
+    requests();
+    erp.exec("DROP TABLE stock");
+    await minute();
+    erp.exec("CREATE TABLE stock (sku, warehouse, quantity, reserved); INSERT INTO stock SELECT * FROM copy");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect([holds(), requests()]).toEqual([[], []]);
+    erp.exec("UPDATE stock SET quantity = 11 WHERE sku = 'S-4'");
+    await run("stocks");
+    expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "S-4", warehouse: "", quantity: 11 }]);
+  });
+
+  it("renamed and replaced by another is followed at its name, not at the old table", async () => {
+    const { erp, run, minute, requests, level } = await startFeeds();
+    fillStock(erp, 5);
+    await run("stocks");
+    requests();
+    erp.exec("ALTER TABLE stock RENAME TO stock_old; CREATE TABLE stock AS SELECT * FROM stock_old");
+    await run("stocks");
+    erp.exec("UPDATE stock_old SET quantity = 99; UPDATE stock SET quantity = 7 WHERE sku = 'S-1'");
+    await minute();
+    expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "S-1", warehouse: "", quantity: 7 }]);
+    expect(level("S-2")).toBe(10);
+  });
+
+  it("made again with integer keys yields the same text keys, and nothing is sent", async () => {
+    const { erp, run, minute, requests } = await startFeeds();
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('123', 4), ('456', 5)");
+    await run("stocks");
+    requests();
+    erp.exec(
+      "DROP TABLE stock; CREATE TABLE stock (sku INTEGER, warehouse TEXT, quantity REAL, reserved REAL, PRIMARY KEY (sku, warehouse))",
+    );
+    erp.exec("INSERT INTO stock VALUES (123, '', 4, 0), (456, '', 5, 0)");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect(requests()).toEqual([]);
+    erp.exec("UPDATE stock SET quantity = 6 WHERE sku = 123");
+    await run("stocks");
+    expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "123", warehouse: "", quantity: 6 }]);
+    erp.exec("DELETE FROM stock WHERE sku = 456");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "456", warehouse: "", quantity: 0 }]);
+  });
+
+  it("with no primary key gets an index, and two rows of one key are quarantined by name", async () => {
+    const { erp, run, quarantined, level, rows } = await startFeeds();
+    erp.exec("DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT, quantity, reserved)");
+    erp.exec("INSERT INTO stock VALUES ('A', '', 1, 0), ('A', '', 2, 0), ('B', '', 3, 0)");
+    await run("stocks");
+    expect(quarantined()).toEqual([
+      { reference: "A", reason: "two rows have this key (sku, warehouse)", state: "held" },
+    ]);
+    expect([level("A"), level("B")]).toEqual([undefined, 3]);
+    expect(rows("EXPLAIN QUERY PLAN SELECT * FROM stock WHERE sku = 'A' AND warehouse = ''")).toEqual([
+      expect.objectContaining({ detail: expect.stringContaining("USING INDEX erp_bridge_stocks_key") }),
+    ]);
+    erp.exec("DELETE FROM stock WHERE quantity = 1");
+    await run("stocks");
+    expect([level("A"), quarantined()[0]?.state]).toEqual([2, "released"]);
+  });
+
+  it("without a column that a record needs is named, with what to do", async () => {
+    const { erp, run, holds, rows, level } = await startFeeds();
+    erp.exec("DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT, quantity)");
+    expect(await run("stocks")).toMatchObject({
+      error: { code: "table_missing", message: "stocks: table stock has no column reserved." },
+    });
+    expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
+    expect(rows("SELECT detail FROM holds")[0]).toEqual({ detail: expect.stringContaining("Add the column reserved") });
+    erp.exec("ALTER TABLE stock ADD COLUMN reserved DEFAULT 0; INSERT INTO stock VALUES ('A', '', 3, 1)");
+    await run("stocks");
+    expect([holds(), level("A")]).toEqual([[], 2]);
+  });
+
+  it.each([
+    ["a view", "CREATE VIEW goods AS SELECT * FROM stock"],
+    ["a virtual table", "CREATE VIRTUAL TABLE goods USING fts5 (sku, warehouse, quantity, reserved)"],
+  ])("that is %s is refused in words", async (what, sql) => {
+    const { erp, run, holds } = await startFeeds({ settings: { imports: { stocks: { table: "goods" } } }, arm: [] });
+    erp.exec(sql);
+    expect(await run("stocks")).toMatchObject({
+      error: { code: "table_missing", message: expect.stringContaining(what) },
+    });
+    expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
+  });
+});
+
+describe("a feed that is switched off", () => {
+  it("leaves no triggers behind, and finds what changed meanwhile when it is switched on again", async () => {
+    const { erp, run, restart, level, requests } = await startFeeds();
+    fillStock(erp, 3);
+    await run("stocks");
+    requests();
+    await restart({ imports: { stocks: { path: null } } });
+    expect(
+      erp.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'erp_bridge%'").all(),
+    ).toEqual([]);
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
+    await restart({});
+    await run("stocks");
+    expect(level("S-2")).toBe(4);
+    expect(requests().flatMap(({ records }) => records)).toHaveLength(1);
+  });
+});
+
+describe("a table of the ERP's own", () => {
+  it("may have any columns, a key of its own, and be written in any case", async () => {
+    const settings = {
+      imports: {
+        stocks: {
+          table: "TOVAR",
+          key: ["Код"],
+          available: '"Остаток" - "Резерв"',
+          record: { sku: "{Код}", quantity: "{available|number}", unit: "{ЕдИзм}" },
+        },
+      },
+    };
+    const { erp, run, sandbox, rows, minute } = await startFeeds({ settings, arm: [] });
+    erp.exec('CREATE TABLE tovar ("Код" INTEGER PRIMARY KEY, "Остаток" REAL, "Резерв" REAL, "ЕдИзм" TEXT)');
+    erp.exec("INSERT INTO tovar VALUES (7, 10, 2.5, 'кг'), (8, 1, NULL, NULL)");
+    await run("stocks");
+    expect([...sandbox.service.imported("stocks").values()]).toEqual([
+      '{"sku":7,"quantity":7.5,"unit":"кг"}',
+      '{"sku":8,"quantity":1,"unit":null}',
+    ]);
+    expect(rows('SELECT "Код", sent, state FROM stock_sent ORDER BY 1')).toEqual([
+      { Код: "7", sent: '{"sku":7,"quantity":7.5,"unit":"кг"}', state: "sent" },
+      { Код: "8", sent: '{"sku":8,"quantity":1,"unit":null}', state: "sent" },
+    ]);
+    expect(rows("SELECT name FROM sqlite_schema WHERE name LIKE 'erp_bridge_stocks_key'")).toEqual([]);
+    erp.exec('UPDATE tovar SET "Код" = 9 WHERE "Код" = 7; DELETE FROM tovar WHERE "Код" = 8');
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect([...sandbox.service.imported("stocks").values()].map((text) => JSON.parse(text) as unknown)).toEqual([
+      { sku: 7, quantity: 0, unit: "кг" },
+      { sku: 8, quantity: 0, unit: null },
+      { sku: 9, quantity: 7.5, unit: "кг" },
+    ]);
+  });
+
+  it("whose key ignores case tells a from A", async () => {
+    const settings = {
+      imports: {
+        stocks: {
+          table: "goods",
+          key: ["code"],
+          available: "n",
+          record: { sku: "{code}", quantity: "{available|number}" },
+        },
+      },
+    };
+    const { erp, run, minute, level } = await startFeeds({ settings, arm: [] });
+    erp.exec("CREATE TABLE goods (code TEXT COLLATE NOCASE PRIMARY KEY, n)");
+    erp.exec("INSERT INTO goods VALUES ('abc', 5)");
+    await run("stocks");
+    erp.exec("UPDATE goods SET code = 'ABC'");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect([level("abc"), level("ABC")]).toEqual([0, 5]);
+  });
+
+  it("with rows that have no key says so, and no longer once they are gone", async () => {
+    const settings = {
+      imports: {
+        stocks: {
+          table: "goods",
+          key: ["code", "place"],
+          available: "n",
+          record: { sku: "{code}", warehouse: "{place}", quantity: "{available|number}" },
+        },
+      },
+    };
+    const { erp, run, quarantined, level, compare } = await startFeeds({ settings, arm: [] });
+    erp.exec("CREATE TABLE goods (code, place, n)");
+    erp.exec("INSERT INTO goods VALUES (NULL, '', 1), ('A', NULL, 2), ('A', '', 3), ('B', '', 4)");
+    await run("stocks");
+    expect([level("A"), level("B")]).toEqual([3, 4]);
+    expect(quarantined()).toHaveLength(2);
+    erp.exec("INSERT INTO goods VALUES (NULL, 'x', 5)");
+    await run("stocks");
+    expect(quarantined()).toHaveLength(3);
+    erp.exec("DELETE FROM goods WHERE code IS NULL; UPDATE goods SET place = 'east' WHERE place IS NULL");
+    await compare();
+    expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+  });
+});

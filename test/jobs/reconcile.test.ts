@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+
+/** The service changes an order without ever telling of it. */
+async function withOrders(count: number, settings = {}, options = {}): Promise<TestBridge & { ids: string[] }> {
+  const t = await startTestBridge({ settings, sandbox: { options: { updates: { stuck: "empty" }, ...options } } });
+  const ids = Array.from({ length: count }, () => t.sandbox.service.createOrder());
+  await t.run("orders");
+  return Object.assign(t, { ids });
+}
+
+function tell(t: TestBridge): string {
+  return t.logs.filter(({ message }) => message.includes("orders checked")).at(-1)?.message ?? "";
+}
+
+describe("reconcile", () => {
+  it("checks orders and finds nothing where nothing differs, without a single write to them", async () => {
+    const t = await withOrders(30);
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 30, differ: 0 } });
+    expect(tell(t)).toContain("30 orders checked, 0 differ");
+    expect(t.rows("SELECT count(*) AS n FROM order_events WHERE revision > 1")).toEqual([{ n: 0 }]);
+    const before = t.rows("SELECT * FROM compared_orders");
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 30, differ: 0 } });
+    expect(t.rows("SELECT * FROM compared_orders")).toEqual(before);
+  });
+
+  it("finds a change that the updates never showed", async () => {
+    const t = await withOrders(5);
+    t.clock.advance(60_000);
+    t.sandbox.service.changeOrder(t.ids[2]!, { status: "paid" });
+    await t.run("updates");
+    expect(t.rows("SELECT revision FROM orders WHERE order_id = ?", t.ids[2])).toEqual([{ revision: 1 }]);
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 5, differ: 1 } });
+    expect(t.rows("SELECT status, revision, erp_revision FROM orders WHERE order_id = ?", t.ids[2])).toEqual([
+      { status: "paid", revision: 2, erp_revision: 2 },
+    ]);
+    expect(tell(t)).toContain("5 orders checked, 1 differ");
+  });
+
+  it("makes no revision where the snapshot only tells more, and one when that changes", async () => {
+    const t = await withOrders(3, {}, { shape: { extra: "snapshot" } });
+    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"ring twice"' }, keepStamp: true });
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
+    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"do not ring"' }, keepStamp: true });
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 1 } });
+    expect(
+      t.rows("SELECT revision, json_extract(payload, '$.comment') AS comment FROM orders WHERE order_id = ?", t.ids[0]),
+    ).toEqual([{ revision: 2, comment: "do not ring" }]);
+  });
+
+  it("marks an open order that is gone as removed, and shows it to the ERP", async () => {
+    const t = await withOrders(4);
+    t.sandbox.service.deleteOrder(t.ids[1]!);
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 4, removed: 1 } });
+    expect(
+      t.rows("SELECT is_open, erp_revision, removed_at IS NOT NULL AS gone FROM orders WHERE order_id = ?", t.ids[1]),
+    ).toEqual([{ is_open: 0, erp_revision: 2, gone: 1 }]);
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3 } });
+  });
+
+  it("notes that an order that was over is kept no longer, and does not trouble the ERP with it", async () => {
+    const t = await startTestBridge();
+    const ids = Array.from({ length: 3 }, () => t.sandbox.service.createOrder({ status: "delivered" }));
+    await t.run("orders");
+    t.sandbox.service.deleteOrder(ids[0]!);
+    await t.run("reconcile");
+    expect(
+      t.rows("SELECT revision, erp_revision, removed_at IS NOT NULL AS gone FROM orders ORDER BY order_key LIMIT 1"),
+    ).toEqual([{ revision: 2, erp_revision: 1, gone: 1 }]);
+  });
+
+  it("believes no service that suddenly knows none of its orders", async () => {
+    const t = await withOrders(20);
+    t.sandbox.faults.add({ match: { path: "snapshot" }, times: 1000, do: { kind: "status", status: 404 } });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(t.rows("SELECT count(*) AS n FROM orders WHERE removed_at IS NOT NULL")).toEqual([{ n: 0 }]);
+  });
+
+  it("takes the others in turn, and goes on where it was after a restart", async () => {
+    const t = await startTestBridge({ settings: { reconcile: { open: 0, sample: 10 } } });
+    const ids = Array.from({ length: 25 }, () => t.sandbox.service.createOrder({ status: "delivered" }));
+    await t.run("orders");
+    const asked = () => t.sandbox.ledger.ofKind("snapshot").map(({ path }) => path.split("/").at(-1));
+    await t.run("reconcile");
+    await t.restart();
+    await t.run("reconcile");
+    expect(asked()).toEqual(ids.slice(0, 20));
+    await t.run("reconcile");
+    expect(asked().slice(20)).toEqual([...ids.slice(20), ...ids.slice(0, 5)]);
+  });
+
+  it("meets each order once in a round, however long the table", async () => {
+    const t = await startTestBridge({ settings: { reconcile: { open: 0, sample: 500 } } });
+    for (let i = 0; i < 130; i++) t.sandbox.service.createOrder({ status: "delivered" });
+    await t.run("orders");
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 130 } });
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 130 } });
+  });
+
+  it("leaves an order alone that somebody else has stored while the answer was on its way", async () => {
+    const t = await withOrders(1);
+    const [id] = t.ids;
+    t.sandbox.service.changeOrder(id!, { status: "paid" });
+    const db = t.bridge.store.db;
+    t.sandbox.faults.add({ match: { path: "snapshot" }, do: { kind: "delay", ms: 50 }, when: "after" });
+    const running = t.run("reconcile");
+    setTimeout(() => db.prepare("UPDATE orders SET status = 'newest', revision = 2, erp_revision = 2").run(), 20);
+    await running;
+    expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "newest", revision: 2 }]);
+  });
+
+  it("passes one order that cannot be read, and comes to the others", async () => {
+    const t = await withOrders(6);
+    t.sandbox.faults.add({
+      match: { path: "snapshot" },
+      skip: 2,
+      do: { kind: "raw", body: "null", contentType: "application/json" },
+    });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 5, failed: 1 } });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 6 } });
+  });
+
+  it("goes on with its round after a failure, not from the beginning", async () => {
+    const t = await withOrders(30);
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, do: { kind: "status", status: 401 } });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed" });
+    await t.bridge.store.db.prepare("DELETE FROM holds").run();
+    await t.restart();
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 5 } });
+  });
+
+  it("stops at once where the credentials are refused", async () => {
+    const t = await withOrders(5);
+    t.sandbox.service.setOptions({ refuse: ["1c"] });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "credentials_refused" } });
+    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(1);
+  });
+
+  it("asks at half the permitted rate at most", async () => {
+    const t = await withOrders(10, { service: { requests_per_second: 5 } });
+    const before = t.clock.monotonicMs();
+    await t.run("reconcile");
+    expect(t.clock.monotonicMs() - before).toBeGreaterThanOrEqual(10 * 400);
+  });
+});
+
+describe("a payload that the disk has damaged", () => {
+  it("is found by its hash, shown, and healed by reading the order, without a revision", async () => {
+    const t = await withOrders(3);
+    const [id] = t.ids;
+    const right = t.rows("SELECT payload FROM orders WHERE order_id = ?", id);
+    t.bridge.store.db
+      .prepare('UPDATE orders SET payload = replace(payload, \'"number":"\', \'"number":"~\') WHERE order_id = ?')
+      .run(id);
+    expect(await t.run("reconcile")).toMatchObject({ counts: { damaged: 1, healed: 1, sound: 2 } });
+    expect(t.rows("SELECT payload FROM orders WHERE order_id = ?", id)).toEqual(right);
+    expect(t.rows("SELECT revision FROM orders WHERE order_id = ?", id)).toEqual([{ revision: 1 }]);
+    expect(t.rows("SELECT kind, reference, state FROM quarantine")).toEqual([
+      { kind: "payload", reference: id, state: "released" },
+    ]);
+    expect(t.logs.some(({ level, message }) => level === "error" && message.includes("damaged"))).toBe(true);
+    expect(await t.run("reconcile")).toMatchObject({ counts: { sound: 3 } });
+  });
+
+  it("stays visible while the service cannot be asked", async () => {
+    const t = await withOrders(2);
+    t.bridge.store.db.prepare("UPDATE orders SET payload = substr(payload, 2) WHERE order_id = ?").run(t.ids[0]);
+    t.sandbox.faults.add({ match: { path: "snapshot" }, times: 20, do: { kind: "status", status: 400 } });
+    await t.run("reconcile");
+    expect(t.rows("SELECT kind, state FROM quarantine")).toEqual([{ kind: "payload", state: "held" }]);
+    expect(t.rows("SELECT quarantined FROM sync_status WHERE flow = 'reconcile'")).toEqual([{ quarantined: 1 }]);
+  });
+
+  it("never keeps a newer version away", async () => {
+    const t = await startTestBridge();
+    const id = t.sandbox.service.createOrder();
+    await t.run("orders");
+    t.bridge.store.db.prepare("UPDATE orders SET payload = substr(payload, 2)").run();
+    t.clock.advance(60_000);
+    t.sandbox.service.changeOrder(id, { status: "paid" });
+    expect(await t.run("updates")).toMatchObject({ error: null });
+    expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "paid", revision: 2 }]);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { startTestBridge } from "../support/bridge.ts";
+
+describe("a database that is full", () => {
+  it("fails the pass in one line, confirms nothing, and goes on by itself when there is room", async () => {
+    const { sandbox, bridge, run, rows, logs } = await startTestBridge();
+    await run("orders");
+    const { db } = bridge.store;
+    db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);
+    for (let count = 0; count < 100; count++) sandbox.service.createOrder();
+    for (let pass = 0; pass < 3; pass++) {
+      expect(await run("orders")).toMatchObject({ outcome: "failed", error: { code: "disk_full" } });
+    }
+    expect(sandbox.ledger.ofKind("confirm")).toEqual([]);
+    expect(rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 0 }]);
+    const errors = logs.filter(({ level }) => level === "error").map(({ message }) => message);
+    expect(errors).toEqual([
+      expect.stringMatching(/^orders: Writing to the database: the disk of .* is full \(.*\)\.$/),
+    ]);
+
+    db.pragma("max_page_count = 1000000");
+    expect(await run("orders")).toMatchObject({ error: null, counts: { created: 100, confirmed: 1 } });
+    expect(logs.map(({ message }) => message)).toContain("orders: works again.");
+    expect(sandbox.ledger.confirmedOrderIds().size).toBe(100);
+  });
+});
+
+describe("a failing job", () => {
+  it("writes one line for an outage, another when it fails in another way, and one when it works again", async () => {
+    const { sandbox, run, logs } = await startTestBridge();
+    const failWith = (status: number) =>
+      sandbox.faults.add({ match: { path: "orders" }, do: { kind: "status", status } });
+    for (const status of [500, 503, 500, 400]) {
+      failWith(status);
+      await run("orders");
+    }
+    const told = () => logs.filter(({ level }) => level === "error" || level === "info").map(({ message }) => message);
+    expect(told()).toEqual([
+      expect.stringMatching(/^orders: the service is out of order \(GET .* 500: .*\)\.$/),
+      expect.stringMatching(/^orders: GET .* was answered with 400: .*; orders held \(refused\)\.$/),
+    ]);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { secretFilter } from "../../src/domain/secrets.ts";
+import { createLogger, logForm } from "../../src/platform/logger.ts";
+
+function collect(form: "journal" | "json" | "text", level: "debug" | "info" = "info") {
+  const lines: string[] = [];
+  const log = createLogger({
+    level,
+    form,
+    hideSecrets: secretFilter("shop", "s3cret-value"),
+    write: (line) => void lines.push(line),
+  });
+  return { log, lines };
+}
+
+describe("the log", () => {
+  it("carries journald's priority on each line, the sentence first and the fields after it", () => {
+    const { log, lines } = collect("journal");
+    log.info({ job: "orders", created: 3 }, "orders: 3 created.");
+    log.error({}, "config.yaml:1:1 is wrong\n    log: loud");
+    expect(lines).toEqual([
+      "<6>orders: 3 created. (job=orders created=3)\n",
+      "<3>config.yaml:1:1 is wrong\n<3>    log: loud\n",
+    ]);
+  });
+
+  it("shows hostile text inert", () => {
+    const { log, lines } = collect("text");
+    log.warn({ id: "\u001b[2Jgone\r\u202e", deep: { a: "\u0007" } }, "odd \u001b]0;title\u0007");
+    expect(lines.join("")).toMatch(
+      /^\d\d:\d\d:\d\d warn {2}odd {2}\]0;title {2}\(id= \[2Jgone {3}deep=\{"a":"\\u0007"\}\)\n$/,
+    );
+  });
+
+  it.each(["journal", "json", "text"] as const)("holds no secret in the form of %s, wherever it slipped in", (form) => {
+    const { log, lines } = collect(form, "debug");
+    const basic = Buffer.from("shop:s3cret-value").toString("base64");
+    log.debug({ header: `Basic ${basic}`, nested: { secret: "s3cret-value" } }, `asked with s3cret-value`);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain("s3cret-value");
+    expect(lines[0]).not.toContain(basic);
+  });
+
+  it("survives a place to write to that is gone", () => {
+    const write = () => {
+      throw new Error("EPIPE");
+    };
+    const log = createLogger({ level: "info", form: "json", hideSecrets: (text) => text, write });
+    expect(() => log.info({}, "still here")).not.toThrow();
+  });
+
+  it("chooses its form by where it runs", () => {
+    expect(logForm({ JOURNAL_STREAM: "8:1" }, false)).toBe("journal");
+    expect(logForm({}, true)).toBe("text");
+    expect(logForm({}, false)).toBe("json");
+  });
+});

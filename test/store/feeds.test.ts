@@ -1,0 +1,155 @@
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { compileFeed } from "../../src/domain/feed.ts";
+import { loadSendable, markInDoubt, resetClocks, saveAcknowledged, saveDoubtEnd } from "../../src/store/feed-outbox.ts";
+import { approveGuarded, loadKeyState, saveGuard, saveOwed } from "../../src/store/feeds.ts";
+import { openStore } from "../../src/store/open.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const rules = compileFeed("stocks", {
+  path: "/p",
+  property: "stocks",
+  table: "stock",
+  key: ["sku"],
+  available: "quantity",
+  record: { sku: "{sku}", quantity: "{available|number}" },
+  scope: "changed",
+  chunk: 500,
+  delete_after: 0,
+  on_delete: { quantity: 0 },
+  guard: { percent: 30, over: 1, from: 20 },
+  result: null,
+});
+const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: 9 };
+const AT = "2026-03-01T12:00:00.000Z";
+
+function start() {
+  const store = openStore({
+    path: path.join(tempFolder(), "bridge.db"),
+    migrationsFolder: MIGRATIONS_FOLDER,
+    mode: "daemon",
+  });
+  onTestFinished(() => store.close());
+  const owe = (
+    sku: string,
+    record: string,
+    over: { gone?: boolean; isDrop?: boolean; priority?: number; nowMs?: number } = {},
+  ) =>
+    saveOwed(store, rules, {
+      key: [sku],
+      record,
+      gone: false,
+      isDrop: false,
+      priority: 2,
+      at: AT,
+      nowMs: 1_000,
+      ...over,
+    });
+  const sendable = (limits = {}, limit = -1) => loadSendable(store, rules, { ...NOW, ...limits }, limit);
+  return { store, owe, sendable, skus: (limits = {}, limit = -1) => sendable(limits, limit).map(({ key }) => key[0]) };
+}
+
+describe("an acknowledgement", () => {
+  it("clears what was sent, and never a value that came after it", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "1");
+    owe("B", "1");
+    const rows = sendable();
+    markInDoubt(store, rows);
+    owe("B", "2");
+    saveAcknowledged(
+      store,
+      rules,
+      rows.map((row) => ({ ...row, live: true })),
+      AT,
+    );
+    expect(loadKeyState(store, rules, ["A"]).outbox).toBeUndefined();
+    expect(loadKeyState(store, rules, ["B"])).toMatchObject({
+      sent: { record: "1" },
+      outbox: { record: "2", doubtRecord: null },
+    });
+  });
+});
+
+describe("rows that may go", () => {
+  it("are those that go to zero or away first, then by urgency, then by age", () => {
+    const { owe, skus } = start();
+    owe("rest", "1");
+    owe("less", "1", { priority: 1 });
+    owe("zero", "1", { priority: 0 });
+    owe("drop", "1", { priority: 0, isDrop: true });
+    expect(skus()).toEqual(["drop", "zero", "less", "rest"]);
+    expect(skus({}, 2)).toEqual(["drop", "zero"]);
+    expect(skus({ dropRound: 0 })).toEqual(["zero", "less", "rest"]);
+  });
+
+  it("are not those that were away too short, or whose request may still arrive", () => {
+    const { store, owe, skus, sendable } = start();
+    owe("away", "1", { gone: true, nowMs: 900 });
+    owe("doubt", "1");
+    expect(skus({ awayBeforeMs: 899 })).toEqual(["doubt"]);
+    const doubt = sendable({ awayBeforeMs: 899 });
+    markInDoubt(store, doubt);
+    expect(skus({ awayBeforeMs: 899 })).toEqual([]);
+    saveDoubtEnd(store, doubt, 5_000);
+    expect(skus({ awayBeforeMs: 899, nowMs: 4_999 })).toEqual([]);
+    expect(skus({ awayBeforeMs: 899, nowMs: 5_000 })).toEqual(["doubt"]);
+  });
+
+  it("keep their doubt while they owe something newer", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "1");
+    const rows = sendable();
+    markInDoubt(store, rows);
+    saveDoubtEnd(store, rows, 5_000);
+    owe("A", "2");
+    expect(sendable()).toEqual([]);
+    expect(sendable({ nowMs: 5_000 })).toMatchObject([{ record: "2", doubtRecord: "1" }]);
+  });
+});
+
+describe("times of a clock that has begun anew", () => {
+  it("are counted from now, others stay", () => {
+    const { store, owe, sendable, skus } = start();
+    for (const sku of ["open", "old", "soon"]) owe(sku, "1");
+    const rows = sendable();
+    markInDoubt(store, rows);
+    saveDoubtEnd(
+      store,
+      rows.filter(({ key }) => key[0] === "old"),
+      9e9,
+    );
+    saveDoubtEnd(
+      store,
+      rows.filter(({ key }) => key[0] === "soon"),
+      1_500,
+    );
+    owe("away", "1", { gone: true, nowMs: 9e9 });
+    resetClocks(store, rules, { nowMs: 1_000, doubtUntilMs: 2_000 });
+    expect(skus({ nowMs: 1_999, awayBeforeMs: 1_000 })).toEqual(["soon", "away"]);
+    expect(skus({ nowMs: 2_000, awayBeforeMs: 999 })).toEqual(["open", "old", "soon"]);
+  });
+});
+
+describe("an approval", () => {
+  it("covers the rows that wait behind the guard now, however many, and none that come later", () => {
+    const { store, owe, sendable } = start();
+    owe("now", "1", { isDrop: true });
+    expect(approveGuarded(store, "stocks")).toBe(0);
+    saveGuard(store, "stocks", AT);
+    expect(approveGuarded(store, "stocks")).toBe(1);
+    owe("later", "1", { isDrop: true });
+    expect(sendable({ dropRound: 1 })).toMatchObject([{ key: ["now"], approved: true }]);
+    expect(sendable()).toMatchObject([{ approved: true }, { key: ["later"], approved: false }]);
+  });
+
+  it("ends where the row changes again", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "0", { isDrop: true });
+    saveGuard(store, "stocks", AT);
+    approveGuarded(store, "stocks");
+    owe("A", "-1", { isDrop: true });
+    expect(sendable({ dropRound: 1 })).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { startTestBridge } from "../support/bridge.ts";
+
+const EXTRA = {
+  phone: "$.customer.phone",
+  sum: "$.big",
+  small: "$.rate",
+  flag: "$.gift",
+  list: "$.tags",
+  nothing: "$.none",
+  missing: "$.customer.fax",
+  Грузополучатель: `$."it's ""?".x`.replaceAll('""', '\\"'),
+};
+
+async function withOrder(settings: object) {
+  const t = await startTestBridge({ settings: { orders: settings } });
+  t.sandbox.service.createOrder({
+    lines: [{ sku: "A", quantity: "2.50", price: "9007199254740993.10" }],
+    extra: {
+      customer: '{"phone":"+7 (900) \\"1\\""}',
+      big: "9007199254740993.10",
+      rate: "1.0e2",
+      gift: "true",
+      tags: '["a", 1.10]',
+      none: "null",
+      "it's \"?": '{"x":"ООО"}',
+    },
+  });
+  await t.run("orders");
+  return t;
+}
+
+describe("the columns of orders.extra", () => {
+  it("hold text as text, numbers by their literal, and NULL where nothing stands", async () => {
+    const t = await withOrder({ extra: EXTRA });
+    const [row] = t.rows<Record<string, unknown>>(
+      `SELECT ${Object.keys(EXTRA)
+        .map((name) => `"${name}"`)
+        .join(", ")} FROM orders_wide`,
+    );
+    expect(row).toEqual({
+      phone: '+7 (900) "1"',
+      sum: "9007199254740993.10",
+      small: "1.0e2",
+      flag: "true",
+      list: expect.stringMatching(/^\["a", ?1\.10\]$/),
+      nothing: null,
+      missing: null,
+      Грузополучатель: "ООО",
+    });
+    expect(t.rows("SELECT typeof(sum) AS type, total_num IS NOT NULL AS sums FROM orders_wide")).toEqual([
+      { type: "text", sums: 1 },
+    ]);
+  });
+
+  it("stand beside each line too, with the line's own columns, which come first", async () => {
+    const t = await withOrder({
+      extra: { phone: "$.customer.phone", sku: "$.big", unit: "$.big" },
+      line_extra: { unit: "$.sku", price_text: "$.price" },
+    });
+    expect(t.rows("SELECT sku, unit, price_text, phone, quantity_num FROM order_lines_wide")).toEqual([
+      { sku: "A", unit: "A", price_text: "9007199254740993.10", phone: '+7 (900) "1"', quantity_num: 2.5 },
+    ]);
+  });
+
+  it("are made again at start when the configuration has others, and only then", async () => {
+    const t = await withOrder({ extra: { phone: "$.customer.phone" } });
+    const version = () => t.bridge.store.db.pragma("schema_version", { simple: true });
+    const first = version();
+    await t.restart();
+    expect(version()).toBe(first);
+    await t.restart({ orders: { extra: { Phone: "$.customer" } } });
+    expect(t.rows('SELECT "Phone" AS phone FROM orders_wide')).toEqual([{ phone: '{"phone":"+7 (900) \\"1\\""}' }]);
+    await t.restart({});
+    expect(t.rows("SELECT name FROM pragma_table_info('orders_wide') WHERE name = 'Phone'")).toEqual([]);
+  });
+
+  it("do not hide the other orders where one payload is damaged", async () => {
+    const t = await withOrder({ extra: { phone: "$.customer.phone" } });
+    t.sandbox.service.createOrder({ extra: { customer: '{"phone":"2"}' } });
+    await t.run("orders");
+    t.bridge.store.db.exec("UPDATE orders SET payload = substr(payload, 2) WHERE order_key = 1");
+    expect(t.rows("SELECT phone FROM orders_wide")).toEqual([{ phone: null }, { phone: "2" }]);
+  });
+});

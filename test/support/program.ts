@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+
+const BIN = path.resolve("bin/erp-bridge.mjs");
+
+/** For tests with many starts of the program: a machine that is busy with other things makes each of them slow. */
+export const PATIENT = { timeout: 90_000 };
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** The real program in a process of its own. */
+export interface Program {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Ends it as a power switch would, and waits until it is gone. */
+  readonly kill: () => Promise<Exit>;
+  /** Resolves when this text has appeared on standard error; rejects where the program ends before. */
+  readonly says: (text: string) => Promise<void>;
+}
+
+/** Starts `erp-bridge ARGS`. It is killed at the end of the test where it still runs. */
+export function startProgram(
+  args: readonly string[],
+  options: { env?: NodeJS.ProcessEnv; bin?: string } = {},
+): Program {
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env };
+  const child = spawn(process.execPath, [options.bin ?? BIN, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      texts[name] += text;
+    });
+  }
+  // `close` and not `exit`: everything it wrote has arrived by then.
+  const exited = once(child, "close").then(([code, signal]): Exit => ({ code, signal }));
+  const says = async (text: string) => {
+    const ended = exited.then(({ code, signal }) => {
+      throw new Error(`ended with ${code ?? signal} before it said "${text}":\n${texts.stderr}`);
+    });
+    ended.catch(() => {});
+    while (!texts.stderr.includes(text)) await Promise.race([once(child.stderr, "data"), ended]);
+  };
+  const kill = async () => {
+    child.kill("SIGKILL");
+    return await exited;
+  };
+  return { child, pid: child.pid!, exited, says, kill, stdout: () => texts.stdout, stderr: () => texts.stderr };
+}

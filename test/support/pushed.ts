@@ -1,0 +1,110 @@
+import Database from "better-sqlite3";
+import { onTestFinished } from "vitest";
+import type { JobName } from "../../src/domain/job-names.ts";
+import { importKey } from "../../src/sandbox/imports.ts";
+import type { Feed } from "../../src/sandbox/messages.ts";
+import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
+import { markCompareOwed } from "../../src/store/feeds.ts";
+import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
+
+/** The deadline of an import in these tests, in milliseconds of the test's clock. */
+export const IMPORT_TIMEOUT_MS = 120_000;
+const MINUTE_MS = 60_000;
+
+export interface PushedFeeds extends TestBridge {
+  /** The ERP's own connection. */
+  erp: Database.Database;
+  /** What the site shows, by sku (and the rest of the key, where there is any). */
+  site(feed?: Feed): Record<string, unknown>;
+  /** The number that the site shows for a sku of the stock feed; undefined where it has none. */
+  level(sku: string): unknown;
+  /** Every number that the site was ever given for a sku, in order. */
+  levels(sku: string): unknown[];
+  /** Bodies of the import requests that were answered, since the last call or the start. */
+  requests(): { feed: string; records: Record<string, unknown>[]; status: number | null; at: number }[];
+  /** All feeds' passes, as one minute of the schedule would make them. */
+  minute(...jobs: JobName[]): Promise<void>;
+  /** The nightly comparison. */
+  compare(job?: "stocks" | "prices" | "catalog" | "images"): Promise<void>;
+  quarantined(): { reference: string | null; reason: string; state: string }[];
+  holds(): { area: string; reason: string }[];
+  /** Ends everything before the test does, for tests that start many. */
+  close(): Promise<void>;
+}
+
+/** A bridge whose stock feed has looked once, so that its triggers stand. */
+export async function startFeeds(
+  options: { settings?: Settings; sandbox?: StartOptions; arm?: JobName[] } = {},
+): Promise<PushedFeeds> {
+  const settings = mergeSettings(
+    { service: { timeouts: { import: `${IMPORT_TIMEOUT_MS / 1000}s` } } },
+    options.settings ?? {},
+  );
+  const test = await startTestBridge({
+    settings,
+    ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
+  });
+  const erp = new Database(test.bridge.store.path, { timeout: 5_000 });
+  onTestFinished(() => void erp.close());
+  for (const job of options.arm ?? (["stocks"] as const)) await test.run(job);
+  let seen = 0;
+  const { sandbox } = test;
+  const own = {
+    erp,
+    site: (feed: Feed = "stocks") =>
+      Object.fromEntries(
+        [...sandbox.service.imported(feed)].map(([key, text]) => [nameOf(key), JSON.parse(text) as unknown]),
+      ),
+    level: (sku: string) => levelOf(sandbox.service.imported("stocks").get(importKey(sku, ""))),
+    levels: (sku: string) => sandbox.ledger.acceptedValues("stocks", importKey(sku, "")).map(levelOf),
+    requests: () => {
+      const entries = sandbox.ledger.ofKind("import").filter(({ seq }) => seq > seen);
+      seen = Math.max(seen, ...entries.map(({ seq }) => seq));
+      return entries.map(({ path, requestBody, status, at }) => ({
+        feed: path.slice(path.lastIndexOf("/") + 1),
+        records: Object.values(JSON.parse(requestBody ?? "{}") as Record<string, Record<string, unknown>[]>)[0] ?? [],
+        status,
+        at,
+      }));
+    },
+    minute: async (...jobs: JobName[]) => {
+      test.clock.advance(MINUTE_MS);
+      for (const job of jobs.length === 0 ? (["stocks"] as const) : jobs) await test.run(job);
+    },
+    compare: async (job: "stocks" | "prices" | "catalog" | "images" = "stocks") => {
+      const { store } = test.bridge;
+      store.write(() => markCompareOwed(store, job, "the nightly comparison"));
+      await test.run(job);
+    },
+    quarantined: () =>
+      test.rows<{ reference: string | null; reason: string; state: string }>(
+        "SELECT reference, reason, state FROM quarantine ORDER BY id",
+      ),
+    close: async () => {
+      erp.close();
+      await test.bridge.stop();
+      await sandbox.close();
+    },
+    holds: () => test.rows<{ area: string; reason: string }>("SELECT area, reason FROM holds ORDER BY area, reason"),
+  };
+  return Object.defineProperties(own, Object.getOwnPropertyDescriptors(test)) as typeof own & TestBridge;
+}
+
+function levelOf(record: string | undefined): unknown {
+  return record === undefined ? undefined : (JSON.parse(record) as { quantity?: unknown }).quantity;
+}
+
+/** `A-1`, or `A-1 west` where there is more of a key. */
+function nameOf(key: string): string {
+  return (JSON.parse(key) as unknown[]).filter((part) => part !== "").join(" ");
+}
+
+/** Fills the stock table with `count` rows S-1, S-2, … of quantity `quantity`. */
+export function fillStock(erp: Database.Database, count: number, quantity = 10): void {
+  erp
+    .prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO stock (sku, quantity) SELECT 'S-' || i, ? FROM n`,
+    )
+    .run(count, BigInt(quantity));
+}

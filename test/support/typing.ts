@@ -1,0 +1,44 @@
+import type { Input } from "../../src/platform/prompt.ts";
+import type { Terminal } from "../../src/platform/terminal.ts";
+
+export interface TypingTerminal extends Terminal {
+  stdout: string[];
+  stderr: string[];
+  /** Questions in the order in which they were asked. */
+  asked: string[];
+  /** All that a person or a log could have seen. */
+  seen(): string;
+}
+
+/** A terminal at which somebody types these answers; without answers nobody sits there and `piped` is on standard input. */
+export function typingTerminal(
+  options: { answers?: string[]; piped?: string; env?: NodeJS.ProcessEnv } = {},
+): TypingTerminal {
+  const stdout: string[] = [];
+  const stderr: string[] = [];
+  const asked: string[] = [];
+  const left = [...(options.answers ?? [])];
+  const answer = async (question: string): Promise<string> => {
+    asked.push(question);
+    const next = left.shift();
+    if (next === undefined) throw new Error(`nobody answers: ${question}`);
+    return next;
+  };
+  const input: Input = {
+    isInteractive: options.answers !== undefined,
+    ask: answer,
+    askSecret: answer,
+    readAll: async () => options.piped ?? "",
+  };
+  return {
+    env: options.env ?? {},
+    isTerminal: options.answers !== undefined,
+    out: (text) => void stdout.push(text),
+    err: (text) => void stderr.push(text),
+    input,
+    stdout,
+    stderr,
+    asked,
+    seen: () => [...stdout, ...stderr, ...asked].join("\n"),
+  };
+}
