@@ -6,6 +6,7 @@ export default defineConfig({
     // Each file works on its own temporary folders and ports; two workers are what the smallest CI machine has.
     pool: "forks",
     maxWorkers: 2,
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },

@@ -28,8 +28,9 @@ CREATE TABLE orders (
   removed_at TEXT,
   payload_source TEXT NOT NULL CHECK (payload_source IN ('batch', 'update', 'snapshot')),
   batch_hash BLOB, -- SHA-256 of the last record of each source, as its text stood in the answer
+  batch_content_hash BLOB, -- the same, key order and white space aside
   update_hash BLOB,
-  update_content_hash BLOB, -- the same, key order and white space aside
+  update_content_hash BLOB,
   snapshot_hash BLOB,
   payload_hash BLOB NOT NULL,
   payload TEXT NOT NULL
@@ -94,21 +95,24 @@ FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key;
 --> statement-breakpoint
 
 -- ------------------------------------------------------------------------------- orders and the ERP's own marks
+-- A NULL becomes the default: an upsert with max(seen_revision, …) over a NULL would stay NULL for ever.
 CREATE TABLE erp_orders (
   order_id TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
   erp_number ANY,
-  seen_revision INTEGER DEFAULT 0,
-  state TEXT DEFAULT 'taken' CHECK (state IN ('taken', 'blocked')),
+  seen_revision INTEGER NOT NULL ON CONFLICT REPLACE DEFAULT 0,
+  state TEXT NOT NULL ON CONFLICT REPLACE DEFAULT 'taken' CHECK (state IN ('taken', 'blocked')),
   error ANY,
   note ANY
 ) STRICT;
 --> statement-breakpoint
 
--- What the ERP still has to take. Triggers keep it, so that reading costs what is pending and not what is stored.
+-- What the ERP still has to take, and what it has put aside. Triggers keep it, so that reading costs what is pending
+-- and not what is stored.
 CREATE TABLE erp_queue (
   order_key INTEGER PRIMARY KEY REFERENCES orders (order_key) ON DELETE CASCADE,
   blocked INTEGER NOT NULL DEFAULT 0 CHECK (blocked IN (0, 1)),
-  since TEXT NOT NULL
+  since TEXT NOT NULL,
+  block_seen INTEGER -- seen_revision as the block was written with it: marking another one takes the order after all
 ) STRICT;
 --> statement-breakpoint
 
@@ -122,7 +126,7 @@ END;
 CREATE TRIGGER orders_queue_changed AFTER UPDATE OF erp_revision ON orders WHEN NEW.erp_revision > OLD.erp_revision
 BEGIN
   INSERT INTO erp_queue (order_key, blocked, since) VALUES (NEW.order_key, 0, NEW.changed_at)
-  ON CONFLICT (order_key) DO UPDATE SET blocked = 0;
+  ON CONFLICT (order_key) DO UPDATE SET blocked = 0, since = CASE WHEN blocked THEN excluded.since ELSE since END;
 END;
 --> statement-breakpoint
 
@@ -148,25 +152,53 @@ END;
 
 CREATE TRIGGER erp_orders_queue_insert AFTER INSERT ON erp_orders
 BEGIN
-  DELETE FROM erp_queue WHERE order_key = (
-    SELECT order_key FROM orders
-    WHERE order_id = lower(NEW.order_id) AND erp_revision <= coalesce(NEW.seen_revision, 0));
-  INSERT INTO erp_queue (order_key, blocked, since)
-  SELECT order_key, coalesce(NEW.state, '') = 'blocked', changed_at FROM orders
-  WHERE order_id = lower(NEW.order_id) AND erp_revision > coalesce(NEW.seen_revision, 0)
-  ON CONFLICT (order_key) DO UPDATE SET blocked = excluded.blocked;
+  DELETE FROM erp_queue WHERE NEW.state <> 'blocked' AND order_key = (
+    SELECT order_key FROM orders WHERE order_id = lower(NEW.order_id) AND erp_revision <= NEW.seen_revision);
+  INSERT INTO erp_queue (order_key, blocked, since, block_seen)
+  SELECT order_key, NEW.state = 'blocked', changed_at, NEW.seen_revision FROM orders
+  WHERE order_id = lower(NEW.order_id) AND (NEW.state = 'blocked' OR erp_revision > NEW.seen_revision)
+  ON CONFLICT (order_key) DO UPDATE SET blocked = excluded.blocked, block_seen = excluded.block_seen;
 END;
 --> statement-breakpoint
 
-CREATE TRIGGER erp_orders_queue_update AFTER UPDATE OF order_id, seen_revision, state ON erp_orders
+-- A mark that does not name the state leaves a block as it is, unless the order is taken with it: a block of an earlier
+-- revision must not hide a change. Whichever of this and the next trigger runs first, the outcome is the same.
+CREATE TRIGGER erp_orders_queue_seen AFTER UPDATE OF seen_revision ON erp_orders
 BEGIN
-  DELETE FROM erp_queue WHERE order_key = (
-    SELECT order_key FROM orders
-    WHERE order_id = lower(NEW.order_id) AND erp_revision <= coalesce(NEW.seen_revision, 0));
+  DELETE FROM erp_queue
+  WHERE order_key = (
+    SELECT order_key FROM orders WHERE order_id = lower(NEW.order_id) AND erp_revision <= NEW.seen_revision)
+    AND (blocked = 0 OR block_seen <> NEW.seen_revision);
   INSERT INTO erp_queue (order_key, blocked, since)
-  SELECT order_key, coalesce(NEW.state, '') = 'blocked', changed_at FROM orders
-  WHERE order_id = lower(NEW.order_id) AND erp_revision > coalesce(NEW.seen_revision, 0)
-  ON CONFLICT (order_key) DO UPDATE SET blocked = excluded.blocked;
+  SELECT order_key, 0, changed_at FROM orders
+  WHERE order_id = lower(NEW.order_id) AND erp_revision > NEW.seen_revision
+  ON CONFLICT (order_key) DO NOTHING;
+END;
+--> statement-breakpoint
+
+CREATE TRIGGER erp_orders_queue_state AFTER UPDATE OF state ON erp_orders
+BEGIN
+  DELETE FROM erp_queue WHERE NEW.state <> 'blocked' AND order_key = (
+    SELECT order_key FROM orders WHERE order_id = lower(NEW.order_id) AND erp_revision <= NEW.seen_revision);
+  INSERT INTO erp_queue (order_key, blocked, since, block_seen)
+  SELECT order_key, NEW.state = 'blocked', changed_at, NEW.seen_revision FROM orders
+  WHERE order_id = lower(NEW.order_id) AND (NEW.state = 'blocked' OR erp_revision > NEW.seen_revision)
+  ON CONFLICT (order_key) DO UPDATE SET blocked = excluded.blocked, block_seen = excluded.block_seen;
+END;
+--> statement-breakpoint
+
+-- A row that is given to another order: the former has no mark any more, the other one has this.
+CREATE TRIGGER erp_orders_queue_moved AFTER UPDATE OF order_id ON erp_orders WHEN lower(NEW.order_id) <> lower(OLD.order_id)
+BEGIN
+  INSERT INTO erp_queue (order_key, blocked, since)
+  SELECT order_key, 0, changed_at FROM orders WHERE order_id = lower(OLD.order_id)
+  ON CONFLICT (order_key) DO UPDATE SET blocked = 0;
+  DELETE FROM erp_queue WHERE NEW.state <> 'blocked' AND order_key = (
+    SELECT order_key FROM orders WHERE order_id = lower(NEW.order_id) AND erp_revision <= NEW.seen_revision);
+  INSERT INTO erp_queue (order_key, blocked, since, block_seen)
+  SELECT order_key, NEW.state = 'blocked', changed_at, NEW.seen_revision FROM orders
+  WHERE order_id = lower(NEW.order_id) AND (NEW.state = 'blocked' OR erp_revision > NEW.seen_revision)
+  ON CONFLICT (order_key) DO UPDATE SET blocked = excluded.blocked, block_seen = excluded.block_seen;
 END;
 --> statement-breakpoint
 
@@ -217,7 +249,8 @@ CREATE TABLE status_requests (
 ) STRICT;
 --> statement-breakpoint
 
-CREATE INDEX status_requests_open ON status_requests (order_id, id) WHERE state IN ('pending', 'sending');
+-- With the state and the attempts, so that finding each order's next request reads nothing else.
+CREATE INDEX status_requests_open ON status_requests (order_id, id, state, attempts) WHERE state IN ('pending', 'sending');
 --> statement-breakpoint
 
 -- -------------------------------------------------------------------------------------- batches and positions
@@ -233,6 +266,7 @@ CREATE TABLE batches (
   last_error TEXT,
   order_ids TEXT, -- JSON array of every id served, as it was written; kept while the confirm is owed
   read_with TEXT, -- the mapping that failed on an unread body: only another one tries it again
+  service_date TEXT, -- the Date header that came with an unread body: changes from then on are still to be followed
   body BLOB -- kept while unread
 ) STRICT;
 --> statement-breakpoint
@@ -250,7 +284,10 @@ CREATE INDEX batches_unread ON batches (id) WHERE state = 'unread';
 CREATE TABLE pull_mark (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   opened_at TEXT NOT NULL, -- the oldest GET whose answer is missing
-  lost INTEGER NOT NULL CHECK (lost IN (0, 1)) -- 1: an answer is known to be missing, so nothing may be confirmed
+  is_open INTEGER NOT NULL CHECK (is_open IN (0, 1)), -- 1: a GET has left and its answer is not stored yet
+  lost INTEGER NOT NULL CHECK (lost IN (0, 1)), -- 1: an answer is known to be missing, so nothing may be confirmed
+  last_batch_id INTEGER, -- the newest batch when it was lost: a later one that comes again tells that all have come
+  first_served TEXT -- fingerprint of the first batch served since: so does this one
 ) STRICT;
 --> statement-breakpoint
 
@@ -272,6 +309,14 @@ CREATE TABLE owed_reads (
   since TEXT NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0,
   last_error TEXT
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+
+-- What the updates told of an order before: 16 bytes a record, its stamp and a digest of its content. Orders that the
+-- service told of but does not know have a row too, so that they are not asked for again.
+CREATE TABLE seen_changes (
+  order_id TEXT PRIMARY KEY,
+  seen BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 
@@ -407,10 +452,14 @@ CREATE TABLE feeds (
   feed_id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   template TEXT, -- table, key, record and on_delete the rows below were rendered with
+  address TEXT, -- path and property they were sent to
+  epoch INTEGER NOT NULL DEFAULT 0, -- grows with another address: what was acknowledged before says nothing of it
   compare_because TEXT, -- a full comparison is owed, and why
   compared_at TEXT,
   accepted_at TEXT, -- a record of this template was accepted once, so a refusal is the record's fault
-  live_count INTEGER NOT NULL DEFAULT 0, -- acknowledged rows that are neither zero nor gone, for the guard
+  live_count INTEGER NOT NULL DEFAULT 0, -- rows of feed_sent that are live, for the guard
+  guard_since TEXT, -- rows that go to zero or away wait for a person since then
+  approved_round INTEGER NOT NULL DEFAULT 0, -- such rows up to this round may go: a person looked at them
   chunk INTEGER, -- learned from 413
   accepted_by TEXT CHECK (accepted_by IN ('status', 'records')), -- how the last acceptance was told
   last_accepted_at TEXT
@@ -441,11 +490,14 @@ CREATE TABLE feed_sent (
   record TEXT NOT NULL,
   sent_at TEXT NOT NULL,
   gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1)), -- acknowledged as deleted
+  live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)), -- neither gone nor zero
+  epoch INTEGER NOT NULL DEFAULT 0, -- the feed's epoch in which it was acknowledged
   PRIMARY KEY (feed_id, k0, k1, k2, k3)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 
--- What is owed to the service, one row a key. Small: what is acknowledged leaves it.
+-- What is owed to the service, one row a key. Small: what is acknowledged leaves it. Milliseconds are those of the
+-- machine's monotonic clock, which runs on across restarts of the bridge and begins anew with the machine.
 CREATE TABLE feed_outbox (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   feed_id INTEGER NOT NULL,
@@ -453,21 +505,30 @@ CREATE TABLE feed_outbox (
   k1 TEXT NOT NULL DEFAULT '',
   k2 TEXT NOT NULL DEFAULT '',
   k3 TEXT NOT NULL DEFAULT '',
-  record TEXT NOT NULL, -- the newest value to send
+  record TEXT NOT NULL, -- the newest value to send; null where the row cannot be rendered
   gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1)), -- the row is away: send no sooner than delete_after
-  is_drop INTEGER NOT NULL DEFAULT 0 CHECK (is_drop IN (0, 1)), -- goes to zero or away: what the guard counts
+  away_since_ms REAL CHECK (away_since_ms IS NOT NULL OR gone = 0),
+  drop_round INTEGER, -- goes to zero or away: what the guard counts, and the round of approval it belongs to
   priority INTEGER NOT NULL DEFAULT 2, -- 0 zeros, 1 decreases, 2 the rest
-  state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'doubt', 'guarded', 'refused')),
-  approved INTEGER NOT NULL DEFAULT 0 CHECK (approved IN (0, 1)),
+  state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'refused')),
   waiting_since TEXT NOT NULL,
-  doubt_record TEXT, -- sent, outcome unknown
-  doubt_at TEXT,
+  doubt_record TEXT, -- sent, outcome unknown: the newest value goes again, whatever it is
+  doubt_until_ms REAL, -- no sooner than this; NULL while the request is under way
   last_error TEXT,
   UNIQUE (feed_id, k0, k1, k2, k3)
 ) STRICT;
 --> statement-breakpoint
 
-CREATE INDEX feed_outbox_next ON feed_outbox (feed_id, state, priority, id);
+CREATE INDEX feed_outbox_next ON feed_outbox (feed_id, state, priority, id) WHERE drop_round IS NULL;
+--> statement-breakpoint
+
+CREATE INDEX feed_outbox_drops ON feed_outbox (feed_id, state, drop_round, id) WHERE drop_round IS NOT NULL;
+--> statement-breakpoint
+
+CREATE INDEX feed_outbox_doubt ON feed_outbox (feed_id) WHERE doubt_record IS NOT NULL;
+--> statement-breakpoint
+
+CREATE INDEX feed_outbox_refused ON feed_outbox (feed_id) WHERE state = 'refused';
 --> statement-breakpoint
 
 -- Rows that went to zero or away lately, for the guard's window.
@@ -479,3 +540,80 @@ CREATE TABLE feed_drops (
 --> statement-breakpoint
 
 CREATE INDEX feed_drops_at ON feed_drops (feed_id, at);
+--> statement-breakpoint
+
+-- What is on the site now, for the ERP to read. The bridge makes them again where a feed is given another key.
+CREATE VIEW stock_sent AS
+SELECT s.k0 AS "sku", s.k1 AS "warehouse", s.record AS sent, s.sent_at, o.waiting_since,
+  CASE WHEN o.id IS NULL AND NOT EXISTS (SELECT 1 FROM feed_dirty d WHERE d.feed_id = 1 AND d.k0 IN (+s.k0, CAST(s.k0 AS INTEGER)) AND d.k1 IN (+s.k1, CAST(s.k1 AS INTEGER)) AND d.k2 = '' AND d.k3 = '') THEN 'sent'
+    ELSE CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 1 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'stocks') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END END AS state,
+  o.last_error
+FROM feed_sent s LEFT JOIN feed_outbox o ON o.feed_id = 1 AND o.k0 = s.k0 AND o.k1 = s.k1 AND o.k2 = s.k2 AND o.k3 = s.k3
+WHERE s.feed_id = 1
+UNION ALL
+SELECT o.k0 AS "sku", o.k1 AS "warehouse", NULL, NULL, o.waiting_since, CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 1 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'stocks') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END, o.last_error
+FROM feed_outbox o
+WHERE o.feed_id = 1 AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_id = 1 AND s.k0 = o.k0 AND s.k1 = o.k1 AND s.k2 = o.k2 AND s.k3 = o.k3);
+--> statement-breakpoint
+
+CREATE VIEW prices_sent AS
+SELECT s.k0 AS "sku", s.k1 AS "price_type", s.record AS sent, s.sent_at, o.waiting_since,
+  CASE WHEN o.id IS NULL AND NOT EXISTS (SELECT 1 FROM feed_dirty d WHERE d.feed_id = 2 AND d.k0 IN (+s.k0, CAST(s.k0 AS INTEGER)) AND d.k1 IN (+s.k1, CAST(s.k1 AS INTEGER)) AND d.k2 = '' AND d.k3 = '') THEN 'sent'
+    ELSE CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 2 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'prices') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END END AS state,
+  o.last_error
+FROM feed_sent s LEFT JOIN feed_outbox o ON o.feed_id = 2 AND o.k0 = s.k0 AND o.k1 = s.k1 AND o.k2 = s.k2 AND o.k3 = s.k3
+WHERE s.feed_id = 2
+UNION ALL
+SELECT o.k0 AS "sku", o.k1 AS "price_type", NULL, NULL, o.waiting_since, CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 2 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'prices') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END, o.last_error
+FROM feed_outbox o
+WHERE o.feed_id = 2 AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_id = 2 AND s.k0 = o.k0 AND s.k1 = o.k1 AND s.k2 = o.k2 AND s.k3 = o.k3);
+--> statement-breakpoint
+
+CREATE VIEW products_sent AS
+SELECT s.k0 AS "sku", s.record AS sent, s.sent_at, o.waiting_since,
+  CASE WHEN o.id IS NULL AND NOT EXISTS (SELECT 1 FROM feed_dirty d WHERE d.feed_id = 3 AND d.k0 IN (+s.k0, CAST(s.k0 AS INTEGER)) AND d.k1 = '' AND d.k2 = '' AND d.k3 = '') THEN 'sent'
+    ELSE CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 3 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'catalog') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END END AS state,
+  o.last_error
+FROM feed_sent s LEFT JOIN feed_outbox o ON o.feed_id = 3 AND o.k0 = s.k0 AND o.k1 = s.k1 AND o.k2 = s.k2 AND o.k3 = s.k3
+WHERE s.feed_id = 3
+UNION ALL
+SELECT o.k0 AS "sku", NULL, NULL, o.waiting_since, CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 3 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'catalog') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END, o.last_error
+FROM feed_outbox o
+WHERE o.feed_id = 3 AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_id = 3 AND s.k0 = o.k0 AND s.k1 = o.k1 AND s.k2 = o.k2 AND s.k3 = o.k3);
+--> statement-breakpoint
+
+CREATE VIEW images_sent AS
+SELECT s.k0 AS "sku", s.k1 AS "position", s.record AS sent, s.sent_at, o.waiting_since,
+  CASE WHEN o.id IS NULL AND NOT EXISTS (SELECT 1 FROM feed_dirty d WHERE d.feed_id = 4 AND d.k0 IN (+s.k0, CAST(s.k0 AS INTEGER)) AND d.k1 IN (+s.k1, CAST(s.k1 AS INTEGER)) AND d.k2 = '' AND d.k3 = '') THEN 'sent'
+    ELSE CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 4 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'images') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END END AS state,
+  o.last_error
+FROM feed_sent s LEFT JOIN feed_outbox o ON o.feed_id = 4 AND o.k0 = s.k0 AND o.k1 = s.k1 AND o.k2 = s.k2 AND o.k3 = s.k3
+WHERE s.feed_id = 4
+UNION ALL
+SELECT o.k0 AS "sku", o.k1 AS "position", NULL, NULL, o.waiting_since, CASE WHEN o.state = 'refused' THEN 'refused'
+    WHEN o.drop_round > (SELECT f.approved_round FROM feeds f WHERE f.feed_id = 4 AND f.guard_since IS NOT NULL) THEN 'guarded'
+    WHEN EXISTS (SELECT 1 FROM holds h WHERE h.area IN ('imports', 'images') AND h.reason <> 'guard') THEN 'held'
+    WHEN o.doubt_record IS NOT NULL THEN 'doubt' ELSE 'waiting' END, o.last_error
+FROM feed_outbox o
+WHERE o.feed_id = 4 AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_id = 4 AND s.k0 = o.k0 AND s.k1 = o.k1 AND s.k2 = o.k2 AND s.k3 = o.k3);

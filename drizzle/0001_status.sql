@@ -6,11 +6,11 @@ WITH
     VALUES ('orders', 'orders'), ('updates', 'orders'), ('updates', 'updates'), ('statuses', 'orders'),
       ('statuses', 'statuses'), ('stocks', 'imports'), ('stocks', 'stocks'), ('prices', 'imports'),
       ('prices', 'prices'), ('catalog', 'imports'), ('catalog', 'catalog'), ('images', 'imports'),
-      ('images', 'images'), ('reconcile', 'orders')
+      ('images', 'images'), ('reconcile', 'orders'), ('reconcile', 'reconcile')
   ),
   flow_kinds (flow, kind) AS (
     VALUES ('orders', 'order'), ('updates', 'change'), ('updates', 'snapshot'), ('stocks', 'stocks'),
-      ('prices', 'prices'), ('catalog', 'catalog'), ('images', 'images')
+      ('prices', 'prices'), ('catalog', 'catalog'), ('images', 'images'), ('reconcile', 'payload')
   ),
   waiting (flow, waiting, oldest_at) AS (
     SELECT 'orders', count(*), min(received_at) FROM batches WHERE state = 'stored'
@@ -40,10 +40,21 @@ WITH
         ELSE (SELECT count(*) FROM quarantine q JOIN flow_kinds k ON k.kind = q.kind WHERE k.flow = facts.flow AND q.state = 'held')
       END AS quarantined
     FROM facts LEFT JOIN waiting w ON w.flow = facts.flow
+  ),
+  -- Feeds only: what the site shows is the ERP's table of the last pass or, while something waits, of the oldest change
+  -- that waits; and when the ERP was last seen to write that table.
+  shown AS (
+    SELECT counted.*, CASE WHEN f.name IS NULL THEN NULL ELSE coalesce(waiting_since, last_success_at) END AS as_of,
+      f.touched_at AS erp_wrote_at, f.write_within_s,
+      CAST(max(0, round((julianday('now') - julianday(coalesce(waiting_since, last_success_at))) * 86400)) AS INTEGER) AS as_of_s,
+      CAST(max(0, round((julianday('now') - julianday(f.touched_at)) * 86400)) AS INTEGER) AS wrote_s
+    FROM counted LEFT JOIN feeds f ON f.name = counted.flow
   )
 SELECT flow, enabled, last_success_at, age_s, waiting, waiting_since, held, quarantined, last_run_at, failing_since,
   error_code, error,
   enabled AND flow <> 'erp' AND (age_s IS NULL OR age_s > stale_after_s) AS is_stale,
+  as_of, erp_wrote_at,
+  coalesce(enabled AND wrote_s > write_within_s, 0) AS is_erp_silent,
   CASE
     WHEN flow = 'erp' THEN
       CASE WHEN waiting = 0 THEN 'The ERP has taken every order.'
@@ -60,5 +71,11 @@ SELECT flow, enabled, last_success_at, age_s, waiting, waiting_since, held, quar
         ELSE 'Succeeded ' || (age_s / 3600) || ' h ago.' END
       || CASE WHEN waiting = 0 THEN '' ELSE ' ' || waiting || ' waiting.' END
       || CASE WHEN quarantined = 0 THEN '' ELSE ' ' || quarantined || ' in quarantine.' END
+      || CASE WHEN as_of IS NULL THEN ''
+        WHEN as_of_s < 120 THEN ' On the site as of ' || as_of_s || ' s ago.'
+        WHEN as_of_s < 7200 THEN ' On the site as of ' || (as_of_s / 60) || ' min ago.'
+        ELSE ' On the site as of ' || (as_of_s / 3600) || ' h ago.' END
+      || CASE WHEN coalesce(wrote_s > write_within_s, 0)
+        THEN ' The ERP has not written its table for ' || (wrote_s / 3600) || ' h.' ELSE '' END
   END AS sentence
-FROM counted;
+FROM shown;

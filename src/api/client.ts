@@ -56,10 +56,12 @@ export class ServiceClient {
   readonly #pacer: Pacer;
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
+  readonly clock: Clock;
   #lastDate: string | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.clock = options.clock;
     this.#base = new URL(options.baseUrl);
     this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
@@ -105,7 +107,8 @@ export class ServiceClient {
       return await this.#read(request, response);
     } catch (error) {
       if (error instanceof BridgeError) throw error;
-      if (request.signal.aborted) throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
+      if (request.signal.aborted)
+        throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
       throw this.#failure(request, error, deadline.aborted ? totalMs : undefined);
     }
   }
@@ -114,12 +117,14 @@ export class ServiceClient {
     try {
       await this.#pacer.turn(request.signal);
     } catch (error) {
-      throw new BridgeError("stopped", "Stopped before asking the service.", { cause: error });
+      throw this.#error("stopped", request, "was stopped before it left", { cause: error, effect: "none" });
     }
   }
 
   #pathOf(request: ServiceRequest): string {
-    const query = new URLSearchParams((request.query ?? []).map(([name, value]): [string, string] => [name, value])).toString();
+    const query = new URLSearchParams(
+      (request.query ?? []).map(([name, value]): [string, string] => [name, value]),
+    ).toString();
     const prefix = this.#base.pathname === "/" ? "" : this.#base.pathname.replace(/\/$/, "");
     return `${prefix}${request.path}${query === "" ? "" : `?${query}`}`;
   }
@@ -140,6 +145,8 @@ export class ServiceClient {
   }
 
   async #read(request: ServiceRequest, response: Dispatcher.ResponseData): Promise<ServiceAnswer> {
+    // A body that is given up is destroyed with an error; without a listener that would end the process.
+    response.body.on("error", () => {});
     const refused = codeOfStatus(response.statusCode);
     const header = (name: string) => firstOf(response.headers[name]);
     this.#lastDate = header("date") ?? this.#lastDate;
@@ -147,12 +154,17 @@ export class ServiceClient {
       const preview = await readPreview(response.body);
       throw this.#refusal(request, response, { ...refused, preview });
     }
-    const encoding = header("content-encoding") ?? "identity";
-    if (encoding.toLowerCase() !== "identity") {
+    const encoding = header("content-encoding") ?? "";
+    if (!/^(identity)?$/i.test(encoding)) {
       response.body.destroy();
-      throw this.#error("answer_unreadable", request, `came compressed (${shortWords(encoding)}) although that was not asked for`, {
-        status: response.statusCode,
-      });
+      throw this.#error(
+        "answer_unreadable",
+        request,
+        `came compressed (${shortWords(encoding)}) although that was not asked for`,
+        {
+          status: response.statusCode,
+        },
+      );
     }
     const max = this.#options.answerBytesMax;
     const body = await readUpTo(response.body, max, Number(header("content-length")));
@@ -177,13 +189,21 @@ export class ServiceClient {
     const status = response.statusCode;
     const words = shortWords(this.hideSecrets(refused.preview));
     const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#options.clock.nowMs());
-    const place = refused.code === "redirected" ? ` to ${shortWords(this.hideSecrets(firstOf(response.headers["location"]) ?? "nowhere"))}` : "";
-    return this.#error(refused.code, request, `was answered with ${status}${place}${words === "" ? "" : `: ${words}`}`, {
-      status,
-      words,
-      effect: refused.effect,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    });
+    const place =
+      refused.code === "redirected"
+        ? ` to ${shortWords(this.hideSecrets(firstOf(response.headers["location"]) ?? "nowhere"))}`
+        : "";
+    return this.#error(
+      refused.code,
+      request,
+      `was answered with ${status}${place}${words === "" ? "" : `: ${words}`}`,
+      {
+        status,
+        words,
+        effect: refused.effect,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      },
+    );
   }
 
   #failure(request: ServiceRequest, error: unknown, deadlineMs: number | undefined): ServiceError {
@@ -198,10 +218,18 @@ export class ServiceClient {
       return this.#error("timed_out", request, "was not answered in time", { cause: error });
     }
     if (NEVER_LEFT.has(code)) {
-      return this.#error("unreachable", request, `did not reach the service (${code})`, { cause: error, effect: "none" });
+      return this.#error("unreachable", request, `did not reach the service (${code})`, {
+        cause: error,
+        effect: "none",
+      });
     }
     if (code === "UND_ERR_HEADERS_OVERFLOW" || code.startsWith("HPE_")) {
-      return this.#error("answer_unreadable", request, `was answered with something that is not HTTP as it should be (${code})`, { cause: error });
+      return this.#error(
+        "answer_unreadable",
+        request,
+        `was answered with something that is not HTTP as it should be (${code})`,
+        { cause: error },
+      );
     }
     return this.#error("unreachable", request, `was cut off on the way (${code})`, { cause: error });
   }
@@ -241,7 +269,8 @@ const NEVER_LEFT = new Set([
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string") return error.code;
+  if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string")
+    return error.code;
   return error instanceof Error ? error.name : "unknown";
 }
 
@@ -250,7 +279,11 @@ function firstOf(value: string | string[] | undefined): string | undefined {
 }
 
 /** The whole body, or undefined where it is larger than `max` bytes. A body that ends early rejects. */
-async function readUpTo(body: Dispatcher.ResponseData["body"], max: number, announced: number): Promise<Buffer | undefined> {
+async function readUpTo(
+  body: Dispatcher.ResponseData["body"],
+  max: number,
+  announced: number,
+): Promise<Buffer | undefined> {
   if (announced > max) {
     body.destroy();
     return undefined;

@@ -19,14 +19,22 @@ export function confirmBatch(client: ServiceClient, body: string, signal: AbortS
 
 /** Asks for changes. `since` is sent as it is, encoded. */
 export function fetchUpdates(client: ServiceClient, since: string, signal: AbortSignal): Promise<ServiceAnswer> {
-  return repeatSafely(signal, () =>
+  return repeatSafely(client.clock, signal, () =>
     client.request({ area: "orders", method: "GET", path: `${ORDERS}/updates`, query: [["since", since]], signal }),
   );
 }
 
 /** Reads one order whole. `serviceId` is a UUID as the service writes it. */
 export function fetchSnapshot(client: ServiceClient, serviceId: string, signal: AbortSignal): Promise<ServiceAnswer> {
-  return repeatSafely(signal, () =>
+  return repeatSafely(client.clock, signal, () =>
     client.request({ area: "orders", method: "GET", path: `${ORDERS}/${encodeURIComponent(serviceId)}`, signal }),
   );
+}
+
+/** Sets an order's status. Never repeated here: after an unknown outcome the order is read before anything is sent again. */
+export function sendStatus(
+  client: ServiceClient,
+  request: { method: "POST" | "PUT" | "PATCH"; path: string; body: string; signal: AbortSignal },
+): Promise<ServiceAnswer> {
+  return client.request({ area: "orders", ...request });
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { KEY_COLUMNS_MAX } from "../domain/feed.ts";
 import { requestPath } from "./addresses.ts";
 import type { Template } from "./kinds.ts";
 import {
@@ -38,9 +39,9 @@ const columns = worded(
   z
     .array(name("a column"))
     .min(1)
-    .max(4)
+    .max(KEY_COLUMNS_MAX)
     .refine((list) => new Set(list).size === list.length, "names a column twice"),
-  "a list of 1 to 4 columns",
+  `a list of 1 to ${KEY_COLUMNS_MAX} columns`,
 );
 
 const result = worded(
@@ -127,6 +128,17 @@ function feed(defaults: FeedDefaults) {
   const schema = z
     .strictObject({ ...requestKeys(defaults), ...outcomeKeys(defaults) })
     .superRefine((value, context) => {
+      const named =
+        value.on_delete === "ignore"
+          ? undefined
+          : textsOf(value.on_delete).find(([, part]) => namesIn(part).length > 0);
+      if (named !== undefined) {
+        context.addIssue({
+          code: "custom",
+          message: "names a column of a row that is gone; leave the property out and its last value stays",
+          path: ["on_delete", ...named[0]],
+        });
+      }
       if (value.available !== null) return;
       const use = textsOf(value.record).find(([, part]) => namesIn(part).includes("available"));
       if (use === undefined) return;

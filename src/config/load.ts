@@ -72,7 +72,10 @@ export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedCo
   const inline = document.places.get(placeKey(["service", "client_secret"]));
   const isBare = inline !== undefined && !inline.fromEnvironment && (mode & 0o004) !== 0;
   return {
-    config: effective(parsed.data, secret, path.dirname(path.resolve(file))),
+    config: effective(parsed.data, secret, {
+      folder: path.dirname(path.resolve(file)),
+      written: writtenKeys(document),
+    }),
     file: path.resolve(file),
     written: writtenKeys(document),
     warnings: [
@@ -133,7 +136,11 @@ function secretFinding({ key, problem }: { key: string | null; problem: string }
   return { path: at, problem, detail: null, aboutKey: key === null, meaningOf: at };
 }
 
-function effective(parsed: z.output<typeof configSchema>, secret: Secret, folder: string): Config {
+function effective(
+  parsed: z.output<typeof configSchema>,
+  secret: Secret,
+  { folder, written }: { folder: string; written: ReadonlySet<string> },
+): Config {
   if ("problem" in secret) throw new TypeError("the secret was not resolved");
   const absolute = (place: string) => path.resolve(folder, place);
   const { service, database, backup } = parsed;
@@ -143,7 +150,10 @@ function effective(parsed: z.output<typeof configSchema>, secret: Secret, folder
     database: { ...database, path: absolute(database.path) },
     backup: {
       ...backup,
-      dir: absolute(backup.dir),
+      // Beside the database wherever that is: for the default of both it comes to the same.
+      dir: written.has("backup.dir")
+        ? absolute(backup.dir)
+        : path.join(path.dirname(absolute(database.path)), "backups"),
       journal: backup.journal === null ? null : absolute(backup.journal),
     },
   };

@@ -21,20 +21,21 @@ function path(standard: string, meaning: string, assumption?: string) {
   return key(answerPath().prefault(standard), meaning, assumption);
 }
 
-/** Names that orders_wide has already; an extra column must not hide them. */
-const TAKEN = new Set(
-  `order_id number status is_cancelled is_open service_created_at service_updated_at currency total payload revision
-   erp_revision received_at changed_at removed_at total_num`.split(/\s+/),
-);
+/** Names that the views have already; an extra column must not hide them. */
+const TAKEN = {
+  orders_wide: `order_id number status is_cancelled is_open service_created_at service_updated_at currency total payload
+    revision erp_revision received_at changed_at removed_at total_num`.split(/\s+/),
+  order_lines_wide: "order_id revision line_no sku name quantity quantity_num price price_num payload".split(" "),
+};
 
-function extraProblem(column: string, earlier: ReadonlySet<string>): string | null {
+function extraProblem(view: keyof typeof TAKEN, column: string, earlier: ReadonlySet<string>): string | null {
   if (!isName(column)) return "is not a column name of letters, digits and _";
-  if (TAKEN.has(column.toLowerCase())) return "is a column that orders_wide has already";
+  if (TAKEN[view].includes(column.toLowerCase())) return `is a column that ${view} has already`;
   return earlier.has(column.toLowerCase()) ? "is a column twice (capitals make no difference)" : null;
 }
 
-const extra = worded(
-  z.record(z.string(), answerPath()).superRefine((columns, context) => {
+function extraColumns(view: keyof typeof TAKEN) {
+  const schema = z.record(z.string(), answerPath()).superRefine((columns, context) => {
     const names = Object.keys(columns);
     if (names.length > 200) {
       refuse(context, { what: "has more than 200 columns" });
@@ -42,13 +43,13 @@ const extra = worded(
     }
     const earlier = new Set<string>();
     for (const column of names) {
-      const what = extraProblem(column, earlier);
+      const what = extraProblem(view, column, earlier);
       if (what !== null) refuse(context, { what, path: [column], aboutKey: true });
       earlier.add(column.toLowerCase());
     }
-  }),
-  "columns and their paths",
-);
+  });
+  return worded(schema, "columns and their paths");
+}
 
 const query = worded(
   z.record(
@@ -110,7 +111,14 @@ export const orders = section("New orders: how they are fetched, read and confir
     quantity: path("$.quantity", "How many.", `Line fields are not shown: ${LOOK}.`),
     price: path("$.price", "The price of one.", `Line fields are not shown: ${LOOK}.`),
   }),
-  extra: key(extra.prefault({}), "Further columns of orders_wide, each with its path in the order."),
+  extra: key(
+    extraColumns("orders_wide").prefault({}),
+    "Further columns of orders_wide, each with its path in the order; order_lines_wide shows those of a line's order, except under names of its own.",
+  ),
+  line_extra: key(
+    extraColumns("order_lines_wide").prefault({}),
+    "Further columns of order_lines_wide, each with its path in the line.",
+  ),
   ignore: key(
     worded(z.array(answerPath()).max(200), "a list of paths").prefault([]),
     "Paths whose change alone is no change of the order.",

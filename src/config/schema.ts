@@ -2,7 +2,7 @@ import * as z from "zod";
 import { imports } from "./imports.ts";
 import { orders, statuses, updates } from "./orders.ts";
 import { service } from "./service.ts";
-import { alerts, backup, database, erp, heartbeat, http, language, log, retention } from "./upkeep.ts";
+import { alerts, backup, database, erp, heartbeat, http, language, log, reconcile, retention } from "./upkeep.ts";
 
 /** The whole file: every key with its default, its limits and its meaning. Messages, reference and example are made from it. */
 export const configSchema = z.strictObject({
@@ -12,6 +12,7 @@ export const configSchema = z.strictObject({
   updates,
   statuses,
   imports,
+  reconcile,
   erp,
   alerts,
   heartbeat,
@@ -35,6 +36,3 @@ export type Config = Omit<Parsed, "service"> & {
     client_secret_file: string | null;
   };
 };
-
-export type FeedName = keyof Config["imports"];
-export type FeedConfig = Config["imports"]["stocks"];

@@ -40,6 +40,15 @@ export const erp = section("When the ERP's silence is worth attention.", {
   }),
 });
 
+export const reconcile = section("A look at stored orders for differences that no change has told of.", {
+  schedule: key(schedule().prefault("29 4 * * *"), "When stored orders are compared with the service (cron, UTC)."),
+  open: key(
+    integer(0, 1_000_000).prefault(5_000),
+    "At most so many orders that are still open are read each time; the rest follows the next time.",
+  ),
+  sample: key(integer(0, 1_000_000).prefault(500), "So many of the other orders are read each time, in turn."),
+});
+
 export const alerts = section("Who is told when something needs attention.", {
   command: key(
     command.nullable().prefault(null),
@@ -55,11 +64,14 @@ export const heartbeat = key(
 
 export const backup = section("Copies of the database.", {
   schedule: key(schedule().prefault("41 2 * * *"), "When a copy is made (cron, UTC)."),
-  dir: key(place("a folder").prefault("/var/lib/erp-bridge/backups"), "Folder of the copies, relative to this file."),
+  dir: key(
+    place("a folder").prefault("/var/lib/erp-bridge/backups"),
+    "Folder of the copies, relative to this file; unless set, backups beside the database.",
+  ),
   keep: key(integer(1, 3650).prefault(14), "How many copies stay."),
   journal: key(
-    place("a file").nullable().prefault(null),
-    "File, best on another disk, that also receives what was stored since the last copy, for restore; null: none.",
+    place("a folder").nullable().prefault(null),
+    "Folder, best on another disk, where each batch is also kept before its confirm, for restore; null: none.",
   ),
 });
 
@@ -68,9 +80,12 @@ export const retention = section("How long history stays. Orders and what waits 
   events: key(duration("1d", "100y").prefault("2y"), "Rows of order_events."),
 });
 
-export const http = section("Health, metrics and the status page.", {
-  listen: key(listen().prefault("127.0.0.1:9469"), "Address and port, or off; a taken port never stops orders."),
-});
+export const http = section(
+  "Health, metrics and the status page. Nothing listens in this version; the key is read so that files stay valid.",
+  {
+    listen: key(listen().prefault("127.0.0.1:9469"), "Address and port, or off; a taken port never stops orders."),
+  },
+);
 
 export const log = section("What the program tells.", {
   level: key(
@@ -79,4 +94,7 @@ export const log = section("What the program tells.", {
   ),
 });
 
-export const language = key(oneOf(["en", "ru"]).prefault("en"), "Language of what people read.");
+export const language = key(
+  oneOf(["en", "ru"]).prefault("en"),
+  "Language of what people read. This version speaks English only.",
+);

@@ -1,0 +1,132 @@
+/*
+ * A second home for what the service forgets: the bodies of batches, on another disk if it is set up so. Keeps the
+ * guarantee that `append` returns only when the body is flushed; the confirm comes after. A new file is begun at each
+ * start, at each scheduled copy, by size, and after each failure, so that a torn end is always the end of a file. A
+ * crash in the middle of an entry leaves such an end: it is recognised by its digest, and its batch was not confirmed.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
+import path from "node:path";
+import { readTimeInName, timeInName } from "../domain/copy-names.ts";
+import { BridgeError } from "../domain/errors.ts";
+import { encodeFrame, type JournalEntry, type ReadFrames, readFrames } from "../domain/journal-frame.ts";
+import type { Clock } from "../domain/ports.ts";
+import { asBridgeError, faultCodeOf } from "../store/sqlite-errors.ts";
+import { syncFolder } from "./copy-database.ts";
+
+/** Files of a size that is read at once when restoring. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
+/** A network disk that hangs must not hang the pull for ever: after this it counts as failed. */
+const ANSWER_WITHIN_MS = 30_000;
+const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;
+
+export interface JournalFile {
+  name: string;
+  startedMs: number;
+}
+
+/** The journal's files, oldest first. Throws where the folder cannot be read. */
+export function listJournal(folder: string): JournalFile[] {
+  return readdirSync(folder)
+    .flatMap((name) => {
+      const startedMs = readTimeInName(NAME.exec(name)?.[1] ?? "");
+      return startedMs === undefined ? [] : [{ name, startedMs }];
+    })
+    .sort((a, b) => a.startedMs - b.startedMs);
+}
+
+/** What each file holds, oldest first. One file at a time is in memory. */
+export function* readJournal(folder: string): Generator<{ file: string } & ReadFrames> {
+  for (const { name } of listJournal(folder)) {
+    const file = path.join(folder, name);
+    yield { file, ...readFrames(readFileSync(file)) };
+  }
+}
+
+export class BatchJournal {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  #file: { path: string; bytes: number } | undefined;
+
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  /** Flushed when it resolves. Throws disk_full, disk_failed, database_refused with the journal's folder. */
+  async append(entry: JournalEntry): Promise<void> {
+    try {
+      await this.#inTime(this.#write(encodeFrame(entry)));
+    } catch (error) {
+      this.rotate();
+      throw asJournalError(error, this.#folder);
+    }
+  }
+
+  /** What comes from now on goes to a new file. */
+  rotate(): void {
+    this.#file = undefined;
+  }
+
+  /**
+   * Removes what the oldest copy that is kept covers. An entry is written before its batch is committed, so the file
+   * that was open when the copy was made stays, and the one before it.
+   * @returns how many files were removed.
+   */
+  prune(oldestCopyMs: number): number {
+    const files = listJournal(this.#folder);
+    const covered = files.filter(({ startedMs }) => startedMs <= oldestCopyMs).slice(0, -2);
+    for (const { name } of covered) rmSync(path.join(this.#folder, name), { force: true });
+    return covered.length;
+  }
+
+  async #write(frame: Buffer): Promise<void> {
+    if (this.#file !== undefined && this.#file.bytes >= FILE_BYTES_MAX) this.rotate();
+    const isNew = this.#file === undefined;
+    const file = this.#file ?? this.#begin();
+    this.#file = file;
+    const handle = await open(file.path, isNew ? "ax" : "a", 0o600);
+    try {
+      await handle.appendFile(frame);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    if (isNew) syncFolder(this.#folder);
+    file.bytes += frame.length;
+  }
+
+  #begin(): { path: string; bytes: number } {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o750 });
+    const newest = listJournal(this.#folder).at(-1)?.startedMs ?? 0;
+    // Later than every other, so that their order is that of writing even where the clock was set back.
+    const name = `journal-${timeInName(Math.max(this.#clock.nowMs(), newest + 1))}.bin`;
+    return { path: path.join(this.#folder, name), bytes: 0 };
+  }
+
+  async #inTime(work: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new BridgeError("disk_failed", `The disk of ${this.#folder} does not answer.`)),
+        ANSWER_WITHIN_MS,
+      );
+    });
+    work.catch(() => {}); // where it fails after it was given up
+    try {
+      await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function asJournalError(error: unknown, folder: string): BridgeError {
+  const known = asBridgeError(error, `Writing the journal in ${folder}`);
+  const words = faultCodeOf(error) ?? known.message;
+  return new BridgeError(
+    known.code === "internal" ? "disk_failed" : known.code,
+    `The journal in ${folder} cannot be written (${words}): batches are stored, but not confirmed until it can be.`,
+    { hint: "Put the disk of backup.journal right, or set backup.journal to null.", cause: error },
+  );
+}

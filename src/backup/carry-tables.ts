@@ -1,0 +1,198 @@
+/*
+ * Brings over what else the bridge keeps. Each table has its rule, and a table without one fails a test: whoever adds one
+ * decides here what a restore does with it. A position never covers more than the rows that are here, and no confirm is
+ * owed for a batch whose orders are not. Works on the file that is being made, so a crash leaves nothing but that file.
+ */
+import { isStrictlyNewer } from "../domain/stamp.ts";
+import type { CarryOptions } from "./carry-orders.ts";
+import { columnList, eachRow, hasTable, insertInto, type Row, sharedColumns } from "./rows.ts";
+
+type Rule =
+  /** Brought over by code of its own. */
+  | "own"
+  /** Theirs instead of the copy's, where the file is what became of the copy; else the copy's. */
+  | "theirs"
+  /** Both; of one key theirs. */
+  | "both"
+  /** Made anew from other tables, or of no use after a restore. */
+  | "anew"
+  /** The ERP's. */
+  | "erp";
+
+export const RULES: Readonly<Record<string, Rule>> = {
+  meta: "own",
+  orders: "own",
+  order_line_rows: "own",
+  order_event_rows: "own",
+  compared_orders: "own",
+  erp_orders: "own",
+  erp_queue: "anew",
+  status_requests: "own",
+  batches: "own",
+  pull_mark: "theirs",
+  watermarks: "own",
+  owed_reads: "both",
+  seen_changes: "both",
+  matched_paths: "both",
+  quarantine: "own",
+  holds: "theirs",
+  runs: "theirs",
+  flows: "theirs",
+  sync_requests: "anew",
+  observations: "both",
+  feeds: "theirs",
+  feed_dirty: "theirs",
+  feed_sent: "theirs",
+  feed_outbox: "theirs",
+  feed_drops: "theirs",
+  stock: "erp",
+  prices: "erp",
+  products: "erp",
+  images: "erp",
+};
+
+/** Facts that grow with the file; what says how it was filled stays as the copy has it. */
+const NEWER_FACTS = ["learned", "observed", "reconcile", "alerts"];
+
+export function carryTables(options: CarryOptions, zone: string): void {
+  for (const [table, rule] of Object.entries(RULES)) {
+    if (!hasTable(options.from, table)) continue;
+    if (rule === "both") copyRows(options, table, { replace: false });
+    if (rule === "theirs" && options.continues) copyRows(options, table, { replace: true });
+  }
+  // Orders that could not be brought over are read again, whatever was told of them before.
+  forgetSeen(options);
+  carryFacts(options);
+  carryMarks(options);
+  carryWatermarks(options, zone);
+  mergeById(
+    options,
+    "quarantine",
+    "kind = @kind AND coalesce(reference, '') = coalesce(@reference, '') AND payload_hash = @payload_hash",
+  );
+  mergeById(options, "batches", "fingerprint = @fingerprint", (row) => isConfirmable(options, row));
+  mergeById(
+    options,
+    "status_requests",
+    options.continues ? "id = @id" : "order_id = @order_id AND status = @status AND requested_at IS @requested_at",
+  );
+}
+
+/** All rows or none: where their table cannot be read to its end, the copy's rows stay. */
+export function copyRows(options: CarryOptions, table: string, how: { replace: boolean }): boolean {
+  const { from, to, report } = options;
+  const columns = sharedColumns(options, table);
+  if (columns.length === 0) return true;
+  return to.write(() => {
+    to.db.exec("SAVEPOINT copy_rows");
+    const insert = to.db.prepare(insertInto(table, columns, "OR REPLACE"));
+    const isWhole = report.tolerate(table, () => {
+      if (how.replace) to.db.exec(`DELETE FROM "${table.replaceAll('"', '""')}"`);
+      for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM "${table.replaceAll('"', '""')}"`))
+        insert.run(...row);
+      return true;
+    });
+    if (isWhole === undefined) to.db.exec("ROLLBACK TO copy_rows");
+    to.db.exec("RELEASE copy_rows");
+    return isWhole === true;
+  });
+}
+
+/** Rows with a number of their own, which they keep where it is free. Theirs counts where both have the row. */
+function mergeById(
+  options: CarryOptions,
+  table: string,
+  same: string,
+  accept: (row: Record<string, unknown>) => boolean = () => true,
+): void {
+  const { from, to, report } = options;
+  if (!hasTable(from, table)) return;
+  const columns = sharedColumns(options, table);
+  const others = columns.filter((column) => column !== "id");
+  to.write(() => {
+    const find = to.db.prepare(`SELECT id FROM ${table} WHERE ${same}`).pluck().safeIntegers(true);
+    const isTaken = to.db.prepare(`SELECT 1 FROM ${table} WHERE id = ?`);
+    const insert = to.db.prepare(insertInto(table, columns));
+    const update = to.db.prepare(
+      `UPDATE ${table} SET ${others.map((column) => `"${column}" = ?`).join(", ")} WHERE id = ?`,
+    );
+    report.tolerate(table, () => {
+      for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM ${table} ORDER BY id`)) {
+        const named = Object.fromEntries(columns.map((column, index) => [column, row[index] ?? null]));
+        if (!accept(named)) continue;
+        const values = others.map((column) => named[column]);
+        const mine = find.get(named);
+        if (mine !== undefined) update.run(...values, mine);
+        else
+          insert.run(
+            ...columns.map((column) =>
+              column === "id" && isTaken.get(named["id"]) !== undefined ? null : named[column],
+            ),
+          );
+        if (mine === undefined) report.add(table, 1);
+      }
+    });
+  });
+}
+
+/** A batch whose confirm is owed is taken only with all its orders: else the service, which still has it, serves it again. */
+function isConfirmable({ to, report }: CarryOptions, batch: Record<string, unknown>): boolean {
+  if (batch["state"] !== "stored" || typeof batch["order_ids"] !== "string") return true;
+  const ids = (JSON.parse(batch["order_ids"]) as unknown[]).map(String);
+  const isHere = to.db.prepare(
+    "SELECT 1 FROM orders WHERE order_id = lower(@id) UNION ALL SELECT 1 FROM quarantine WHERE reference = @id",
+  );
+  if (ids.every((id) => isHere.get({ id }) !== undefined)) return true;
+  report.add("batches left to the service", 1);
+  return false;
+}
+
+function forgetSeen({ to, report }: CarryOptions): void {
+  to.write(() => {
+    const forget = to.db.prepare("DELETE FROM seen_changes WHERE order_id = lower(?)");
+    for (const orderId of report.damagedOrders) forget.run(orderId);
+  });
+}
+
+function carryFacts({ from, to, report, continues }: CarryOptions): void {
+  if (!continues || !hasTable(from, "meta")) return;
+  to.write(() => {
+    const save = to.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
+    report.tolerate("meta", () => {
+      for (const [key, value] of eachRow(from, "SELECT key, value FROM meta")) {
+        if (NEWER_FACTS.includes(String(key))) save.run(key, value);
+      }
+    });
+  });
+}
+
+/**
+ * What the ERP said about orders: theirs counts, and marks that only the copy has stay. A mark never names a revision
+ * that is not here: an order that came back in an older state is shown to the ERP again.
+ */
+function carryMarks(options: CarryOptions): void {
+  const { to } = options;
+  if (hasTable(options.from, "erp_orders")) copyRows(options, "erp_orders", { replace: false });
+  to.write(() =>
+    to.db
+      .prepare(
+        `UPDATE erp_orders SET seen_revision = coalesce((SELECT o.revision FROM orders o WHERE o.order_id = lower(erp_orders.order_id)), 0)
+         WHERE seen_revision > coalesce((SELECT o.revision FROM orders o WHERE o.order_id = lower(erp_orders.order_id)), 0)`,
+      )
+      .run(),
+  );
+}
+
+function carryWatermarks({ from, to, report }: CarryOptions, zone: string): void {
+  if (!hasTable(from, "watermarks")) return;
+  const theirs =
+    report.tolerate("watermarks", () => [...eachRow(from, "SELECT stream, value, updated_at FROM watermarks")]) ?? [];
+  to.write(() => {
+    const find = to.db.prepare("SELECT value FROM watermarks WHERE stream = ?").pluck();
+    const save = to.db.prepare("INSERT OR REPLACE INTO watermarks (stream, value, updated_at) VALUES (?, ?, ?)");
+    for (const [stream, value, at] of theirs as Row[]) {
+      const mine = find.get(stream) as string | undefined;
+      if (mine === undefined || isStrictlyNewer(mine, String(value), zone)) save.run(stream, value, at);
+    }
+  });
+}

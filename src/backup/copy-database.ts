@@ -1,0 +1,176 @@
+/*
+ * A consistent, verified copy of a database that is in use. Keeps the guarantee that a file of the copy's name is whole:
+ * it is made under a provisional name, checked page by page, flushed, and only then named; a name that is taken is never
+ * written over. A crash in the middle leaves the provisional file, which the next copy of that name removes.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { BridgeError } from "../domain/errors.ts";
+import { asBridgeError, faultCodeOf } from "../store/sqlite-errors.ts";
+import type { CopyMessage, CopyOrder } from "./copy-child.ts";
+
+/** Beside this file, in the sources and in the bundle alike. */
+const CHILD = fileURLToPath(new URL(`./copy-child${path.extname(import.meta.url)}`, import.meta.url));
+
+export interface CopyProgress {
+  step: "copying" | "verifying";
+  /** From 0 to 1. */
+  share: number;
+}
+
+export interface CopyOptions {
+  source: string;
+  target: string;
+  /** The present time: UTC, ISO 8601. */
+  at: string;
+  /** Written beside the copy as `TARGET.config.yaml`. */
+  configText: string;
+  signal: AbortSignal;
+  onProgress?: (progress: CopyProgress) => void;
+}
+
+export interface MadeCopy {
+  file: string;
+  bytes: number;
+}
+
+export function partialOf(target: string): string {
+  return `${target}.partial`;
+}
+
+export function configBeside(target: string): string {
+  return `${target}.config.yaml`;
+}
+
+/** Throws BridgeErrors: usage (the name is taken), stopped, disk_full, disk_failed, database_refused, database_corrupt. */
+export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
+  const { source, target } = options;
+  const partial = partialOf(target);
+  for (const name of [target, configBeside(target)]) refuseTaken(name);
+  let isConfigWritten = false;
+  try {
+    removePartial(target);
+    // Made here and empty, so that customers' data is never readable by more than its source.
+    closeSync(openSync(partial, "wx", 0o600));
+    const made = await runChild({ source, partial, copiedAt: options.at }, options);
+    chmodSync(partial, statSync(source).mode & 0o770);
+    writeFileSync(configBeside(target), options.configText, { flag: "wx", mode: 0o600, flush: true });
+    isConfigWritten = true;
+    nameFile(partial, target);
+    syncFolder(path.dirname(target));
+    return { file: target, ...made };
+  } catch (error) {
+    removePartial(target);
+    if (isConfigWritten && !existsSync(target)) rmSync(configBeside(target), { force: true });
+    throw asBridgeError(error, `Copying the database to ${target}`, target);
+  }
+}
+
+/** What an interrupted copy of this name left behind. */
+export function removePartial(target: string): void {
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(`${partialOf(target)}${suffix}`, { force: true });
+}
+
+function refuseTaken(file: string): void {
+  if (!existsSync(file)) return;
+  throw new BridgeError("usage", `${file} exists already, and a backup never writes over anything.`, {
+    hint: "Choose another name.",
+  });
+}
+
+function nameFile(partial: string, target: string): void {
+  try {
+    // A link fails where the name was taken meanwhile; a rename would write over it.
+    linkSync(partial, target);
+    rmSync(partial);
+  } catch (error) {
+    const fault = faultCodeOf(error);
+    if (fault === "EEXIST") refuseTaken(target);
+    // File systems without hard links, such as a memory stick's.
+    if (fault !== "EPERM" && fault !== "ENOTSUP" && fault !== "EOPNOTSUPP" && fault !== "ENOSYS") throw error;
+    refuseTaken(target);
+    renameSync(partial, target);
+  }
+}
+
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promise<Omit<MadeCopy, "file">> {
+  if (signal.aborted) return Promise.reject(stopped());
+  return new Promise((resolve, reject) => {
+    const child = startChild();
+    let end: CopyMessage | undefined;
+    let died: { code: number | null; by: NodeJS.Signals | null } | undefined;
+    let isDrained = false;
+    const onAbort = () => void child.kill("SIGKILL");
+    signal.addEventListener("abort", onAbort, { once: true });
+    const settle = () => {
+      // Both: its last message may arrive after its end.
+      if (died === undefined || !isDrained) return;
+      signal.removeEventListener("abort", onAbort);
+      if (end?.kind === "done") resolve({ bytes: end.bytes });
+      else if (signal.aborted) reject(stopped());
+      else reject(end === undefined ? diedEarly(died.code, died.by) : failureOf(end));
+    };
+    child.on("message", (message: CopyMessage) => {
+      if (message.kind !== "progress") end = message;
+      else onProgress?.({ step: message.step, share: message.done / Math.max(1, message.total) });
+    });
+    child.once("disconnect", () => {
+      isDrained = true;
+      settle();
+    });
+    child.once("exit", (code, by) => {
+      died = { code, by };
+      settle();
+    });
+    child.once("error", (error) => {
+      signal.removeEventListener("abort", onAbort);
+      reject(error);
+    });
+    child.send(order);
+  });
+}
+
+/** Nothing of our surroundings is handed on: they may hold the client secret. */
+function startChild(): ChildProcess {
+  return fork(CHILD, [], { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
+}
+
+function failureOf(message: CopyMessage): Error {
+  if (message.kind !== "failed") return new BridgeError("internal", "The copy ended without a result.");
+  if (message.found !== undefined) {
+    return new BridgeError("database_corrupt", `The copy was thrown away because it is damaged: ${message.found}.`, {
+      hint: "The database itself is likely damaged: run erp-bridge check, and restore an older backup.",
+    });
+  }
+  return Object.assign(new Error(message.message), message.fault === undefined ? {} : { code: message.fault });
+}
+
+function stopped(): BridgeError {
+  return new BridgeError("stopped", "The copy was broken off; nothing is left of it.");
+}
+
+function diedEarly(code: number | null, killedBy: NodeJS.Signals | null): BridgeError {
+  return new BridgeError("internal", `The process that copies ended early (${killedBy ?? code}).`);
+}

@@ -1,0 +1,168 @@
+/*
+ * What a restore must know before it does anything: whether the file is a whole copy of ours, and what the database that
+ * it is to replace still holds. Writes nothing: the copy is looked at through a duplicate, the database through a
+ * read-only connection.
+ */
+import Database from "better-sqlite3";
+import { BridgeError } from "../domain/errors.ts";
+import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../store/migrate.ts";
+import { faultCodeOf } from "../store/sqlite-errors.ts";
+import { hasTable, isDamage } from "./rows.ts";
+
+const PROBLEMS_MAX = 3;
+
+export interface CopyFacts {
+  /** The moment that the copy shows: UTC, ISO 8601; null where it does not say. */
+  copiedAt: string | null;
+  orders: number;
+  lastOrderAt: string | null;
+  account: string | null;
+}
+
+export type Replaced =
+  /** There is none, or nothing can be read of it; `why` is the rest of a sentence about it. */
+  | { state: "gone"; why: string }
+  | { state: "there"; db: Database.Database; continues: boolean; activeAt: string | null; orders: number | null };
+
+/** Reads all of the copy. Throws database_refused where it is none of ours, database_corrupt where it is damaged. */
+export function examineCopy(work: string, file: string): CopyFacts {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(work, { fileMustExist: true });
+    if (db.pragma("application_id", { simple: true }) !== APPLICATION_ID || !hasTable(db, "orders"))
+      throw notOurs(file);
+    const found = (db.pragma(`integrity_check(${PROBLEMS_MAX})`) as { integrity_check: string }[]).map(
+      (row) => row.integrity_check,
+    );
+    if (found.length !== 1 || found[0] !== "ok") throw damaged(file, found.join("; "));
+    return factsOf(db);
+  } catch (error) {
+    if (faultCodeOf(error) === "SQLITE_NOTADB") throw notOurs(file, error);
+    if (isDamage(error)) throw damaged(file, "it cannot be read", error);
+    throw error;
+  } finally {
+    db?.close();
+  }
+}
+
+function factsOf(db: Database.Database): CopyFacts {
+  const one = (sql: string) => (db.prepare(sql).pluck().get() as string | null | undefined) ?? null;
+  const lastOrderAt = one("SELECT max(received_at) FROM batches");
+  return {
+    copiedAt: one("SELECT value FROM meta WHERE key = 'copied_at'") ?? activityOf(db),
+    orders: db.prepare("SELECT count(*) FROM orders").pluck().get() as number,
+    lastOrderAt,
+    account: one("SELECT value FROM meta WHERE key = 'account'"),
+  };
+}
+
+/** The newest time that the bridge wrote. A copy that was made by other means says so of itself. */
+function activityOf(db: Database.Database): string | null {
+  const sql =
+    "SELECT max(at) FROM (SELECT max(finished_at) AS at FROM runs UNION ALL SELECT max(received_at) FROM batches)";
+  return db.prepare(sql).pluck().get() as string | null;
+}
+
+/**
+ * Opens the database that is replaced, at one moment. Its connection stays open for the caller.
+ * Throws account_changed and database_newer: then it is not this copy that belongs here, or not this program.
+ */
+export function examineReplaced(
+  file: string,
+  copy: { db: Database.Database; facts: CopyFacts },
+  migrationsFolder: string,
+): Replaced {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    db.pragma("trusted_schema = OFF");
+    inspectDatabase(db, loadMigrations(migrationsFolder), file);
+    if (!hasTable(db, "orders")) return gone(db, "is empty");
+    const account = db.prepare("SELECT value FROM meta WHERE key = 'account'").pluck().get() as string | undefined;
+    if (account !== undefined && copy.facts.account !== null && account !== copy.facts.account)
+      throw otherAccount(file);
+    db.exec("BEGIN");
+    const { activeAt, orders } = factsOfReplaced(db);
+    return { state: "there", db, continues: continuesCopy(db, copy, activeAt), activeAt, orders };
+  } catch (error) {
+    if (error instanceof BridgeError && error.code !== "database_refused" && error.code !== "migration_edited") {
+      db?.close();
+      throw error;
+    }
+    if (faultCodeOf(error) === "SQLITE_CANTOPEN" && db === undefined) return gone(undefined, "is gone");
+    return gone(
+      db,
+      `cannot be read (${error instanceof BridgeError ? error.message : (faultCodeOf(error) ?? String(error))})`,
+    );
+  }
+}
+
+function gone(db: Database.Database | undefined, why: string): Replaced {
+  db?.close();
+  return { state: "gone", why };
+}
+
+function factsOfReplaced(db: Database.Database): { activeAt: string | null; orders: number | null } {
+  try {
+    return { activeAt: activityOf(db), orders: db.prepare("SELECT count(*) FROM orders").pluck().get() as number };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return { activeAt: null, orders: null };
+  }
+}
+
+/**
+ * Whether the replaced file is what became of the copy: it has the copy's newest order, or where that cannot be read its
+ * newest batch, under the same key and received at the same moment. A file that was begun anew, or one that is older than
+ * the copy, has not.
+ */
+function continuesCopy(
+  db: Database.Database,
+  { db: copy, facts }: { db: Database.Database; facts: CopyFacts },
+  activeAt: string | null,
+): boolean {
+  let isAsked = false;
+  for (const { newest, same } of WITNESSES) {
+    const row = copy.prepare(newest).raw(true).get() as [number, string, string] | undefined;
+    if (row === undefined) continue;
+    isAsked = true;
+    try {
+      return db.prepare(same).get(...row) !== undefined;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+  }
+  // A copy without any order: the later file goes on from it.
+  return !isAsked && (facts.copiedAt === null || activeAt === null || activeAt >= facts.copiedAt);
+}
+
+const WITNESSES = [
+  {
+    newest: "SELECT order_key, order_id, received_at FROM orders ORDER BY order_key DESC LIMIT 1",
+    same: "SELECT 1 FROM orders WHERE order_key = ? AND order_id = ? AND received_at = ?",
+  },
+  {
+    newest: "SELECT id, fingerprint, received_at FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1",
+    same: "SELECT 1 FROM batches WHERE id = ? AND fingerprint = ? AND received_at = ?",
+  },
+];
+
+function notOurs(file: string, cause?: unknown): BridgeError {
+  return new BridgeError("database_refused", `${file} is not a copy of a database of erp-bridge.`, {
+    hint: "Name a file that erp-bridge backup or the daemon has made (backup.dir).",
+    cause,
+  });
+}
+
+function damaged(file: string, found: string, cause?: unknown): BridgeError {
+  return new BridgeError("database_corrupt", `${file} is damaged (${found}); nothing was changed.`, {
+    hint: "Restore another copy.",
+    cause,
+  });
+}
+
+function otherAccount(file: string): BridgeError {
+  return new BridgeError("account_changed", `The copy belongs to another account than ${file}; nothing was changed.`, {
+    hint: "Name a copy of this database, or move the database away first if it is to be replaced by another account's.",
+  });
+}

@@ -1,0 +1,85 @@
+/*
+ * Rows from one database to another, exactly as they are: integers as integers, reals as reals, whatever the column is.
+ * Writes only to the file that a restore is making, so a crash leaves nothing but that file.
+ */
+import type Database from "better-sqlite3";
+import { quoteName } from "../store/feed-source.ts";
+import { faultCodeOf } from "../store/sqlite-errors.ts";
+import type { Store } from "../store/store.ts";
+
+export type Value = string | number | bigint | Buffer | null;
+export type Row = Value[];
+
+/** The database that is replaced, read at one moment, and the one that is being made. */
+export interface Pair {
+  from: Database.Database;
+  to: Store;
+}
+
+export function hasTable(db: Database.Database, table: string): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+}
+
+/** Columns that can be written: none that SQLite computes. */
+export function columnsOf(db: Database.Database, table: string): string[] {
+  return db.prepare("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0").pluck().all(table) as string[];
+}
+
+/** Columns that both have: either may be of an older version, or changed by the ERP. */
+export function sharedColumns({ from, to }: Pair, table: string): string[] {
+  const theirs = new Set(columnsOf(from, table));
+  return columnsOf(to.db, table).filter((column) => theirs.has(column));
+}
+
+export function columnList(columns: readonly string[]): string {
+  return columns.map(quoteName).join(", ");
+}
+
+/** Each row of a query, read one by one. Throws in the middle where the file is damaged. */
+export function eachRow(db: Database.Database, sql: string, ...params: unknown[]): IterableIterator<Row> {
+  return db
+    .prepare(sql)
+    .raw(true)
+    .safeIntegers(true)
+    .iterate(...params) as IterableIterator<Row>;
+}
+
+export function insertInto(
+  table: string,
+  columns: readonly string[],
+  or: "" | "OR REPLACE" | "OR IGNORE" = "",
+): string {
+  return `INSERT ${or} INTO ${quoteName(table)} (${columnList(columns)}) VALUES (${columns.map(() => "?").join(", ")})`;
+}
+
+/** Damage of the file that is read, as opposed to a mistake of ours. */
+export function isDamage(error: unknown): boolean {
+  const fault = faultCodeOf(error) ?? "";
+  return fault.startsWith("SQLITE_CORRUPT") || fault.startsWith("SQLITE_IOERR") || fault === "SQLITE_NOTADB";
+}
+
+/** Rows that could not be read, by table, and how many of each were brought over. */
+export class CarryReport {
+  readonly counts: Record<string, number> = {};
+  /** Tables of which something could not be read; what the copy had of them stays. */
+  readonly damaged = new Set<string>();
+  /** Orders whose newest content could not be read: they are owed a read at the service. */
+  readonly damagedOrders: string[] = [];
+  /** What was left as it was, and why. */
+  readonly notes: string[] = [];
+
+  add(what: string, count: number): void {
+    if (count > 0) this.counts[what] = (this.counts[what] ?? 0) + count;
+  }
+
+  /** Runs `fn`; damage of the file that is read is noted for `table`, everything else is thrown on. */
+  tolerate<T>(table: string, fn: () => T): T | undefined {
+    try {
+      return fn();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.damaged.add(table);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/*
+ * The last steps on a restored file: what could not be brought over must not be taken for true. What the service
+ * acknowledged since is unknown, so every row is sent again with its newest value; numbers that may have been given since
+ * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
+ * made, so a crash leaves nothing but that file.
+ */
+import { openPullMark } from "../store/batches.ts";
+import { saveHold } from "../store/holds.ts";
+import type { Store } from "../store/store.ts";
+import { lastNumber } from "./carry-orders.ts";
+import type { Pair } from "./rows.ts";
+
+/**
+ * Numbers left out where nobody can say which were given after the copy: more events than a shop has in years, and so few
+ * that a 32-bit counter of an ERP takes two hundred such restores.
+ */
+export const SEQ_MARGIN = 10_000_000;
+/** Tables whose numbers others may have noted. */
+const NUMBERED = ["order_event_rows", "status_requests"];
+
+/** Numbers go on behind those of both files, and behind whatever may have been given and is lost. */
+export function raiseNumbers(to: Store, from: Pair["from"] | undefined, isComplete: boolean): void {
+  to.write(() => {
+    const tables = to.db.prepare("SELECT name FROM sqlite_sequence").pluck().all() as string[];
+    const save = to.db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = ?");
+    const begin = to.db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
+    for (const table of new Set([...tables, ...NUMBERED])) {
+      const mine = lastNumber(to.db, table);
+      const theirs = from === undefined ? 0n : lastNumber(from, table);
+      const margin = isComplete || !NUMBERED.includes(table) ? 0n : BigInt(SEQ_MARGIN);
+      const next = (mine > theirs ? mine : theirs) + margin;
+      if (tables.includes(table)) save.run(next, table);
+      else if (next > 0n) begin.run(table, next);
+    }
+  });
+}
+
+/**
+ * What the service acknowledged after the copy is not known. A new epoch takes every acknowledgement for what was on
+ * the site, not for what is: each row goes again with its newest value, rows that are gone go as gone.
+ */
+export function doubtAcknowledged(to: Store, because: string): void {
+  to.write(() =>
+    to.db.prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?)").run(because),
+  );
+}
+
+/** Requests may have been sent since, and later ones too: the order is read before any of them goes. */
+export function doubtRequests(to: Store, map: Readonly<Record<string, string>>): void {
+  to.write(() => {
+    const pending = to.db
+      .prepare("SELECT id, CAST(status AS TEXT) AS status FROM status_requests WHERE state = 'pending'")
+      .safeIntegers(true);
+    const doubt = to.db.prepare(
+      `UPDATE status_requests SET state = 'sending', status_sent = ?, echo = 'awaited',
+         status_before = (SELECT o.status FROM orders o WHERE o.order_id = lower(status_requests.order_id))
+       WHERE id = ?`,
+    );
+    for (const { id, status } of pending.all() as { id: bigint; status: string }[]) {
+      doubt.run(Object.hasOwn(map, status) ? map[status] : status, id);
+    }
+    // "Not found" then means that it was confirmed earlier.
+    to.db.prepare("UPDATE batches SET confirm_attempts = max(confirm_attempts, 1) WHERE state = 'stored'").run();
+  });
+}
+
+/** A hand-out may have been open: a confirm that names nothing must not confirm it unseen. */
+export function doubtHandOut(to: Store, at: string): void {
+  to.write(() => {
+    openPullMark(to, at);
+    openPullMark(to, at);
+  });
+}
+
+/** Which orders the ERP still has to take, from the orders and its marks. How long one waits is kept where it is known. */
+export function rebuildQueue(to: Store): void {
+  to.write(() => {
+    to.db.exec("CREATE TEMP TABLE waited AS SELECT order_key, since FROM erp_queue");
+    to.db.exec("DELETE FROM erp_queue");
+    to.db.exec(
+      `INSERT INTO erp_queue (order_key, blocked, since)
+       SELECT o.order_key, coalesce(e.state, '') = 'blocked', coalesce(w.since, o.changed_at)
+       FROM orders o LEFT JOIN erp_orders e ON e.order_id = o.order_id LEFT JOIN temp.waited w ON w.order_key = o.order_key
+       WHERE o.erp_revision > coalesce(e.seen_revision, 0)`,
+    );
+    to.db.exec("DROP TABLE temp.waited");
+  });
+}
+
+/** Marks of the copy and requests to a daemon that is no more. */
+export function forgetPassing(to: Store): void {
+  to.write(() => {
+    to.db.exec("DELETE FROM meta WHERE key = 'copied_at'");
+    to.db.exec("DELETE FROM sync_requests");
+    to.db.exec("DELETE FROM holds WHERE area = 'orders' AND reason = 'restored'");
+  });
+}
+
+export function tellGap(to: Store, detail: string, at: string): void {
+  to.write(() => saveHold(to, { area: "orders", reason: "restored", since: at, nextProbeAt: null, detail }));
+}

@@ -1,0 +1,310 @@
+/*
+ * Puts a copy back in the database's place. Keeps the guarantee that nothing that either file holds is lost: everything
+ * happens on a new file, DATABASE.restoring, and only when that is complete, checked and flushed do the names change. The
+ * replaced file is kept under another name. A crash before that leaves the old state and a file that the next restore
+ * removes; a crash while the names change is finished by the next start.
+ */
+import { chmodSync, chownSync, constants, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import { accountOf } from "./account.ts";
+import { readJournal } from "./backup/batch-journal.ts";
+import { carryOver } from "./backup/carry-over.ts";
+import { RULES } from "./backup/carry-tables.ts";
+import { readDiskSpace } from "./backup/disk-space.ts";
+import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "./backup/examine.ts";
+import { CarryReport, isDamage } from "./backup/rows.ts";
+import {
+  doubtAcknowledged,
+  doubtHandOut,
+  doubtRequests,
+  forgetPassing,
+  raiseNumbers,
+  tellGap,
+} from "./backup/settle.ts";
+import { createClient } from "./build-client.ts";
+import { orderRulesOf } from "./build-jobs.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import { confirmNames } from "./domain/confirm.ts";
+import { timeInName } from "./domain/copy-names.ts";
+import { describeBytes } from "./domain/disk-space.ts";
+import { BridgeError } from "./domain/errors.ts";
+import { type Clock, isoTime, type Log } from "./domain/ports.ts";
+import { type Replayed, ReplayJournal } from "./jobs/replay-journal.ts";
+import { resolveDatabasePath } from "./store/file-checks.ts";
+import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
+import { openStore } from "./store/open.ts";
+import { asBridgeError } from "./store/sqlite-errors.ts";
+import type { Store } from "./store/store.ts";
+import { finishSwap, isSwapUnfinished, swapDatabase } from "./store/swap-files.ts";
+
+export interface RestoreOptions {
+  loaded: LoadedConfig;
+  file: string;
+  migrationsFolder: string;
+  clock: Clock;
+  log: Log;
+  /** Asked once everything is known and nothing has changed; false ends it. */
+  agree: (plan: RestorePlan) => Promise<boolean>;
+  /** One line for each longer step. */
+  onStep: (words: string) => void;
+}
+
+export interface RestorePlan {
+  copy: CopyFacts;
+  database: string;
+  replaced:
+    | { state: "gone"; why: string }
+    | { state: "there"; continues: boolean; orders: number | null; activeAt: string | null };
+}
+
+export interface RestoreReport {
+  database: string;
+  copiedAt: string | null;
+  /** The new name of the replaced file; null where there was none. */
+  replaced: string | null;
+  /** Everything was brought over: nothing is missing and nothing is in doubt. */
+  complete: boolean;
+  carried: Record<string, number>;
+  journal: Replayed & { torn: number; damaged: number };
+  /** What a person should know, in whole sentences. */
+  notes: string[];
+  /** What could not be brought back; null where nothing is missing. */
+  gap: string | null;
+}
+
+/** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
+export async function restoreDatabase(options: RestoreOptions): Promise<RestoreReport | undefined> {
+  const { loaded, clock } = options;
+  const database = resolveDatabasePath(loaded.config.database.path);
+  const lock = acquireInstanceLock(database, { command: "restore", now: () => clock.nowMs() });
+  const work = `${database}.restoring`;
+  let replaced: Replaced | undefined;
+  try {
+    finishSwap(database);
+    const copy = takeCopy(options, database, work);
+    const store = openWork(work, options.migrationsFolder, clock);
+    try {
+      refuseAccount(copy, loaded);
+      replaced = examineReplaced(database, { db: store.db, facts: copy }, options.migrationsFolder);
+      if (!(await options.agree(planOf(database, copy, replaced)))) return undefined;
+      return await build({ ...options, database, work, copy, store, replaced });
+    } finally {
+      store.close();
+    }
+  } finally {
+    if (replaced?.state === "there" && replaced.db.open) replaced.db.close();
+    if (!isSwapUnfinished(database)) removeWork(work);
+    lock.release();
+  }
+}
+
+/** A duplicate, because looking into a copy may write beside it, and bringing it up to date writes into it. */
+function takeCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
+  if (!existsSync(file))
+    throw new BridgeError("usage", `There is no file ${file}.`, { hint: "Copies lie in backup.dir." });
+  const { size, ino, dev } = statSync(file);
+  const mine = statSync(database, { throwIfNoEntry: false });
+  if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", `${file} is the database itself.`);
+  if (isLocked(file) !== undefined) throw new BridgeError("usage", `${file} is in use by another erp-bridge.`);
+  removeWork(work);
+  const free = readDiskSpace(path.dirname(database)).free;
+  if (free < 2 * size) {
+    throw new BridgeError(
+      "disk_full",
+      `Restoring needs ${describeBytes(2 * size)}, and ${describeBytes(free)} are free beside ${database}.`,
+    );
+  }
+  onStep(`Verifying ${file}`);
+  try {
+    for (const suffix of ["", "-wal"]) {
+      if (existsSync(`${file}${suffix}`))
+        copyFileSync(`${file}${suffix}`, `${work}${suffix}`, constants.COPYFILE_FICLONE);
+    }
+  } catch (error) {
+    throw asBridgeError(error, `Copying ${file}`, database);
+  }
+  return examineCopy(work, file);
+}
+
+/** Brings it up to this version. The copy that a migration makes is not needed: there is the one that was named. */
+function openWork(work: string, migrationsFolder: string, clock: Clock): Store {
+  const store = openStore({ path: work, migrationsFolder, mode: "command", now: () => clock.nowMs() });
+  if (store.migrated.backup !== undefined) rmSync(store.migrated.backup, { force: true });
+  return store;
+}
+
+function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
+  if (copy.account === null || copy.account === accountOf(config)) return;
+  const [url, id] = JSON.parse(copy.account) as [string, string];
+  throw new BridgeError(
+    "account_changed",
+    `The copy belongs to another account (${id} at ${url}); nothing was changed.`,
+    {
+      hint: "Use the configuration of that account, or name another copy.",
+    },
+  );
+}
+
+function planOf(database: string, copy: CopyFacts, replaced: Replaced): RestorePlan {
+  if (replaced.state === "gone") return { copy, database, replaced };
+  const { continues, orders, activeAt } = replaced;
+  return { copy, database, replaced: { state: "there", continues, orders, activeAt } };
+}
+
+interface BuildOptions extends RestoreOptions {
+  database: string;
+  work: string;
+  copy: CopyFacts;
+  store: Store;
+  replaced: Replaced;
+}
+
+async function build(options: BuildOptions): Promise<RestoreReport> {
+  const { loaded, store, replaced, clock, copy, onStep } = options;
+  const at = isoTime(clock.nowMs());
+  const report = new CarryReport();
+  const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
+  if (replaced.state === "there") {
+    onStep("Bringing over what the copy lacks");
+    const { db, continues } = replaced;
+    const carry = { from: db, to: store, report, continues, at };
+    carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
+  }
+  const journal = await replay(options, report);
+  const isComplete =
+    replaced.state === "there" && replaced.continues && report.damaged.size === 0 && report.damagedOrders.length === 0;
+  const from = replaced.state === "there" ? replaced.db : undefined;
+  report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, isComplete));
+  forgetPassing(store);
+  const gap = isComplete ? null : describeGap(copy, replaced, report, journal, at);
+  if (gap !== null) {
+    if (!areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
+    doubtRequests(store, loaded.config.statuses.map);
+    if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
+    tellGap(store, gap, at);
+  }
+  onStep("Verifying the result");
+  verifyResult(store);
+  store.close();
+  if (replaced.state === "there") refuseWritten(replaced, versionBefore, options.database);
+  const aside = `${path.basename(options.database)}.replaced-${timeInName(clock.nowMs())}`;
+  const wasThere = existsSync(options.database);
+  handOver(options.work, options.database);
+  swapDatabase(options.database, { work: path.basename(options.work), replaced: aside });
+  return {
+    database: options.database,
+    copiedAt: copy.copiedAt,
+    replaced: wasThere ? path.join(path.dirname(options.database), aside) : null,
+    complete: isComplete,
+    carried: report.counts,
+    journal,
+    notes: report.notes,
+    gap,
+  };
+}
+
+/** Batches that were received after the copy and that no file holds any more. */
+async function replay(options: BuildOptions, report: CarryReport): Promise<RestoreReport["journal"]> {
+  const { loaded, store, clock, log } = options;
+  const folder = loaded.config.backup.journal;
+  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0 };
+  if (folder === null || !existsSync(folder)) return totals;
+  options.onStep("Reading the journal");
+  const client = createClient({ loaded, clock });
+  const { signal } = new AbortController();
+  try {
+    const job = new ReplayJournal({ store, client, clock, log, isStopping: () => false }, orderRulesOf(loaded));
+    for (const { file, entries, torn, damagedBytes } of readJournal(folder)) {
+      if (torn) totals.torn += 1;
+      if (damagedBytes > 0) {
+        totals.damaged += 1;
+        report.notes.push(
+          `${file} is damaged in its middle (${describeBytes(damagedBytes)}); the rest of it was read.`,
+        );
+      }
+      for (const entry of entries) await job.store(entry, signal);
+    }
+    return { ...totals, ...job.replayed };
+  } finally {
+    await client.close();
+  }
+}
+
+/** What was acknowledged and what the ERP wrote came over in full: then nothing of it is in doubt. */
+function areFeedsWhole(replaced: Replaced, report: CarryReport): boolean {
+  return (
+    replaced.state === "there" && replaced.continues && [...report.damaged].every((table) => RULES[table] === "own")
+  );
+}
+
+function describeGap(copy: CopyFacts, replaced: Replaced, report: CarryReport, journal: Replayed, at: string): string {
+  const from = copy.copiedAt ?? "an unknown time";
+  const parts = [`Restored at ${at} from a copy of ${from}.`];
+  if (replaced.state === "gone") parts.push(`The database that it replaces ${replaced.why}.`);
+  else if (!replaced.continues) parts.push("The database that it replaces was not made from the one that was copied.");
+  else parts.push("The database that it replaces could be read only in part.");
+  parts.push(
+    `Orders that were handed out and confirmed between ${from} and ${at} and are not in the database now will not be ` +
+      "handed out again; of these, updates bring back only those that change.",
+  );
+  if (journal.batches > 0)
+    parts.push(`The journal brought back ${journal.batches} batches with ${journal.orders} orders.`);
+  const { length } = report.damagedOrders;
+  if (length > 0) parts.push(`${length} orders could not be read there; they are read from the service.`);
+  if (report.damaged.size > 0) parts.push(`Not all could be read of: ${[...report.damaged].sort().join(", ")}.`);
+  parts.push(
+    "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have " +
+      "the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",
+  );
+  return parts.join(" ");
+}
+
+function verifyResult(store: Store): void {
+  const [found] = store.db.pragma("integrity_check(1)") as { integrity_check: string }[];
+  if (found?.integrity_check === "ok") return;
+  throw new BridgeError(
+    "database_corrupt",
+    `The restored database came out damaged (${found?.integrity_check}); nothing was changed.`,
+    {
+      hint: "Look at the disk and at the memory of this machine.",
+    },
+  );
+}
+
+/** Changes with every write of another program to the database that is replaced. */
+function dataVersion({ db }: Replaced & { state: "there" }): number {
+  return db.pragma("data_version", { simple: true }) as number;
+}
+
+/** What was written after it was read would stay behind in the replaced file. */
+function refuseWritten(replaced: Replaced & { state: "there" }, before: number, database: string): void {
+  const isWritten = wasWritten(replaced, before);
+  replaced.db.close();
+  if (!isWritten) return;
+  throw new BridgeError("database_busy", `Another program wrote to ${database} meanwhile; nothing was changed.`, {
+    hint: "Stop the ERP's writing while the backup is restored, and try again.",
+  });
+}
+
+/** Restored by root, it must still open for the daemon: it gets the replaced file's owner, or the folder's. */
+function handOver(work: string, database: string): void {
+  const before = statSync(database, { throwIfNoEntry: false });
+  chmodSync(work, before === undefined ? 0o660 : before.mode & 0o777);
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = before ?? statSync(path.dirname(database));
+  for (const file of [work, `${database}.lock`]) if (existsSync(file)) chownSync(file, uid, gid);
+}
+
+function wasWritten(replaced: Replaced & { state: "there" }, before: number): boolean {
+  try {
+    replaced.db.exec("COMMIT");
+    return dataVersion(replaced) !== before;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return false; // too damaged for anybody to write to it
+  }
+}
+
+function removeWork(work: string): void {
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${work}${suffix}`, { force: true });
+}

@@ -1,0 +1,254 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { FakeClock } from "../support/bridge.ts";
+import { CLIENT_ID, clientFor, failureOf, get, post, SECRET, serve, serveRaw } from "./support.ts";
+
+async function faulty(fault: FaultAction) {
+  const sandbox = await startSandbox({ clientId: CLIENT_ID, clientSecret: SECRET });
+  onTestFinished(() => sandbox.close());
+  sandbox.service.createOrder();
+  sandbox.faults.add({ do: fault, when: "after", times: "forever" });
+  return { sandbox, client: clientFor(sandbox.url) };
+}
+
+/** A defect that shows only after the request is over would end the process. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
+
+describe("a request", () => {
+  it("carries the credentials of its area and of no other", async () => {
+    const seen: Record<string, unknown>[] = [];
+    const url = await serve((request, response) => {
+      seen.push({ url: request.url, ...request.headers });
+      response.end("{}");
+    });
+    const client = clientFor(`${url}/base/`);
+    await get(client);
+    await post(client);
+    const basic = `Basic ${Buffer.from(`${CLIENT_ID}:${SECRET}`).toString("base64")}`;
+    expect(seen[0]).toMatchObject({
+      url: "/base/api/v1/1c/orders",
+      authorization: basic,
+      "accept-encoding": "identity",
+    });
+    expect(Object.keys(seen[0] ?? {}).filter((name) => name.startsWith("x-"))).toEqual([]);
+    expect(seen[1]).toMatchObject({
+      url: "/base/api/v1/import/stocks",
+      "x-client-id": CLIENT_ID,
+      "content-type": "application/json",
+    });
+    expect(seen[1]?.["authorization"]).toBeUndefined();
+  });
+
+  it("encodes its query", async () => {
+    const urls: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      urls.push(request.url);
+      response.end("{}");
+    });
+    const query = [
+      ["since", "2026-03-01T12:00:00+03:00"],
+      ["a&b", "=?#/ я"],
+    ] as const;
+    await clientFor(url).request({
+      area: "orders",
+      method: "GET",
+      path: "/x",
+      query,
+      signal: new AbortController().signal,
+    });
+    expect(urls).toEqual(["/x?since=2026-03-01T12%3A00%3A00%2B03%3A00&a%26b=%3D%3F%23%2F+%D1%8F"]);
+  });
+
+  it("gives the whole body, byte by byte, with the service's time and content type", async () => {
+    const body = Buffer.from([0x5b, 0xff, 0x00, 0x22, 0x5d]);
+    const url = await serve((_request, response) => {
+      response.setHeader("date", "Sun, 01 Mar 2026 12:00:00 GMT");
+      response.setHeader("content-type", "Application/JSON");
+      response.end(body);
+    });
+    const client = clientFor(url);
+    expect(await get(client)).toMatchObject({
+      status: 200,
+      date: "Sun, 01 Mar 2026 12:00:00 GMT",
+      contentType: "application/json",
+      body,
+    });
+    expect(client.lastDate).toBe("Sun, 01 Mar 2026 12:00:00 GMT");
+  });
+
+  it("starts no sooner after the one before than the rate allows", async () => {
+    const url = await serve((_request, response) => response.end("{}"));
+    const clock = new FakeClock();
+    const client = clientFor(url, { clock, requestsPerSecond: 5 });
+    const from = clock.monotonicMs();
+    const starts: number[] = [];
+    for (let index = 0; index < 4; index++) {
+      await get(client);
+      starts.push(clock.monotonicMs() - from);
+    }
+    expect(starts).toEqual([0, 200, 400, 600]);
+  });
+});
+
+describe("an answer that is not to be trusted", () => {
+  it.each([301, 302, 303, 307, 308])("is not followed to another host at %s", async (status) => {
+    const visits: unknown[] = [];
+    const elsewhere = await serve((request, response) => {
+      visits.push(request.headers);
+      response.end("[]");
+    });
+    const { client } = await faulty({ kind: "redirect", to: `${elsewhere}/trap`, status });
+    for (const request of [get(client), post(client)]) {
+      const failure = await failureOf(request);
+      expect(failure).toMatchObject({
+        code: "redirected",
+        status,
+        effect: "none",
+        message: expect.stringContaining(`${elsewhere}/trap`),
+      });
+    }
+    expect(visits).toEqual([]);
+  });
+
+  it.each(["gzip", "br", "deflate", "x-unknown"])("is refused when it comes compressed as %s", async (encoding) => {
+    const url = await serve((_request, response) => {
+      response.setHeader("content-encoding", encoding);
+      response.end(gzipSync("[]"));
+    });
+    const failure = await failureOf(get(clientFor(url)));
+    expect(failure).toMatchObject({
+      code: "answer_unreadable",
+      effect: "unknown",
+      message: expect.stringContaining(encoding),
+    });
+    await settle();
+  });
+
+  it("is refused unread when it is a gzip bomb", async () => {
+    const { client } = await faulty({ kind: "gzip", bombBytes: 64 * 1024 * 1024 });
+    expect(await failureOf(get(client))).toMatchObject({ code: "answer_unreadable" });
+    await settle();
+  });
+
+  it("is refused when it says that it is too large, and when it turns out to be", async () => {
+    const announced = await serve((_request, response) => {
+      response.setHeader("content-length", "100001");
+      response.write("x");
+    });
+    expect(await failureOf(get(clientFor(announced)))).toMatchObject({ code: "answer_too_large", effect: "unknown" });
+    const chunked = await serve((_request, response) => response.end("x".repeat(100_001)));
+    expect(await failureOf(get(clientFor(chunked)))).toMatchObject({ code: "answer_too_large" });
+    const exact = await serve((_request, response) => response.end("x".repeat(100_000)));
+    expect((await get(clientFor(exact))).body).toHaveLength(100_000);
+    await settle();
+  });
+
+  it.each<FaultAction>([
+    { kind: "endless" },
+    { kind: "drip", bytesPerSecond: 20 },
+    { kind: "drip", bytesPerSecond: 20, of: "answer" },
+    { kind: "hang" },
+  ])("ends by the deadline: $kind $of", async (fault) => {
+    const { client } = await faulty(fault);
+    const from = performance.now();
+    const failure = await failureOf(get(client));
+    expect(["timed_out", "answer_too_large"]).toContain(failure.code);
+    expect(failure.effect).toBe("unknown");
+    expect(performance.now() - from).toBeLessThan(3_000);
+    await settle();
+  });
+
+  it("ends by the deadline when an error drips", async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(503, { "retry-after": "7" });
+      const timer = setInterval(() => response.write("."), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    expect(await failureOf(get(clientFor(url)))).toMatchObject({
+      code: "unavailable",
+      status: 503,
+      retryAfterMs: 7000,
+    });
+  });
+
+  it("is refused with 100 KB of headers", async () => {
+    const { client } = await faulty({ kind: "big-headers" });
+    expect(await failureOf(get(client))).toMatchObject({ code: "answer_unreadable", effect: "unknown" });
+  });
+
+  it.each([
+    "SSH-2.0-OpenSSH_9.6\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\n\u0000: x\r\n\r\n",
+  ])("is an error when it is not HTTP as it should be: %j", async (text) => {
+    const url = await serveRaw((socket) => socket.once("data", () => socket.end(text)));
+    expect(await failureOf(get(clientFor(url)))).toMatchObject({ effect: "unknown" });
+  });
+
+  it("is an error wherever it is cut", async () => {
+    const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 14\r\nContent-Type: application/json\r\n\r\n{"orders": []}';
+    for (let bytes = 0; bytes < whole.length; bytes += 3) {
+      const url = await serveRaw((socket) =>
+        socket.once("data", () =>
+          socket.write(whole.slice(0, bytes), () => (bytes % 2 === 0 ? socket.destroy() : socket.resetAndDestroy())),
+        ),
+      );
+      const failure = await failureOf(get(clientFor(url)));
+      expect(failure.code, `cut at byte ${bytes}`).toBe("unreachable");
+      expect(failure.effect).toBe("unknown");
+    }
+  });
+
+  it("is an error when a chunked body ends early", async () => {
+    const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const url = await serveRaw((socket) => socket.once("data", () => socket.end(`${head}e\r\n{"orders": []}\r\n`)));
+    expect(await failureOf(get(clientFor(url)))).toMatchObject({ effect: "unknown" });
+  });
+});
+
+describe("a connection", () => {
+  it("that is refused has had no effect", async () => {
+    const { sandbox, client } = await faulty({ kind: "reset" });
+    await sandbox.close();
+    expect(await failureOf(get(client))).toMatchObject({ code: "unreachable", effect: "none" });
+  });
+
+  it("is given up when the program stops, while waiting for its turn and on the way", async () => {
+    const { client } = await faulty({ kind: "hang" });
+    const stop = new AbortController();
+    const hanging = get(client, stop.signal);
+    setTimeout(() => stop.abort(), 50);
+    await expect(hanging).rejects.toMatchObject({ code: "stopped" });
+    await expect(get(client, stop.signal)).rejects.toMatchObject({ code: "stopped" });
+    const slow = clientFor("http://127.0.0.1:9", { requestsPerSecond: 0.1 });
+    await failureOf(get(slow));
+    const waiting = new AbortController();
+    const turn = failureOf(get(slow, waiting.signal));
+    waiting.abort();
+    expect(await turn).toMatchObject({ code: "stopped", effect: "none" });
+  });
+});
+
+describe("a status", () => {
+  it.each([
+    [400, "request_refused", "none"],
+    [401, "credentials_refused", "none"],
+    [402, "payment_required", "none"],
+    [403, "credentials_refused", "none"],
+    [404, "request_refused", "none"],
+    [408, "unavailable", "unknown"],
+    [413, "request_refused", "none"],
+    [429, "rate_limited", "none"],
+    [500, "unavailable", "unknown"],
+    [503, "unavailable", "unknown"],
+    [599, "unavailable", "unknown"],
+  ])("%s is %s with effect %s, in the service's words", async (status, code, effect) => {
+    const { client } = await faulty({ kind: "status", status, body: '{"error":"Нет,\\u0007 так нельзя"}' });
+    const failure = await failureOf(get(client));
+    expect(failure).toMatchObject({ code, effect, status, area: "orders" });
+    expect(failure.words).toContain("так нельзя");
+    expect(failure.message).toContain(`GET /api/v1/1c/orders was answered with ${status}`);
+  });
+});

@@ -1,0 +1,230 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BatchJournal, listJournal, readJournal } from "../../src/backup/batch-journal.ts";
+import { compileConfirm } from "../../src/domain/confirm.ts";
+import { encodeFrame, type JournalEntry, readFrames } from "../../src/domain/journal-frame.ts";
+import { ConfirmBatches } from "../../src/jobs/confirm-batches.ts";
+import { beginPass } from "../../src/jobs/pull-pass.ts";
+import { forgetJournalOwed, loadBatch, saveStoredBatch } from "../../src/store/batches.ts";
+import { FakeClock } from "../support/bridge.ts";
+import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import { drain, liveADay, startScene } from "../support/restored.ts";
+import { tempFolder } from "../support/temp.ts";
+
+function entry(text: string): JournalEntry {
+  return {
+    note: { receivedAt: "2026-03-01T12:00:00.000Z", fingerprint: text, date: undefined },
+    body: Buffer.from(text),
+  };
+}
+
+const bodies = (read: { entries: JournalEntry[] }) => read.entries.map(({ body }) => body.toString());
+
+describe("a journal's file", () => {
+  it("gives back what was written, wherever it was torn off", () => {
+    const texts = fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(texts, fc.nat(), (all, at) => {
+        const frames = all.map((text) => encodeFrame(entry(text)));
+        const whole = Buffer.concat(frames);
+        const cut = at % (whole.length + 1);
+        const read = readFrames(whole.subarray(0, cut));
+        let end = 0;
+        const expected = all.filter((_, index) => {
+          end += frames[index]?.length ?? 0;
+          return end <= cut;
+        });
+        expect(bodies(read)).toEqual(expected);
+        const isAtBorder = Buffer.concat(frames.slice(0, expected.length)).length === cut;
+        expect(read.torn).toBe(!isAtBorder);
+        expect(read.damagedBytes).toBe(0);
+      }),
+    );
+  });
+
+  it("loses one entry where one byte is damaged, and none of the others", () => {
+    const frames = ["first", "EBJ1 inside", "third"].map((text) => encodeFrame(entry(text)));
+    const whole = Buffer.concat(frames);
+    const border = frames.map((_, index) => Buffer.concat(frames.slice(0, index + 1)).length);
+    for (let at = 0; at < whole.length; at++) {
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ 0x40;
+      const hit = border.findIndex((end) => at < end);
+      const expected = ["first", "EBJ1 inside", "third"].filter((_, index) => index !== hit);
+      const read = readFrames(bytes);
+      expect(bodies(read)).toEqual(expected);
+      expect(read.torn).toBe(hit === 2);
+      expect(read.damagedBytes > 0).toBe(hit !== 2);
+    }
+  });
+});
+
+describe("the journal", () => {
+  it("begins a new file at each start and at each copy, and removes what the oldest copy covers", async () => {
+    const folder = path.join(tempFolder("journal"), "deep", "journal");
+    const clock = new FakeClock();
+    const first = new BatchJournal(folder, clock);
+    for (let copy = 0; copy < 5; copy++) {
+      clock.advance(60_000);
+      await first.append(entry(`before ${copy}`));
+      first.rotate();
+    }
+    const second = new BatchJournal(folder, clock);
+    clock.jump(-3_600_000);
+    await second.append(entry("after the clock was set back"));
+    expect([...readJournal(folder)].flatMap(bodies)).toEqual(
+      [0, 1, 2, 3, 4].map((n) => `before ${n}`).concat("after the clock was set back"),
+    );
+    const files = listJournal(folder);
+    expect(second.prune(files[3]!.startedMs + 1)).toBe(2);
+    expect(listJournal(folder)).toEqual(files.slice(2));
+    expect(second.prune(0)).toBe(0);
+  });
+
+  it("holds each batch before its confirm, and none twice", async () => {
+    const scene = await startScene({ backup: { journal: "journal" } });
+    createOrders(scene, 150);
+    await drain(scene);
+    const folder = path.join(scene.folder, "journal");
+    expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(2);
+    await scene.run("orders");
+    expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(2);
+  });
+
+  it("keeps the confirm back while it cannot be written, stores the orders all the same, and makes up for it", async () => {
+    const scene = await startScene({ backup: { journal: "journal" } });
+    const folder = path.join(scene.folder, "journal");
+    writeFileSync(folder, "a file in its place");
+    createOrders(scene, 5);
+    const failed = await scene.run("orders");
+    expect(failed).toMatchObject({ outcome: "failed" });
+    expect(failed.error?.message).toContain("not confirmed until it can be");
+    expect(scene.rows("SELECT count(*) AS n FROM orders_pending")).toEqual([{ n: 5 }]);
+    expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
+    expect(batchStates(scene)).toEqual(["stored"]);
+    expect(scene.rows("SELECT failing_since IS NOT NULL AS failing FROM sync_status WHERE flow = 'orders'")).toEqual([
+      { failing: 1 },
+    ]);
+    await scene.restart();
+    expect((await scene.run("orders")).outcome).toBe("failed");
+    expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
+    rmSync(folder);
+    await drain(scene);
+    expectComplete(scene);
+    expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(1);
+  });
+
+  it("keeps back a confirm that names nothing just the same", async () => {
+    const settings = { backup: { journal: "journal" }, orders: { confirm: { body: {} } } };
+    const scene = await startScene(settings, {
+      sandbox: { options: { confirmForm: "all", handOut: "next", redeliverAfterMs: null } },
+    });
+    writeFileSync(path.join(scene.folder, "journal"), "a file in its place");
+    createOrders(scene, 5);
+    expect((await scene.run("orders")).outcome).toBe("failed");
+    expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
+    rmSync(path.join(scene.folder, "journal"));
+    await drain(scene);
+    expectComplete(scene);
+  });
+
+  it("keeps back a confirm that names nothing also where it is sent for another batch", async () => {
+    const scene = await startScene();
+    createOrders(scene, 1);
+    await drain(scene);
+    const { context, store } = scene.bridge;
+    const row = loadBatch(
+      store,
+      scene.rows<{ fingerprint: string }>("SELECT fingerprint FROM batches")[0]!.fingerprint,
+    )!;
+    const owed = { fingerprint: "owed", batchId: null, orderCount: 0, orderIds: "[]", at: "", confirmAttempts: 0 };
+    store.write(() => saveStoredBatch(store, { ...owed, body: Buffer.from("{}") }));
+    const sent = () => scene.sandbox.ledger.ofKind("confirm").length;
+    const before = sent();
+    const confirms = new ConfirmBatches(context, compileConfirm({}));
+    await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
+    expect(sent()).toBe(before);
+    store.write(() => forgetJournalOwed(store));
+    await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
+    expect(sent()).toBe(before + 1);
+  });
+
+  it("owes nothing to a journal that was switched off", async () => {
+    const scene = await startScene({ backup: { journal: "journal" } });
+    writeFileSync(path.join(scene.folder, "journal"), "a file in its place");
+    createOrders(scene, 5);
+    await scene.run("orders");
+    await scene.restart({});
+    await drain(scene);
+    expectComplete(scene);
+  });
+});
+
+describe("restoring with a journal", () => {
+  const settings = { backup: { journal: "journal" } };
+
+  it("brings back every order that was confirmed after the copy where the replaced file is gone", async () => {
+    const scene = await startScene(settings);
+    await liveADay(scene);
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    expect(report.journal).toMatchObject({ batches: 1, orders: 8, torn: 0, unread: 0 });
+    expect(report.gap).toContain("The journal brought back 1 batches with 8 orders.");
+    expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
+    const confirms = scene.sandbox.ledger.ofKind("confirm").length;
+    await drain(scene);
+    expectComplete(scene);
+    expectNothingLost(scene);
+    expect(scene.sandbox.ledger.ofKind("confirm").length).toBe(confirms + 1);
+    const again = await scene.restore();
+    expect(again.journal.batches).toBe(0);
+  });
+
+  it("passes over a torn end and tells of it, and what was torn was never confirmed", async () => {
+    const scene = await startScene(settings);
+    const folder = path.join(scene.folder, "journal");
+    await liveADay(scene);
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      const last = path.join(folder, listJournal(folder).at(-1)!.name);
+      const torn = encodeFrame(entry('{"orders":[{"order_id":"half'));
+      appendFileSync(last, torn.subarray(0, torn.length - 5));
+    });
+    expect(report.journal).toMatchObject({ batches: 1, orders: 8, torn: 1 });
+    await drain(scene);
+    expectComplete(scene);
+  });
+
+  it("reads what is left of a file that was cut off in its middle", async () => {
+    const scene = await startScene(settings);
+    const folder = path.join(scene.folder, "journal");
+    await liveADay(scene);
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      const last = path.join(folder, listJournal(folder).at(-1)!.name);
+      truncateSync(last, readFileSync(last).length - 10);
+    });
+    expect(report.journal).toMatchObject({ batches: 0, torn: 1 });
+    expect(report.gap).not.toBeNull();
+  });
+
+  it("keeps a body that the present configuration cannot read", async () => {
+    const scene = await startScene(settings);
+    const folder = path.join(scene.folder, "journal");
+    await liveADay(scene);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      path.join(folder, "journal-20270101T000000000Z.bin"),
+      encodeFrame(entry('{"shipments":[{"order_id":"x"}]}')),
+    );
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    expect(report.journal).toMatchObject({ batches: 1, unread: 1 });
+    expect(scene.rows("SELECT count(*) AS n FROM batches WHERE state = 'unread'")).toEqual([{ n: 1 }]);
+    expect(readdirSync(folder).length).toBeGreaterThan(0);
+  });
+});
