@@ -100,9 +100,7 @@ export class PullOrders implements Job {
    * Pulls, stores and confirms one batch. The order of these steps is the guarantee; none may move.
    */
   async #pullOne(pass: PullPass): Promise<StoredBatch | undefined> {
-    // 1. Where a confirm names nothing, a committed mark says that a hand-out is open. Without it a crash after the
-    //    hand-out would be forgotten, and the next confirm would confirm a batch that nobody has.
-    // 2. Ask once. Never repeated here: a second call may hand out the following batch.
+    // 1. and 2. Mark, then ask: see `#ask`. An answer that could not be stored is still in hand and comes first.
     const answer = this.#batches.waiting ?? (await this.#ask(pass.signal));
     // 3. Read and store: orders, lines, events, quarantine, batch, first watermark and the mark's end. When this
     //    returns, everything is committed and fsynced. A throw confirms nothing.

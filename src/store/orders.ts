@@ -198,14 +198,18 @@ export function markOrderRemoved(store: Store, orderKey: number, at: string): bo
        WHERE order_key = ? AND removed_at IS NULL`,
     )
     .run(at, at, orderKey);
-  if (changes === 0) return false;
+  if (changes > 0) saveRemovedEvent(store, orderKey, at);
+  return changes > 0;
+}
+
+/** In the transaction that marks the order, after its revision was raised. */
+export function saveRemovedEvent(store: Store, orderKey: number, at: string): void {
   store
     .prepare(
       `INSERT INTO order_event_rows (order_key, revision, kind, old_status, new_status, source, at)
        SELECT order_key, revision, 'removed', status, status, 'snapshot', ? FROM orders WHERE order_key = ?`,
     )
     .run(at, orderKey);
-  return true;
 }
 
 /**

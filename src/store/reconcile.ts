@@ -4,6 +4,7 @@
  * a few orders are read twice, which changes nothing.
  */
 import { loadMeta, saveMeta } from "./meta.ts";
+import { saveRemovedEvent } from "./orders.ts";
 import type { Store } from "./store.ts";
 
 /** The parts of a round, in their order. */
@@ -119,14 +120,8 @@ export function markRetired(store: Store, orderKey: number, at: string): boolean
        WHERE order_key = ? AND removed_at IS NULL AND is_open = 0`,
     )
     .run(at, at, orderKey);
-  if (changes === 0) return false;
-  store
-    .prepare(
-      `INSERT INTO order_event_rows (order_key, revision, kind, old_status, new_status, source, at)
-       SELECT order_key, revision, 'removed', status, status, 'snapshot', ? FROM orders WHERE order_key = ?`,
-    )
-    .run(at, orderKey);
-  return true;
+  if (changes > 0) saveRemovedEvent(store, orderKey, at);
+  return changes > 0;
 }
 
 export interface StoredPayload {
