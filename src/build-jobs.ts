@@ -82,7 +82,7 @@ export function buildJobs(
     const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import, earlier: [...feeds] });
     feeds.push(job);
     const runner = runnerOf(job);
-    entries.push({ pattern: feed.schedule, runner });
+    entries.push({ pattern: feed.schedule, runner, limitTo: (key) => job.limitTo(key) });
     entries.push({
       pattern: feed.compare,
       runner,

@@ -22,7 +22,7 @@ import type { ReadSpace } from "./jobs/watch-disk.ts";
 import { applyConfiguration } from "./repair.ts";
 import type { JobRunner } from "./scheduler/job-runner.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
-import { disarmTriggers } from "./store/feed-source.ts";
+import { disarmTriggers } from "./store/feed-triggers.ts";
 import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
 import { saveFlow } from "./store/runs.ts";
@@ -56,6 +56,8 @@ export class Bridge {
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncDesk;
+  /** How a feed is told to look at one row alone. */
+  readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
   #isStopping = false;
 
   /**
@@ -79,6 +81,9 @@ export class Bridge {
       checkAccount(store, options.loaded);
       const schedules = buildJobs(this.context, options);
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
+      this.#limits = new Map(
+        schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
+      );
       this.#scheduler = new Scheduler(schedules, options);
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
@@ -92,7 +97,7 @@ export class Bridge {
       throw error;
     }
     this.watch = buildWatch(this.context, options.loaded);
-    this.#desk = new SyncDesk(this.context, (name) => this.runJob(name as JobName));
+    this.#desk = new SyncDesk(this.context, (name, only) => this.runJob(name as JobName, only));
   }
 
   /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
@@ -115,21 +120,29 @@ export class Bridge {
     this.watch.start();
   }
 
-  /** Runs one job to its end, beside whatever the schedule does: never twice at once. */
-  async runJob(name: FlowName, signal = this.#scheduler.signal): Promise<RunResult> {
+  /**
+   * Runs one job to its end, beside whatever the schedule does: never twice at once.
+   * @param only the one key of a feed that is wanted, as it stands in `quarantine`
+   */
+  async runJob(name: FlowName, only?: string): Promise<RunResult> {
     const runner = this.runners.get(name);
     if (runner === undefined) {
       throw new BridgeError("usage", `${name} is not switched on.`, {
         hint: `Set the path of ${name} in the configuration.`,
       });
     }
-    const result = await runner.runNow(signal);
-    return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
+    const release = only === undefined ? undefined : this.#limits.get(name)?.(only);
+    try {
+      const result = await runner.runNow(this.#scheduler.signal);
+      return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
+    } finally {
+      release?.();
+    }
   }
 
   /** One bounded pass of each job, in order, until it has drained what waits. */
-  async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void): Promise<void> {
-    for (const name of names) onOutcome(outcomeOf(name, await this.runJob(name), this.client.hideSecrets));
+  async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void, only?: string): Promise<void> {
+    for (const name of names) onOutcome(outcomeOf(name, await this.runJob(name, only), this.client.hideSecrets));
   }
 
   /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */

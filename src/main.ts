@@ -88,7 +88,11 @@ function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Com
     "sync orders stocks",
   )
     .argument("[jobs...]", `of ${JOB_NAMES.join(", ")}; without a name all but reconcile`)
-    .action((jobs: string[] | undefined, common: Common) => act(sync, common, { jobs: jobs ?? [] }));
+    .option("--dry-run", "what would be sent, old and new value, from the database alone")
+    .option("--only <key>", "of one feed only this row, for example A-1 or A-1/north")
+    .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string }) =>
+      act(sync, options, { ...options, jobs: jobs ?? [] }),
+    );
   add(program, "check", "configuration, database, permissions and disk", "check --online")
     .option("--online", "also credentials, subscription and clocks, harmlessly")
     .action((options: Common & { online?: boolean }) => act(check, options, options));

@@ -45,6 +45,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   feed_sent: "theirs",
   feed_outbox: "theirs",
   feed_drops: "theirs",
+  feed_rows: "theirs",
   stock: "erp",
   prices: "erp",
   products: "erp",

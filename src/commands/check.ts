@@ -6,6 +6,7 @@ import { openDatabase, probeService } from "../daemon.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { jsonLine } from "../platform/terminal.ts";
+import { readableSources } from "../repair.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
 import { type Call, type Command, load, worstOf } from "./command.ts";
@@ -28,6 +29,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
     checkDatabase(loaded),
     checkDisk(loaded),
+    ...checkSources(loaded),
   ];
   if (online === true) results.push(...(await probeService(loaded, systemClock)));
   report(call, results);
@@ -62,6 +64,25 @@ function describeDatabase(loaded: LoadedConfig): string {
   } finally {
     store.close();
   }
+}
+
+/** Whether what feeds read from elsewhere can be read. */
+function checkSources(loaded: LoadedConfig): CheckResult[] {
+  return readableSources(loaded).map(({ feed, source, makesWritersWait, error }) => {
+    const name = `imports.${feed}`;
+    if (error !== undefined) {
+      const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+      return { check: name, ok: false, message: text, exitCode: exitCodeOf(error) };
+    }
+    return makesWritersWait
+      ? {
+          check: name,
+          ok: false,
+          message: `${source} is not in WAL mode: programs that write it wait while it is read`,
+          exitCode: EXIT.attention,
+        }
+      : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
+  });
 }
 
 function checkDisk(loaded: LoadedConfig): CheckResult {

@@ -3,17 +3,22 @@ import { refuseOtherAccount } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { Bridge, openDatabase } from "../daemon.ts";
 import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
+import type { FeedName } from "../domain/feed.ts";
+import { inertText } from "../domain/inert-text.ts";
 import { isJobName, JOB_NAMES, type JobName } from "../domain/job-names.ts";
 import { isoTime } from "../domain/ports.ts";
 import { exitCodeOfHold } from "../domain/status.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { jsonLine } from "../platform/terminal.ts";
+import { describeKey } from "../repair.ts";
+import type { KeyShown } from "../store/feed-views.ts";
 import { type HoldRow, loadHolds } from "../store/holds.ts";
 import { isLocked } from "../store/instance-lock.ts";
 import type { Store } from "../store/store.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../store/sync-requests.ts";
 import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
+import { previewSync } from "./sync-dry-run.ts";
 
 /** How often the command looks for the daemon's answer. */
 const LOOK_MS = 100;
@@ -21,18 +26,22 @@ const LOOK_MS = 100;
 const TAKEN_WITHIN_MS = 30_000;
 
 /** One bounded pass of the named jobs; beside a running daemon it asks the daemon and follows. */
-export const sync: Command<{ jobs: string[] }> = async (call, { jobs }) => {
+export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string }> = async (call, options) => {
+  const { jobs, dryRun = false, only } = options;
   const unknown = jobs.find((job) => !isJobName(job));
   if (unknown !== undefined) throw unknownWord("job", unknown, JOB_NAMES);
   const loaded = load(call);
   const names = chooseJobs(jobs, loaded);
+  if (only !== undefined) refuseOnly(names, loaded);
+  if (dryRun) return previewSync(call, loaded, { names, only });
   const outcomes: SyncOutcome[] = [];
   const show = (outcome: SyncOutcome) => {
     outcomes.push(outcome);
     if (!call.json) call.terminal.out(describeOutcome(outcome));
   };
-  const holds = (await syncHere(call, loaded, { names, show })).filter((hold) => !isTold(hold, outcomes));
-  if (call.json) call.terminal.out(jsonLine({ jobs: outcomes, holds }));
+  const holds = (await syncHere(call, loaded, { names, show, only })).filter((hold) => !isTold(hold, outcomes));
+  const shown = only === undefined ? undefined : showKey(call, loaded, names[0] as FeedName, only);
+  if (call.json) call.terminal.out(jsonLine({ jobs: outcomes, holds, ...(shown === undefined ? {} : { row: shown }) }));
   for (const { area, reason, detail } of holds) {
     call.terminal.err(`${area}: held (${reason})${detail === null ? "" : `: ${detail}`}`);
   }
@@ -54,7 +63,41 @@ function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[
   return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isOn(job));
 }
 
-type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void };
+/** One key is named of one feed, and a table that is always sent whole has no request for one row. */
+function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
+  const [name] = names;
+  if (names.length !== 1 || name === undefined || !(name in config.imports)) {
+    throw new BridgeError("usage", "--only KEY needs the name of one feed before it.", {
+      hint: "For example: erp-bridge sync stocks --only A-1",
+    });
+  }
+  if (config.imports[name as FeedName].scope === "whole") {
+    throw new BridgeError("usage", `${name} is sent whole with every request (imports.${name}.scope).`, {
+      hint: `erp-bridge sync ${name} sends the table.`,
+    });
+  }
+}
+
+/** Where the one key stands afterwards. */
+function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string): KeyShown | null {
+  const store = openDatabase(loaded, "readonly");
+  try {
+    const shown = describeKey(store, loaded, feed, only);
+    if (call.json) return shown ?? null;
+    if (shown === undefined) {
+      call.terminal.out(`${only}: neither the table nor the service has it.`);
+      return null;
+    }
+    const sent = shown.sent === null ? "never accepted" : `on the site since ${shown.sentAt}: ${shown.sent}`;
+    const why = shown.lastError === null ? "" : `; ${shown.lastError}`;
+    call.terminal.out(inertText(`${only}: ${shown.state}; ${sent}${why}`));
+    return shown;
+  } finally {
+    store.close();
+  }
+}
+
+type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; only: string | undefined };
 
 /** The holds that concern the named jobs afterwards. */
 async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
@@ -79,7 +122,7 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   try {
-    await bridge.sync(work.names, work.show);
+    await bridge.sync(work.names, work.show, work.only);
     return bridge.store.db.open ? holdsOf(bridge.store, work.names) : [];
   } finally {
     process.off("SIGINT", stop);
@@ -94,12 +137,12 @@ function isDaemonRunning(loaded: LoadedConfig): boolean {
   return lock !== undefined && lock.holder?.command !== "sync";
 }
 
-async function askDaemon(call: Call, loaded: LoadedConfig, { names, show }: Work): Promise<HoldRow[]> {
+async function askDaemon(call: Call, loaded: LoadedConfig, { names, show, only }: Work): Promise<HoldRow[]> {
   call.terminal.err("A daemon is running; asking it.");
   const store = openDatabase(loaded, "command");
   try {
     refuseOtherAccount(store, loaded);
-    const id = store.write(() => saveSyncRequest(store, names, isoTime(Date.now())));
+    const id = store.write(() => saveSyncRequest(store, { jobs: names, only, at: isoTime(Date.now()) }));
     const startedMs = performance.now();
     for (let shown = 0; ; await sleep(LOOK_MS)) {
       // Before the result: a daemon that has just ended may have finished the request first.

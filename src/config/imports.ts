@@ -10,8 +10,10 @@ import {
   key,
   name,
   oneOf,
+  place,
   schedule,
   section,
+  select,
   template,
   text,
   textsOf,
@@ -26,6 +28,7 @@ interface FeedDefaults {
   property: string;
   table: string;
   key: string[];
+  parent: string | null;
   available: string | null;
   record: Template;
   chunk: number;
@@ -53,6 +56,23 @@ const result = worded(
   "null or a group of paths",
 );
 
+/** Where the rows come from. */
+function sourceKeys(d: FeedDefaults) {
+  return {
+    table: key(name("a table").prefault(d.table), "Table or view that holds the rows."),
+    query: key(select().nullable().prefault(null), "A SELECT that gives the rows, in place of table."),
+    file: key(
+      place("a file").nullable().prefault(null),
+      "Another SQLite file that holds the table or answers the query, relative to this file; opened for reading only.",
+    ),
+    key: key(columns.prefault(d.key), "Columns that together name a row."),
+    parent: key(
+      name("a column").nullable().prefault(d.parent),
+      "Column that holds the key of the row which must be on the site before this one, where record names it; null: the order does not matter.",
+    ),
+  };
+}
+
 /** Where the rows come from and what a request looks like. */
 function requestKeys(d: FeedDefaults) {
   const unseen = d.path === null;
@@ -68,8 +88,7 @@ function requestKeys(d: FeedDefaults) {
       "Name of the array in the request body.",
       unseen ? `The payload is not shown: ${ASK}.` : undefined,
     ),
-    table: key(name("a table").prefault(d.table), "Table or view of the database that holds the rows."),
-    key: key(columns.prefault(d.key), "Columns that together name a row."),
+    ...sourceKeys(d),
     available: key(
       expression().nullable().prefault(d.available),
       "A value calculated from columns, used in the record as {available}.",
@@ -139,6 +158,13 @@ function feed(defaults: FeedDefaults) {
           path: ["on_delete", ...named[0]],
         });
       }
+      if (value.parent !== null && value.key.length > 1) {
+        context.addIssue({
+          code: "custom",
+          message: "needs a key of one column, or null",
+          path: ["parent"],
+        });
+      }
       if (value.available !== null) return;
       const use = textsOf(value.record).find(([, part]) => namesIn(part).includes("available"));
       if (use === undefined) return;
@@ -159,6 +185,7 @@ const stocks = feed({
   property: "stocks",
   table: "stock",
   key: ["sku", "warehouse"],
+  parent: null,
   available: "quantity - reserved",
   record: { sku: "{sku}", warehouse: "{warehouse}", quantity: "{available|number}" },
   chunk: 500,
@@ -172,6 +199,7 @@ const prices = feed({
   property: "prices",
   table: "prices",
   key: ["sku", "price_type"],
+  parent: null,
   available: null,
   record: {
     sku: "{sku}",
@@ -191,6 +219,7 @@ const catalog = feed({
   property: "products",
   table: "products",
   key: ["sku"],
+  parent: "parent",
   available: null,
   record: {
     sku: "{sku}",
@@ -215,6 +244,7 @@ const images = feed({
   property: "images",
   table: "images",
   key: ["sku", "position"],
+  parent: null,
   available: null,
   record: { sku: "{sku}", position: "{position|number}", url: "{source}", alt: "{alt}" },
   chunk: 50,

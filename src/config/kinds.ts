@@ -66,6 +66,24 @@ export function isName(value: string): boolean {
   return IDENTIFIER.test(value);
 }
 
+/** A place on disk. */
+export function place(wording: string) {
+  return worded(
+    text(1000).refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), "is not a place on disk"),
+    wording,
+  );
+}
+
+/** A statement that only reads; SQLite itself judges it where it is used. */
+export function select() {
+  const schema = z
+    .string()
+    .min(1)
+    .max(10_000)
+    .refine((value) => /^\s*(SELECT|WITH|VALUES)\b/i.test(value), "begins with neither SELECT, WITH nor VALUES");
+  return worded(schema, "a SELECT");
+}
+
 /** A word of the service or the ERP; a code written as a number is taken as its digits. */
 export function word() {
   return worded(

@@ -117,6 +117,8 @@ function isSecretPath(at: Path): boolean {
   return at[0] === "service" && (at[1] === "client_secret" || at[1] === "client_secret_file");
 }
 
+type Imports = z.output<typeof configSchema>["imports"];
+
 type SecretOutcome = Secret | { key: null; problem: "" };
 
 function secretOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv): SecretOutcome {
@@ -148,6 +150,7 @@ function effective(
     ...parsed,
     service: { ...service, client_secret: secret.secret, client_secret_file: secret.file },
     database: { ...database, path: absolute(database.path) },
+    imports: withFiles(parsed.imports, absolute),
     backup: {
       ...backup,
       // Beside the database wherever that is: for the default of both it comes to the same.
@@ -157,6 +160,15 @@ function effective(
       journal: backup.journal === null ? null : absolute(backup.journal),
     },
   };
+}
+
+function withFiles(imports: Imports, absolute: (place: string) => string): Imports {
+  const feed = <F extends { file: string | null }>(one: F): F => ({
+    ...one,
+    file: one.file === null ? null : absolute(one.file),
+  });
+  const { stocks, prices, catalog, images } = imports;
+  return { stocks: feed(stocks), prices: feed(prices), catalog: feed(catalog), images: feed(images) };
 }
 
 function writtenKeys({ places }: ReadDocument): ReadonlySet<string> {

@@ -29,6 +29,22 @@ One YAML file, \`/etc/erp-bridge/config.yaml\` unless told otherwise. \`erp-brid
 [what is assumed](#what-is-assumed-about-the-service-and-how-to-find-out).
 `;
 
+const SOURCES = `### Where rows may come from, and what that costs
+
+- **A table of the bridge's own database** is the cheapest: triggers note the keys that any program touches, and only those
+  are looked at. The nightly \`compare\` is the backstop.
+- **A view of it, a \`query\`, or anything in another \`file\`** has no triggers. All of its rows are read at every run of the
+  schedule, hashed and compared with the hashes of what was taken up before: about 10 s of one processor core for each million
+  rows, some 100 bytes of the database for each row, and 40 MB of memory for each million while they are read. A view that
+  joins or sorts costs what SQLite needs for it besides. Give a feed of many rows a schedule that fits, such as \`*/10 * * * *\`.
+- A \`file\` is opened for reading only, anew at every run, so that a file that was replaced is met as it is. In WAL mode its
+  writers notice nothing; the user of erp-bridge then needs the right to write its folder, because SQLite keeps the index
+  of the log there. Not in WAL mode, programs that write the file wait while it is read; \`check\` says so.
+- A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
+- Rows that name another one as their \`parent\` go after it was accepted.
+- A key that stands twice is quarantined with both rows, and neither is sent.
+`;
+
 const FEEDS = ["prices", "catalog", "images"] as const;
 
 /** The reference of every key, as Markdown. */
@@ -61,6 +77,7 @@ function feedsPart(top: ConfigKey, keys: readonly ConfigKey[]): string {
   return [
     `## ${top.path}\n\n${top.meaning} \`stocks\`, \`prices\`, \`catalog\` and \`images\` take the same keys.\n`,
     `### imports.stocks\n\n${table(stocks, "imports.stocks.")}`,
+    SOURCES,
     `### Other defaults of prices, catalog and images\n\n${[...header, ...others].join("\n")}\n`,
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { listen, outsideUrl } from "./addresses.ts";
-import { duration, integer, key, oneOf, schedule, section, text, worded } from "./kinds.ts";
+import { duration, integer, key, oneOf, place, schedule, section, text, worded } from "./kinds.ts";
 
 /** Everything that concerns neither the service nor the data: the ERP's silence, alerts, backups, the program itself. */
 
@@ -17,14 +17,6 @@ const command = worded(
     .transform((value) => (typeof value === "string" ? [value] : value)),
   "a program, or a list of a program and its arguments",
 );
-
-/** A place on disk. */
-function place(wording: string) {
-  return worded(
-    text(1000).refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), "is not a place on disk"),
-    wording,
-  );
-}
 
 export const database = section("Where everything is kept.", {
   path: key(place("a file").prefault("/var/lib/erp-bridge/bridge.db"), "The SQLite file, relative to this file."),

@@ -28,7 +28,10 @@ export interface FeedSettings {
   path: string;
   property: string;
   table: string;
+  query: string | null;
+  file: string | null;
   key: readonly string[];
+  parent: string | null;
   available: string | null;
   record: unknown;
   scope: "changed" | "whole";
@@ -45,7 +48,13 @@ export interface FeedRules {
   path: string;
   property: string;
   table: string;
+  /** A SELECT that gives the rows, in place of the table. */
+  query: string | null;
+  /** Another SQLite file that holds them; null: the bridge's own. */
+  file: string | null;
   keys: readonly string[];
+  /** The column that names the row which must be on the site before this one. */
+  parent: string | null;
   /** Columns that a record is made of, the key's included. */
   columns: readonly string[];
   available: Expression | null;
@@ -74,7 +83,11 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     path: settings.path,
     property: settings.property,
     table: settings.table,
+    query: settings.query,
+    file: settings.file,
     keys: settings.key,
+    // A record that does not name its parent does not need it there.
+    parent: settings.parent !== null && named.includes(settings.parent) ? settings.parent : null,
     columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
     available,
     record,
@@ -92,7 +105,14 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
             key: parsePath(settings.result.key),
             message: settings.result.message === null ? null : parsePath(settings.result.message),
           },
-    signature: JSON.stringify([settings.table, settings.key, settings.available, settings.record, settings.on_delete]),
+    signature: JSON.stringify([
+      settings.table,
+      settings.key,
+      settings.available,
+      settings.record,
+      settings.on_delete,
+      ...(settings.query === null && settings.file === null ? [] : [settings.query, settings.file]),
+    ]),
     address: JSON.stringify([settings.path, settings.property]),
   };
 }
@@ -109,6 +129,37 @@ export function referenceOf(key: readonly string[]): string {
   const last = key.findLastIndex((part) => part !== "");
   const isPlain = key.every((part) => !part.includes("/")) && key[0] !== "";
   return isPlain ? key.slice(0, last + 1).join("/") : JSON.stringify(key);
+}
+
+/** The key that a reference names; see {@link referenceOf}. Parts that it leaves out are empty. */
+export function keyOfReference(rules: Pick<FeedRules, "keys">, reference: string): string[] {
+  const listed = listIn(reference);
+  if (listed !== undefined && referenceOf(listed) === reference) return listed;
+  const parts = reference.split("/");
+  return rules.keys.map((_, index) => parts[index] ?? "");
+}
+
+function listIn(reference: string): string[] | undefined {
+  if (!reference.startsWith("[")) return undefined;
+  try {
+    const list = JSON.parse(reference) as unknown;
+    return Array.isArray(list) && list.every((part) => typeof part === "string") ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a feed's rows come from, in words. */
+export function sourceOf(rules: Pick<FeedRules, "name" | "table" | "query" | "file">): string {
+  const what = rules.query === null ? `table ${rules.table}` : `imports.${rules.name}.query`;
+  return rules.file === null ? what : `${what} of ${rules.file}`;
+}
+
+/** The key of the row that must be on the site before this one; null where there is none. */
+export function parentOf(rules: FeedRules, row: SourceRow | undefined): string | null {
+  if (rules.parent === null || row === undefined) return null;
+  const parent = keyText(row[rules.parent] ?? null) ?? "";
+  return parent === "" ? null : parent;
 }
 
 /** The key of a row as text, in the order of the key columns; undefined where a column cannot name anything. */

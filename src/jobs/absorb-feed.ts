@@ -9,6 +9,7 @@ import {
   type FeedRules,
   keyText,
   keyTexts,
+  parentOf,
   referenceOf,
   renderRow,
   type SourceRow,
@@ -40,24 +41,31 @@ import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 
 /** Keys looked at in one transaction: some ten milliseconds of the write lock. */
-const KEYS_PER_COMMIT = 500;
-const ROWS_PER_READ = 1000;
+export const KEYS_PER_COMMIT = 500;
+export const ROWS_PER_READ = 1000;
 /** Transactions of one pass. An ERP that writes faster than the bridge reads must not keep it from sending. */
 const COMMITS_MAX = 4_000;
 /** Rows without a key that are kept as examples: they say that something is wrong, and more of them say no more. */
-const UNNAMED_MAX = 100;
+export const UNNAMED_MAX = 100;
 /** Where the keys stand that the bridge knows. */
-const KNOWN = ["feed_sent", "feed_outbox"] as const;
+export const KNOWN = ["feed_sent", "feed_outbox"] as const;
 
 export interface Absorbed {
   owed: number;
   bad: number;
 }
 
+/** Where rows are found by their key, and what is done once one of them was dealt with; inside the transaction. */
+export interface RowSource {
+  loadRows(key: KeyValues): SourceRow[];
+  markTaken(key: KeyValues): void;
+}
+
 /** What one transaction may know and does. */
 interface Pass {
   store: Store;
   rules: FeedRules;
+  source: RowSource;
   at: string;
   nowMs: number;
   /** Hashes of rows that no key can name. */
@@ -70,27 +78,38 @@ export async function absorbTouched(context: JobContext, rules: FeedRules, signa
   for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(context.store, rules, KEYS_PER_COMMIT);
     if (keys.length === 0) break;
-    add(total, await absorbKeys(context, rules, { keys, unnamed: [], touched: true }, signal));
+    const source = trackedTable(context.store, rules);
+    add(total, await absorbKeys(context, rules, { source, keys, unnamed: [], touched: true }, signal));
     await context.clock.sleep(0, signal);
   }
   return total;
 }
 
-async function absorbKeys(
+/** The ERP's own table, whose triggers note what is touched. */
+export function trackedTable(store: Store, rules: FeedRules): RowSource {
+  return {
+    loadRows: (key) => loadSourceRows(store, rules, key),
+    markTaken: (key) => deleteDirtyKey(store, rules, key),
+  };
+}
+
+/** Takes up some keys in one transaction. `touched`: the ERP wrote them, and has not fallen silent. */
+export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
-  work: { keys: readonly KeyValues[]; unnamed: Buffer[]; touched?: boolean },
+  work: { source: RowSource; keys: readonly KeyValues[]; unnamed: Buffer[]; touched?: boolean },
   signal: AbortSignal,
 ): Promise<Absorbed> {
   const { store, clock } = context;
-  const pass: Pass = { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed: work.unnamed };
+  const { source, unnamed } = work;
+  const pass: Pass = { store, rules, source, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
   return await commit(context, signal, () => {
     const done: Absorbed = { owed: 0, bad: 0 };
     for (const key of work.keys) {
       const what = absorbKey(pass, key);
       if (what === "owe") done.owed += 1;
       if (what === "bad") done.bad += 1;
-      deleteDirtyKey(store, rules, key);
+      source.markTaken(key);
     }
     if (work.touched === true || done.owed > 0) markTouched(store, rules.name, pass.at);
     return done;
@@ -110,13 +129,16 @@ export async function compareTable(
   const { store } = context;
   const total = { compared: 0, owed: 0, bad: 0 };
   const unnamed: Buffer[] = [];
-  store.db.exec("DROP TABLE IF EXISTS temp.compared_keys");
-  store.db.exec("CREATE TEMP TABLE compared_keys (k0, k1, k2, k3, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID");
+  const list = comparedKeys(rules);
+  store.db.exec(`DROP TABLE IF EXISTS ${list}`);
+  store.db.exec(`CREATE TABLE ${list} (k0, k1, k2, k3, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID`);
   // At first use everything is owed, and there is nothing that could be missing.
   const isFilled = KNOWN.some((table) => loadKnownKeys(store, rules, { table, after: undefined, limit: 1 }).length > 0);
+  const source = trackedTable(store, rules);
   const takeUp = async (keys: readonly KeyValues[]) => {
     for (let from = 0; from < keys.length; from += KEYS_PER_COMMIT) {
-      add(total, await absorbKeys(context, rules, { keys: keys.slice(from, from + KEYS_PER_COMMIT), unnamed }, signal));
+      const some = keys.slice(from, from + KEYS_PER_COMMIT);
+      add(total, await absorbKeys(context, rules, { source, keys: some, unnamed }, signal));
     }
     await context.clock.sleep(0, signal);
   };
@@ -133,14 +155,20 @@ export async function compareTable(
         const known = loadKnownKeys(store, rules, { table, after, limit: ROWS_PER_READ });
         if (known.length === 0) break;
         after = known.at(-1);
-        await takeUp(withoutCompared(store, known).map((key) => key.slice(0, rules.keys.length)));
+        await takeUp(withoutCompared(store, rules, known).map((key) => key.slice(0, rules.keys.length)));
       }
     }
-    add(total, await settleUnnamed(context, rules, unnamed, signal));
+    const rows = loadUnnamedRows(store, rules, UNNAMED_MAX);
+    add(total, await settleUnnamed(context, rules, { rows, unnamed, source }, signal));
   } finally {
-    store.db.exec("DROP TABLE IF EXISTS temp.compared_keys");
+    store.db.exec(`DROP TABLE IF EXISTS ${list}`);
   }
   return total;
+}
+
+/** Of each feed its own: two may be compared at once. */
+function comparedKeys(rules: FeedRules): string {
+  return `temp.compared_${rules.name}_keys`;
 }
 
 /** Lists the rows as present and returns the keys of those that owe something. */
@@ -149,7 +177,7 @@ function noteAndDiffer(
   rules: FeedRules,
   page: { rows: readonly SourceRow[]; keys: readonly KeyValues[] },
 ): KeyValues[] {
-  const note = store.prepare("INSERT INTO temp.compared_keys VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
+  const note = store.prepare(`INSERT INTO ${comparedKeys(rules)} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`);
   const differ = (row: SourceRow): boolean => {
     const key = keyTexts(rules, row);
     // A key that was there before stands for two rows, and neither may be sent.
@@ -160,23 +188,23 @@ function noteAndDiffer(
   return store.db.transaction(() => page.keys.filter((_, index) => differ(page.rows[index] ?? {})))();
 }
 
-function withoutCompared(store: Store, keys: readonly string[][]): string[][] {
-  const find = store.prepare("SELECT 1 FROM temp.compared_keys WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
+function withoutCompared(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
+  const find = store.prepare(`SELECT 1 FROM ${comparedKeys(rules)} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?`);
   return keys.filter((key) => find.get(...key) === undefined);
 }
 
-/** Rows with a NULL in the key, which the comparison does not meet; and what is held of such rows that are gone. */
-async function settleUnnamed(
+/** Rows that no key can name, at most {@link UNNAMED_MAX}; and what is held of such rows that are gone. */
+export async function settleUnnamed(
   context: JobContext,
   rules: FeedRules,
-  unnamed: Buffer[],
+  found: { rows: readonly SourceRow[]; unnamed: Buffer[]; source: RowSource },
   signal: AbortSignal,
 ): Promise<Absorbed> {
   const { store, clock } = context;
-  const rows = loadUnnamedRows(store, rules, UNNAMED_MAX);
+  const { rows, unnamed, source } = found;
   if (rows.length >= UNNAMED_MAX) return { owed: 0, bad: rows.length };
   return await commit(context, signal, () => {
-    const pass: Pass = { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
+    const pass: Pass = { store, rules, source, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
     const bad = rows.filter((row) => quarantineUnnamed(pass, row)).length;
     releaseUnnamed(store, rules, unnamed);
     return { owed: 0, bad };
@@ -185,7 +213,7 @@ async function settleUnnamed(
 
 function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] {
   const { store, rules, at, nowMs } = pass;
-  const rows = loadSourceRows(store, rules, key);
+  const rows = pass.source.loadRows(key);
   const texts = key.map((value) => (value instanceof RawText ? undefined : keyText(value)));
   if (!texts.every((text) => text !== undefined)) return absorbUnnamed(pass, key, rows);
   const known = loadKeyState(store, rules, texts);
@@ -199,7 +227,7 @@ function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] {
       deleteOwed(store, rules, texts);
       break;
     case "owe":
-      saveOwed(store, rules, { ...plan, key: texts, at, nowMs });
+      saveOwed(store, rules, { ...plan, key: texts, parent: parentOf(rules, rows[0]), at, nowMs });
       break;
   }
   // Only a refused row has anything in quarantine; looking each time would cost every change a search there.
@@ -207,7 +235,7 @@ function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] {
   return plan.kind;
 }
 
-function localRow(rules: FeedRules, rows: readonly SourceRow[]): LocalRow {
+export function localRow(rules: FeedRules, rows: readonly SourceRow[]): LocalRow {
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
   if (second !== undefined) return { kind: "bad", reason: `two rows have this key (${rules.keys.join(", ")})` };

@@ -18,13 +18,16 @@ import { type RunResult, wordsOf } from "./run-job.ts";
 /** How soon a person who typed `sync` sees that something happens. */
 const LOOK_MS = 250;
 
+/** `only`: the one key of a feed that is wanted. */
+type RunByName = (name: string, only: string | undefined) => Promise<RunResult>;
+
 export class SyncDesk {
   readonly #context: JobContext;
-  readonly #runJob: (name: string) => Promise<RunResult>;
+  readonly #runJob: RunByName;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
-  constructor(context: JobContext, runJobByName: (name: string) => Promise<RunResult>) {
+  constructor(context: JobContext, runJobByName: RunByName) {
     this.#context = context;
     this.#runJob = runJobByName;
   }
@@ -63,15 +66,15 @@ export class SyncDesk {
     await commit(this.#context, signal, () => markSyncTaken(store, request.id, isoTime(clock.nowMs())));
     const outcomes: SyncOutcome[] = [];
     for (const job of request.jobs) {
-      outcomes.push(outcomeOf(job, await this.#run(job), client.hideSecrets));
+      outcomes.push(outcomeOf(job, await this.#run(job, request.only ?? undefined), client.hideSecrets));
       const finishedAt = outcomes.length === request.jobs.length ? isoTime(clock.nowMs()) : null;
       await commit(this.#context, signal, () => saveSyncResult(store, request.id, outcomes, finishedAt));
     }
   }
 
-  async #run(job: string): Promise<RunResult> {
+  async #run(job: string, only: string | undefined): Promise<RunResult> {
     try {
-      return await this.#runJob(job);
+      return await this.#runJob(job, only);
     } catch (error) {
       return { outcome: "failed", counts: {}, error: asError(error) };
     }

@@ -3,39 +3,34 @@
  * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
  * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
  */
-import { asError, BridgeError } from "../domain/errors.ts";
-import { type FeedName, type FeedRules, referenceOf } from "../domain/feed.ts";
+import { BridgeError } from "../domain/errors.ts";
+import { type FeedName, type FeedRules, keyOfReference, sourceOf } from "../domain/feed.ts";
 import { planHold } from "../domain/holds.ts";
 import { isGuarded } from "../domain/plan-feed.ts";
 import { isoTime } from "../domain/ports.ts";
 import {
   hasOpenDoubt,
-  loadRefused,
   loadSendable,
-  markRefusedWaiting,
+  loadSendableRow,
   type OutboxRow,
   resetClocks,
   type SendLimits,
 } from "../store/feed-outbox.ts";
-import { areTriggersArmed, armTriggers, checkTable, countSourceRows } from "../store/feed-source.ts";
-import { isSentViewCurrent, saveSentView } from "../store/feed-views.ts";
-import {
-  countDrops,
-  type FeedRow,
-  loadFeed,
-  markCompared,
-  markCompareOwed,
-  saveFeedRules,
-  saveGuard,
-} from "../store/feeds.ts";
+import { countSourceRows } from "../store/feed-source.ts";
+import type { SourceKind } from "../store/feed-triggers.ts";
+import { countDrops, type FeedRow, loadFeed, markCompared, markCompareOwed, saveGuard } from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
-import { absorbTouched, compareTable } from "./absorb-feed.ts";
+import { absorbKeys, absorbTouched, compareTable, trackedTable } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
+import { FeedTable } from "./feed-table.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
+import { ScanSource } from "./scan-source.ts";
 import { SendRows } from "./send-rows.ts";
 
 /** Requests in one pass; the next follows at once, and other feeds and a stop get their turn in between. */
 const REQUESTS_PER_PASS = 20;
+/** How long what was read through counts as seen while its backlog drains. */
+const SCANNED_FOR_MS = 60_000;
 /** No row that goes to zero or away is held back. */
 const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
 
@@ -53,10 +48,17 @@ export class PushImports implements Job {
   readonly #context: JobContext;
   readonly #options: PushOptions;
   readonly #sendRows: SendRows;
-  /** The state of the schema that was last looked at; another one may lack the table or the triggers. */
-  #schemaVersion: number | undefined;
+  readonly #table: FeedTable;
+  readonly #scan: ScanSource;
+  #kind: SourceKind = "tracked";
+  /** Whether the source was found empty in this pass. */
+  #isSourceEmpty = false;
+  /** Monotonic time until which a pass that goes on with a backlog need not read everything through again. */
+  #scannedUntilMs: number | undefined;
   /** What another process or a failure left open has been counted from now. */
   #areClocksSet = false;
+  /** The one row that a person wants sent. */
+  #only: readonly string[] | undefined;
   /** What may go in this pass; fixed at its start, so that nothing becomes due behind the guard's back. */
   #limits: SendLimits | undefined;
   /** The last pass failed in a way that concerns this feed alone: others do not wait for it. */
@@ -72,6 +74,8 @@ export class PushImports implements Job {
     this.name = options.rules.name;
     this.areas = ["imports", options.rules.name];
     this.#sendRows = new SendRows(context, options);
+    this.#table = new FeedTable(context, options.rules);
+    this.#scan = new ScanSource(context, options.rules);
   }
 
   /** All rows are compared in the next pass: the backstop for changes that left no trace. */
@@ -79,26 +83,39 @@ export class PushImports implements Job {
     await commit(this.#context, signal, () => markCompareOwed(this.#context.store, this.name, because));
   }
 
+  /**
+   * Until the returned function is called, passes look at one row and send no other.
+   * @param reference the row's key, as it stands in `quarantine`: its columns joined by `/`
+   */
+  limitTo(reference: string): () => void {
+    this.#only = keyOfReference(this.#options.rules, reference);
+    return () => {
+      this.#only = undefined;
+    };
+  }
+
   /** Everything that needs no service, also while a hold stands: one row a key says what waits. */
   async prepare(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
-    const { rules } = this.#options;
     const counts: Record<string, number> = {};
     this.#limits = undefined;
     try {
-      await this.#arm(signal);
-      if (rules.scope === "whole" && countSourceRows(this.#context.store, rules, 1) > 0)
-        await this.#releaseTable(signal);
+      this.#kind = await this.#table.arm(signal);
       await this.#setClocks(signal);
-      const compared = await this.#compareIfOwed(counts, signal);
-      const touched = await absorbTouched(this.#context, rules, signal);
-      add(counts, "changed", touched.owed + compared.owed);
-      add(counts, "unsendable", touched.bad + compared.bad);
+      if (this.#only !== undefined) await this.#absorbOne(this.#only, counts, signal);
+      else await (this.#kind === "tracked" ? this.#absorb(counts, signal) : this.#readThrough(counts, signal));
+      if (this.#options.rules.scope !== "whole" || !this.#isSourceEmpty) await this.#table.release(signal);
       this.#limits = await this.#guard(signal);
     } catch (error) {
       this.#isIll = true;
+      await this.#table.note(error, signal);
       throw error;
     }
-    if (this.#nextRows(1).length > 0) return { counts, hasWork: !this.#mustYield() };
+    if (this.#nextRows(1).length > 0) {
+      const hasWork = !this.#mustYield();
+      if (!hasWork) this.#scannedUntilMs = undefined;
+      return { counts, hasWork };
+    }
+    this.#scannedUntilMs = undefined;
     this.#drains += 1;
     this.#isIll = false;
     return { counts, hasWork: false };
@@ -109,92 +126,17 @@ export class PushImports implements Job {
     try {
       const isEmptied = await this.#send(counts, signal);
       this.#isIll = false;
+      if (isEmptied) this.#scannedUntilMs = undefined;
       return { outcome: isEmptied ? "done" : "more", counts };
     } catch (error) {
+      this.#scannedUntilMs = undefined;
       const hold = planHold(error, this.name);
       this.#isIll = hold === undefined || hold.area === this.name;
       throw error;
     }
   }
 
-  // ---------------------------------------------------------------------------------------------------- tracking
-
-  /** Notices a table that was dropped, renamed or made again, and rules that were changed. */
-  async #arm(signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
-    const { rules } = this.#options;
-    const version = this.#readSchemaVersion();
-    if (version === this.#schemaVersion) return;
-    const feed = loadFeed(store, rules.name);
-    if (feed.template !== rules.signature || feed.address !== rules.address) await this.#takeUpRules(feed, signal);
-    try {
-      checkTable(store, rules);
-      const isTracked = areTriggersArmed(store, rules);
-      if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
-    } catch (error) {
-      const failure = asError(error);
-      if (failure.code === "table_missing")
-        await this.#holdTable(`${failure.message} ${failure.hint ?? ""}`.trim(), signal);
-      throw failure;
-    }
-    await this.#releaseTable(signal);
-    this.#schemaVersion = this.#readSchemaVersion();
-  }
-
-  #readSchemaVersion(): number {
-    return this.#context.store.db.pragma("schema_version", { simple: true }) as number;
-  }
-
-  /** What held the feed, and what was held against its rows, was said of the old rules. */
-  async #takeUpRules(feed: FeedRow, signal: AbortSignal): Promise<void> {
-    const { store, log } = this.#context;
-    const { rules } = this.#options;
-    const because = feed.template === null ? "first use" : "the configuration was changed";
-    await commit(this.#context, signal, () => {
-      saveFeedRules(store, rules);
-      for (const row of loadRefused(store, rules))
-        markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
-      deleteHold(store, rules.name, "shape");
-      deleteHold(store, rules.name, "refused");
-      markCompareOwed(store, rules.name, because);
-    });
-    log.info({ feed: rules.name, because }, `${rules.name}: the whole table is compared.`);
-  }
-
-  async #rearm(isTracked: boolean, signal: AbortSignal): Promise<void> {
-    const { store, log } = this.#context;
-    const { rules } = this.#options;
-    await commit(this.#context, signal, () => {
-      saveSentView(store, rules);
-      if (isTracked) return;
-      armTriggers(store, rules);
-      markCompareOwed(store, rules.name, "changes were not noted before");
-    });
-    if (!isTracked)
-      log.info(
-        { feed: rules.name, table: rules.table },
-        `${rules.name}: changes of ${rules.table} are noted from now on.`,
-      );
-  }
-
-  async #holdTable(detail: string, signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
-    const { name } = this.#options.rules;
-    const standing = loadHoldsOf(store, name).find(({ reason }) => reason === "table");
-    if (standing?.detail === detail) return;
-    const since = standing?.since ?? isoTime(clock.nowMs());
-    await commit(this.#context, signal, () =>
-      saveHold(store, { area: name, reason: "table", since, nextProbeAt: null, detail }),
-    );
-  }
-
-  async #releaseTable(signal: AbortSignal): Promise<void> {
-    const { store, log } = this.#context;
-    const { rules } = this.#options;
-    if (!loadHoldsOf(store, rules.name).some(({ reason }) => reason === "table")) return;
-    await commit(this.#context, signal, () => deleteHold(store, rules.name, "table"));
-    log.info({ feed: rules.name }, `${rules.name}: the table ${rules.table} is as it should be again.`);
-  }
+  // ---------------------------------------------------------------------------------------------------- what is owed
 
   /** Once in a process, and after a failure whose end could not be written. */
   async #setClocks(signal: AbortSignal): Promise<void> {
@@ -208,14 +150,53 @@ export class PushImports implements Job {
     this.#areClocksSet = true;
   }
 
-  async #compareIfOwed(counts: Record<string, number>, signal: AbortSignal): Promise<{ owed: number; bad: number }> {
-    const { store, clock } = this.#context;
+  async #absorbOne(key: readonly string[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const { rules } = this.#options;
-    if (loadFeed(store, rules.name).compareBecause === null) return { owed: 0, bad: 0 };
-    const done = await compareTable(this.#context, rules, signal);
-    await commit(this.#context, signal, () => markCompared(store, rules, isoTime(clock.nowMs())));
+    const source = trackedTable(this.#context.store, rules);
+    const { owed, bad } =
+      this.#kind === "tracked"
+        ? await absorbKeys(this.#context, rules, { source, keys: [key], unnamed: [] }, signal)
+        : await this.#scan.runOne(key, signal);
+    add(counts, "changed", owed);
+    add(counts, "unsendable", bad);
+  }
+
+  /** A table that notes what is touched. */
+  async #absorb(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const compared = await this.#compareIfOwed(counts, signal);
+    const touched = await absorbTouched(this.#context, rules, signal);
+    this.#isSourceEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
+    add(counts, "changed", touched.owed + compared.owed);
+    add(counts, "unsendable", touched.bad + compared.bad);
+  }
+
+  /** Rows whose changes nobody notes. While a backlog drains they are read once in a while, not before every request. */
+  async #readThrough(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    if ((this.#scannedUntilMs ?? 0) > clock.monotonicMs()) return;
+    const isOwed = loadFeed(store, this.name).compareBecause !== null;
+    const done = await this.#scan.run(isOwed, signal);
+    this.#scannedUntilMs = clock.monotonicMs() + SCANNED_FOR_MS;
+    this.#isSourceEmpty = done.rows === 0;
+    if (isOwed) await this.#endCompare(signal);
+    add(counts, "compared", isOwed ? done.rows : 0);
+    add(counts, "changed", done.owed);
+    add(counts, "unsendable", done.bad);
+  }
+
+  async #compareIfOwed(counts: Record<string, number>, signal: AbortSignal): Promise<{ owed: number; bad: number }> {
+    if (loadFeed(this.#context.store, this.name).compareBecause === null) return { owed: 0, bad: 0 };
+    const done = await compareTable(this.#context, this.#options.rules, signal);
+    await this.#endCompare(signal);
     add(counts, "compared", done.compared);
     return done;
+  }
+
+  async #endCompare(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => markCompared(store, this.#options.rules, isoTime(clock.nowMs())));
   }
 
   /** Rows that go to zero or away wait for a person where they are too many at once; the others go on. */
@@ -264,7 +245,7 @@ export class PushImports implements Job {
         return true;
       }
       if (this.#context.isStopping()) return false;
-      if (rules.scope === "whole") await this.#refuseEmptyTable(signal);
+      if (rules.scope === "whole") await this.#refuseEmptySource(signal);
       try {
         if (await this.#sendRows.send(rows, counts, signal)) return true;
       } catch (error) {
@@ -288,6 +269,7 @@ export class PushImports implements Job {
     const limits = { ...(this.#limits ?? this.#limitsNow(loadFeed(store, rules.name))), nowMs: clock.monotonicMs() };
     // A whole table carries every row, so none of them may go while an earlier request may still arrive.
     if (rules.scope === "whole" && hasOpenDoubt(store, rules, limits.nowMs)) return [];
+    if (this.#only !== undefined) return loadSendableRow(store, rules, limits, this.#only);
     return loadSendable(store, rules, limits, limit);
   }
 
@@ -296,6 +278,7 @@ export class PushImports implements Job {
    * not waited for, nor is one that has drained since: a busy stock feed has something new at every pass.
    */
   #mustYield(): boolean {
+    if (this.#only !== undefined) return false;
     const { earlier } = this.#options;
     const drains = earlier.map((feed) => feed.#drains);
     const before = this.#yieldedAt ?? drains;
@@ -315,12 +298,12 @@ export class PushImports implements Job {
     return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound };
   }
 
-  async #refuseEmptyTable(signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
+  async #refuseEmptySource(signal: AbortSignal): Promise<void> {
     const { rules } = this.#options;
-    if (countSourceRows(store, rules, 1) > 0) return;
-    const detail = `The table ${rules.table} is empty, and sending it whole would empty the site. Nothing is sent.`;
-    await this.#holdTable(detail, signal);
+    if (this.#kind === "tracked") this.#isSourceEmpty = countSourceRows(this.#context.store, rules, 1) === 0;
+    if (!this.#isSourceEmpty) return;
+    const detail = `${sourceOf(rules)} is empty, and sending it whole would empty the site. Nothing is sent.`;
+    await this.#table.hold(detail, signal);
     throw new BridgeError("table_missing", `${rules.name}: ${detail}`);
   }
 }

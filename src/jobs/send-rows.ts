@@ -15,6 +15,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import {
   loadPresent,
   loadRefused,
+  loadRefusedChildren,
   markInDoubt,
   markRefused,
   markRefusedWaiting,
@@ -245,7 +246,16 @@ export class SendRows {
       return { ...row, live: after };
     });
     saveAcknowledged(store, rules, live, at);
+    if (rules.parent !== null) for (const { key } of rows) this.#retryChildren(key);
     saveAcceptance(store, rules, { at, told, liveChange, drops, dropsSince: isoTime(nowMs - rules.guard.overMs) });
+  }
+
+  /** What was refused below a row that is on the site now may have been refused for its sake. */
+  #retryChildren(key: readonly string[]): void {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    for (const { id, key: child } of loadRefusedChildren(store, rules, key))
+      markRefusedWaiting(store, rules, { id, reference: referenceOf(child) });
   }
 
   /**

@@ -28,6 +28,8 @@ export interface ScheduleEntry {
   before?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Whether a start begins with it; without it, every start does. */
   atStart?: (intervalMs: number) => boolean;
+  /** Has passes look at one key alone, until the function that it gives is called. */
+  limitTo?: (key: string) => () => void;
 }
 
 interface Watched {

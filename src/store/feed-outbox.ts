@@ -44,14 +44,33 @@ function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
 }
 
 const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)`;
+/** The row that must be on the site before this one is not owed itself. */
+const PARENT_IS_THERE = `(x.parent IS NULL OR NOT EXISTS (SELECT 1 FROM feed_outbox p WHERE p.feed_id = x.feed_id
+  AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0 AND p.id <> x.id))`;
 
-/** Rows that may go now: those that go to zero or away first, then other zeros, decreases and the rest. */
+/**
+ * Rows that may go now: those that go to zero or away first, then other zeros, decreases and the rest; a row whose
+ * parent is owed waits until that was accepted.
+ */
 export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
+  if (rules.parent === null) return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
+  const ready = loadWaiting(store, rules, limits, { limit, mayGo: `${MAY_GO} AND ${PARENT_IS_THERE}` });
+  if (ready.length > 0 || hasOpenDoubt(store, rules, limits.nowMs)) return ready;
+  // Only rows that are their own ancestors, or stand below such rows, are left: the service may judge them.
+  return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
+}
+
+function loadWaiting(
+  store: Store,
+  rules: FeedRules,
+  limits: SendLimits,
+  { limit, mayGo }: { limit: number; mayGo: string },
+): OutboxRow[] {
   const values = { ...limits, feed: rules.feedId };
   const drops = store
     .prepare(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_drops
-       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND drop_round <= @dropRound AND ${MAY_GO}
+       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND drop_round <= @dropRound AND ${mayGo}
        ORDER BY drop_round, id LIMIT @limit`,
     )
     .all({ ...values, limit }) as RawOutboxRow[];
@@ -59,10 +78,27 @@ export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits,
   const others = store
     .prepare(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
-       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO} ORDER BY priority, id LIMIT @limit`,
+       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo} ORDER BY priority, id LIMIT @limit`,
     )
     .all({ ...values, limit: limit < 0 ? limit : limit - drops.length }) as RawOutboxRow[];
   return [...drops, ...others].map((row) => outboxRow(rules, row));
+}
+
+/** The row of one key, where it may go now. */
+export function loadSendableRow(
+  store: Store,
+  rules: FeedRules,
+  limits: SendLimits,
+  key: readonly string[],
+): OutboxRow[] {
+  const [k0, k1, k2, k3] = paddedKey(key);
+  const row = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x WHERE feed_id = @feed AND k0 = @k0 AND k1 = @k1 AND k2 = @k2 AND k3 = @k3
+         AND state = 'waiting' AND (drop_round IS NULL OR drop_round <= @dropRound) AND ${MAY_GO} AND ${PARENT_IS_THERE}`,
+    )
+    .get({ ...limits, feed: rules.feedId, k0, k1, k2, k3 }) as RawOutboxRow | undefined;
+  return row === undefined ? [] : [outboxRow(rules, row)];
 }
 
 /** Before the request leaves: with what is sent, whatever the row owes by then. */
@@ -198,6 +234,17 @@ export function loadRefused(store: Store, rules: FeedRules): OutboxRow[] {
        WHERE feed_id = ? AND state = 'refused' AND record <> 'null' ORDER BY id`,
     )
     .all(rules.feedId) as RawOutboxRow[];
+  return rows.map((row) => outboxRow(rules, row));
+}
+
+/** Rows below this one that were refused, perhaps because it was not there. */
+export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonly string[]): OutboxRow[] {
+  const rows = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
+       WHERE feed_id = ? AND state = 'refused' AND record <> 'null' AND parent = ? ORDER BY id`,
+    )
+    .all(rules.feedId, key[0] ?? "") as RawOutboxRow[];
   return rows.map((row) => outboxRow(rules, row));
 }
 

@@ -3,13 +3,13 @@
  * is noted as touched, so that the next pass reads it from the ERP's table once more. Inside the caller's transaction,
  * together with the mark in the quarantine: after a crash both are as they were.
  */
-import { type FeedRules, referenceOf } from "../domain/feed.ts";
+import { type FeedRules, keyOfReference } from "../domain/feed.ts";
 import { paddedKey } from "./feeds.ts";
 import type { Store } from "./store.ts";
 
 /** `waiting`: it goes again; `touched`: it is read again; `settled`: nothing is refused under this key any more. */
 export function retryFeedRow(store: Store, rules: FeedRules, reference: string): "waiting" | "touched" | "settled" {
-  const key = paddedKey(keyOf(rules, reference));
+  const key = paddedKey(keyOfReference(rules, reference));
   const row = store
     .prepare(
       `SELECT id, record FROM feed_outbox
@@ -25,22 +25,4 @@ export function retryFeedRow(store: Store, rules: FeedRules, reference: string):
   }
   store.prepare("UPDATE feed_outbox SET state = 'waiting', last_error = NULL WHERE id = ?").run(row.id);
   return "waiting";
-}
-
-/** The key that a reference names; see `referenceOf`. */
-function keyOf(rules: FeedRules, reference: string): string[] {
-  const listed = listIn(reference);
-  if (listed !== undefined && referenceOf(listed) === reference) return listed;
-  const parts = reference.split("/");
-  return rules.keys.map((_, index) => parts[index] ?? "");
-}
-
-function listIn(reference: string): string[] | undefined {
-  if (!reference.startsWith("[")) return undefined;
-  try {
-    const list = JSON.parse(reference) as unknown;
-    return Array.isArray(list) && list.every((part) => typeof part === "string") ? list : undefined;
-  } catch {
-    return undefined;
-  }
 }

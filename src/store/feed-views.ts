@@ -14,6 +14,23 @@ export const SENT_VIEWS: Record<FeedName, string> = {
   images: "images_sent",
 };
 
+/** One key as the feed's view shows it. */
+export interface KeyShown {
+  state: string;
+  sent: string | null;
+  sentAt: string | null;
+  lastError: string | null;
+}
+
+export function loadSentRow(store: Store, rules: FeedRules, key: readonly string[]): KeyShown | undefined {
+  const where = rules.keys.map((column) => `${quoteName(column)} = ?`).join(" AND ");
+  return store
+    .prepare(
+      `SELECT state, sent, sent_at AS sentAt, last_error AS lastError FROM ${SENT_VIEWS[rules.name]} WHERE ${where}`,
+    )
+    .get(...key) as KeyShown | undefined;
+}
+
 /** Makes the feed's view where it is missing or names other columns. True where it did. */
 export function saveSentView(store: Store, rules: Pick<FeedRules, "name" | "keys">): boolean {
   if (isSentViewCurrent(store, rules)) return false;

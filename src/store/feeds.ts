@@ -99,6 +99,8 @@ export function saveOwed(
   rules: FeedRules,
   owed: {
     key: readonly string[];
+    /** The key of the row that must go before it. */
+    parent: string | null;
     record: string;
     gone: boolean;
     isDrop: boolean;
@@ -109,10 +111,11 @@ export function saveOwed(
 ): void {
   store
     .prepare(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, waiting_since)
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
        VALUES (@feed, @k0, @k1, @k2, @k3, @record, @gone, iif(@gone, @now, NULL),
-         iif(@drop, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed), NULL), @priority, @at)
+         iif(@drop, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed), NULL), @priority, @parent, @at)
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
+         parent = excluded.parent,
          drop_round = excluded.drop_round, last_error = NULL,
          waiting_since = iif(state = 'refused' OR (excluded.gone AND NOT gone), excluded.waiting_since, waiting_since),
          away_since_ms = iif(excluded.gone AND gone, away_since_ms, excluded.away_since_ms),
@@ -121,6 +124,7 @@ export function saveOwed(
     .run({
       feed: rules.feedId,
       ...namedKey(owed.key),
+      parent: owed.parent,
       record: owed.record,
       gone: Number(owed.gone),
       drop: Number(owed.isDrop),

@@ -7,6 +7,8 @@ import type { Store } from "./store.ts";
 export interface SyncRequest {
   id: number;
   jobs: string[];
+  /** The one key of a feed that is wanted. */
+  only: string | null;
 }
 
 export interface SyncOutcome {
@@ -19,10 +21,14 @@ export interface SyncOutcome {
   error: string | null;
 }
 
-export function saveSyncRequest(store: Store, jobs: readonly string[], at: string): number {
+export function saveSyncRequest(
+  store: Store,
+  request: { jobs: readonly string[]; only?: string | undefined; at: string },
+): number {
   return Number(
-    store.prepare("INSERT INTO sync_requests (jobs, requested_at) VALUES (?, ?)").run(JSON.stringify(jobs), at)
-      .lastInsertRowid,
+    store
+      .prepare("INSERT INTO sync_requests (jobs, only_key, requested_at) VALUES (?, ?, ?)")
+      .run(JSON.stringify(request.jobs), request.only ?? null, request.at).lastInsertRowid,
   );
 }
 
@@ -30,10 +36,10 @@ export function saveSyncRequest(store: Store, jobs: readonly string[], at: strin
 export function loadSyncRequests(store: Store): SyncRequest[] {
   const rows = store
     .prepare(
-      "SELECT id, jobs FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id",
+      "SELECT id, jobs, only_key AS only FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id",
     )
-    .all() as { id: number; jobs: string }[];
-  return rows.map(({ id, jobs }) => ({ id, jobs: JSON.parse(jobs) as string[] }));
+    .all() as { id: number; jobs: string; only: string | null }[];
+  return rows.map(({ id, jobs, only }) => ({ id, jobs: JSON.parse(jobs) as string[], only }));
 }
 
 export function markSyncTaken(store: Store, id: number, at: string): void {

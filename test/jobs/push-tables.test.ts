@@ -94,18 +94,6 @@ describe("the feed's table", () => {
     await run("stocks");
     expect([holds(), level("A")]).toEqual([[], 2]);
   });
-
-  it.each([
-    ["a view", "CREATE VIEW goods AS SELECT * FROM stock"],
-    ["a virtual table", "CREATE VIRTUAL TABLE goods USING fts5 (sku, warehouse, quantity, reserved)"],
-  ])("that is %s is refused in words", async (what, sql) => {
-    const { erp, run, holds } = await startFeeds({ settings: { imports: { stocks: { table: "goods" } } }, arm: [] });
-    erp.exec(sql);
-    expect(await run("stocks")).toMatchObject({
-      error: { code: "table_missing", message: expect.stringContaining(what) },
-    });
-    expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
-  });
 });
 
 describe("a feed that is switched off", () => {

@@ -11,6 +11,9 @@ const rules = compileFeed("stocks", {
   path: "/p",
   property: "stocks",
   table: "stock",
+  query: null,
+  file: null,
+  parent: null,
   key: ["sku"],
   available: "quantity",
   record: { sku: "{sku}", quantity: "{available|number}" },
@@ -39,6 +42,7 @@ function start() {
     saveOwed(store, rules, {
       key: [sku],
       record,
+      parent: null,
       gone: false,
       isDrop: false,
       priority: 2,

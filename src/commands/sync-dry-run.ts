@@ -1,0 +1,80 @@
+import { refuseOtherAccount } from "../account.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { openDatabase } from "../daemon.ts";
+import { EXIT, type ExitCode } from "../domain/errors.ts";
+import { inertText } from "../domain/inert-text.ts";
+import type { JobName } from "../domain/job-names.ts";
+import { diffJson } from "../domain/json-value.ts";
+import { shortWords } from "../domain/service-error.ts";
+import { JSON_VERSION } from "../platform/terminal.ts";
+import { countGuarded, type PreviewRow, previewSends } from "../repair.ts";
+import { loadHolds } from "../store/holds.ts";
+import type { Store } from "../store/store.ts";
+import { type Call, requireDatabase } from "./command.ts";
+
+interface Asked {
+  names: readonly JobName[];
+  /** The one key that is wanted. */
+  only: string | undefined;
+}
+
+/** What a sync would send: key, old, new and why. Asks nobody and writes nothing; shows rows as they are found. */
+export function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): ExitCode {
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "readonly");
+  try {
+    refuseOtherAccount(store, loaded);
+    const { out } = call.terminal;
+    let count = 0;
+    if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
+    for (const job of names) {
+      let drops = 0;
+      for (const row of previewSends(store, loaded, job)) {
+        if (only !== undefined && row.key !== only) continue;
+        drops += Number(row.isDrop);
+        out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row));
+        count += 1;
+      }
+      tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
+    }
+    if (call.json) out("]}");
+    else if (count === 0) out("Nothing would be sent.");
+    return EXIT.ok;
+  } finally {
+    store.close();
+  }
+}
+
+function tellOfHolds({ terminal }: Call, store: Store, job: JobName, guarded: number): void {
+  for (const { area, reason } of loadHolds(store)) {
+    if (area !== job) continue;
+    terminal.err(`${job}: held (${reason}), so nothing of it would go now.`);
+  }
+  if (guarded > 0) terminal.err(`${job}: ${guarded} rows go to zero or away; the guard would hold them for approve.`);
+}
+
+function jsonOf(job: JobName, { key, old, new: next, why }: PreviewRow): string {
+  const parts = [
+    `"job":${JSON.stringify(job)}`,
+    `"key":${JSON.stringify(key)}`,
+    `"old":${old ?? "null"}`,
+    `"new":${next ?? "null"}`,
+    `"why":${JSON.stringify(why)}`,
+  ];
+  return inertText(`{${parts.join(",")}}`);
+}
+
+function lineOf(job: JobName, row: PreviewRow): string {
+  return `${job}  ${shortWords(row.key)}  ${changeOf(row)}  ${shortWords(row.why)}`;
+}
+
+/** Only what differs, where both sides are known. */
+function changeOf({ old, new: next }: PreviewRow): string {
+  if (next === null) return "–";
+  if (old === null) return `→ ${shortWords(next)}`;
+  const changes = diffJson(old, next).map(({ path, was, is }) => {
+    const name = path.replace(/^\$\.?/, "");
+    return `${name}${name === "" ? "" : ": "}${was ?? "nothing"} → ${is ?? "nothing"}`;
+  });
+  return changes.length === 0 ? `${shortWords(next)} again` : shortWords(changes.join(", "));
+}

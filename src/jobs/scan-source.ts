@@ -1,0 +1,261 @@
+/*
+ * Finds what changed among rows that no trigger can watch: those of a view, a SELECT or another file. All rows are read
+ * as of one moment and compared with the hashes of what was taken up before; only what differs is looked at further.
+ * The hash is kept in the transaction that takes the row up, so that after a crash it is met as changed again. A reading
+ * that breaks off takes nothing up, and so deletes nothing.
+ */
+import { BridgeError } from "../domain/errors.ts";
+import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "../domain/feed.ts";
+import { KeySet } from "../domain/key-set.ts";
+import { planRow } from "../domain/plan-feed.ts";
+import { hashRow } from "../domain/row-hash.ts";
+import { deleteDirtyKey, loadDirtyKeys, RawText } from "../store/feed-source.ts";
+import { loadKeyState, loadKnownKeys } from "../store/feeds.ts";
+import { forgetRowHash, loadHashedKeys, loadRowHash, RowStage, type StagedRow } from "../store/row-stage.ts";
+import { openSource, type SourceReader } from "../store/source-reader.ts";
+import {
+  type Absorbed,
+  absorbKeys,
+  KEYS_PER_COMMIT,
+  KNOWN,
+  localRow,
+  ROWS_PER_READ,
+  type RowSource,
+  settleUnnamed,
+  UNNAMED_MAX,
+} from "./absorb-feed.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+
+/** Keys that stand twice: so many are no slips but a wrong key. */
+const REPEATED_MAX = 100_000;
+
+export interface Scanned extends Absorbed {
+  /** Rows that were read. */
+  rows: number;
+  /** Everything was compared with what was acknowledged, whatever the hashes said. */
+  isFull: boolean;
+}
+
+interface Reading {
+  rows: number;
+  unnamed: SourceRow[];
+  present: KeySet;
+  /** A key was met again whose first row may not be staged: everything is read once more, with an eye on such keys. */
+  isAmbiguous: boolean;
+}
+
+export class ScanSource {
+  readonly #context: JobContext;
+  readonly #rules: FeedRules;
+  readonly #stage: RowStage;
+  readonly #source: RowSource;
+  /** Keys that stand twice, or seem to: their rows are always staged, where they are told apart. */
+  readonly #repeated = new Set<string>();
+  #isWaitTold = false;
+
+  constructor(context: JobContext, rules: FeedRules) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#stage = new RowStage(context.store, rules);
+    this.#source = {
+      loadRows: (key) => this.#stage.loadRows(key as readonly string[]),
+      markTaken: (key) => this.#stage.saveTaken(key as readonly string[]),
+    };
+  }
+
+  /**
+   * Reads everything and takes up what differs.
+   * @param isFull compares with what was acknowledged too: the backstop, and what follows other rules
+   * @throws BridgeError `table_missing`, `database_busy`, `stopped`
+   */
+  async run(isFull: boolean, signal: AbortSignal): Promise<Scanned> {
+    await this.#forgetTouched(signal);
+    // Without a single hash there is nothing that could be found missing by them.
+    const full = isFull || loadHashedKeys(this.#context.store, this.#rules, undefined, 1).length === 0;
+    const total: Scanned = { rows: 0, owed: 0, bad: 0, isFull: full };
+    this.#stage.open();
+    try {
+      const { rows, unnamed, present } = await this.#read(full, signal);
+      total.rows = rows;
+      await this.#takeUpFresh(total, signal);
+      await this.#takeUpAbsent(total, present, signal);
+      add(
+        total,
+        await settleUnnamed(this.#context, this.#rules, { rows: unnamed, unnamed: [], source: this.#source }, signal),
+      );
+    } finally {
+      this.#stage.close();
+    }
+    return total;
+  }
+
+  /** The same for one key. */
+  async runOne(key: readonly string[], signal: AbortSignal): Promise<Absorbed & { rows: number }> {
+    const reader = openSource(this.#rules, this.#context.store.path);
+    this.#stage.open();
+    try {
+      const rows = reader.find(key);
+      this.#stage.stage(rows.map((row) => ({ key, row, hash: this.#hash(row) })));
+      const work = { source: this.#source, keys: [key], unnamed: [] };
+      return { ...(await absorbKeys(this.#context, this.#rules, work, signal)), rows: rows.length };
+    } finally {
+      reader.close();
+      this.#stage.close();
+    }
+  }
+
+  /** Rows that somebody wants looked at again, whatever their hash says. */
+  async #forgetTouched(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    for (;;) {
+      const keys = loadDirtyKeys(store, this.#rules, KEYS_PER_COMMIT);
+      if (keys.length === 0) return;
+      await commit(this.#context, signal, () => {
+        for (const key of keys) {
+          const texts = key.map((part) => (part instanceof RawText ? "" : String(part ?? "")));
+          forgetRowHash(store, this.#rules, texts);
+          deleteDirtyKey(store, this.#rules, key);
+        }
+      });
+    }
+  }
+
+  async #read(isFull: boolean, signal: AbortSignal): Promise<Reading> {
+    const reader = openSource(this.#rules, this.#context.store.path);
+    try {
+      this.#tellOfWaiting(reader);
+      for (let exactly = false; ; ) {
+        const reading = await this.#readAll(reader, { isFull, exactly }, signal);
+        // Text that is no UTF-8 must not be sent as something that the ERP did not write.
+        const isDoubtful: boolean = reader.sawReplaced && !exactly;
+        if (!isDoubtful && !reading.isAmbiguous) return reading;
+        exactly ||= isDoubtful;
+        this.#stage.open();
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  async #readAll(
+    reader: SourceReader,
+    how: { isFull: boolean; exactly: boolean },
+    signal: AbortSignal,
+  ): Promise<Reading> {
+    const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(), isAmbiguous: false };
+    let step: StagedRow[] = [];
+    for (const row of reader.rows(how.exactly)) {
+      reading.rows += 1;
+      const staged = this.#judge(row, reading, how.isFull);
+      if (staged !== undefined) step.push(staged);
+      if (reading.rows % ROWS_PER_READ !== 0) continue;
+      this.#stage.stage(step);
+      step = [];
+      await this.#pause(signal);
+    }
+    this.#stage.stage(step);
+    return reading;
+  }
+
+  /** What is to be looked at further; undefined where the row is as it was. */
+  #judge(row: SourceRow, reading: Reading, isFull: boolean): StagedRow | undefined {
+    const { store } = this.#context;
+    const key = keyTexts(this.#rules, row);
+    if (key === undefined) {
+      if (reading.unnamed.length < UNNAMED_MAX) reading.unnamed.push(row);
+      return undefined;
+    }
+    const hash = this.#hash(row);
+    const isSeen = !reading.present.add(key);
+    if (this.#repeated.size > 0 && this.#repeated.has(JSON.stringify(key))) return { key, row, hash };
+    if (isSeen) {
+      this.#noteRepeated(key);
+      reading.isAmbiguous = true;
+      return undefined;
+    }
+    const isAsBefore = loadRowHash(store, this.#rules, key)?.equals(hash) === true;
+    const isSettled = () =>
+      planRow(this.#rules, localRow(this.#rules, [row]), loadKeyState(store, this.#rules, key)).kind === "keep";
+    return isAsBefore && (!isFull || isSettled()) ? undefined : { key, row, hash };
+  }
+
+  #noteRepeated(key: readonly string[]): void {
+    this.#repeated.add(JSON.stringify(key));
+    if (this.#repeated.size <= REPEATED_MAX) return;
+    this.#repeated.clear();
+    const { name, keys } = this.#rules;
+    throw new BridgeError(
+      "table_missing",
+      `${name}: more than ${REPEATED_MAX} rows of ${sourceOf(this.#rules)} share their key (${keys.join(", ")}).`,
+      { hint: `Set imports.${name}.key to columns that together name one row.` },
+    );
+  }
+
+  #hash(row: SourceRow): Buffer {
+    return hashRow(this.#rules.columns.map((column) => row[column] ?? null));
+  }
+
+  async #takeUpFresh(total: Scanned, signal: AbortSignal): Promise<void> {
+    for (let after: string[] | undefined; ; ) {
+      const keys = this.#stage.loadFresh(after, KEYS_PER_COMMIT);
+      if (keys.length === 0) return;
+      after = keys.at(-1);
+      await this.#takeUp(total, keys, signal);
+    }
+  }
+
+  /** Keys that were there before, or that the bridge knows otherwise, and that were not found now. */
+  async #takeUpAbsent(total: Scanned, present: KeySet, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const lists = [
+      (after: string[] | undefined) => loadHashedKeys(store, this.#rules, after, ROWS_PER_READ),
+      ...(total.isFull ? KNOWN : []).map(
+        (table) => (after: string[] | undefined) =>
+          loadKnownKeys(store, this.#rules, { table, after, limit: ROWS_PER_READ }),
+      ),
+    ];
+    for (const load of lists) {
+      for (let after: string[] | undefined; ; ) {
+        const known = load(after);
+        if (known.length === 0) break;
+        after = known.at(-1);
+        const absent = known.filter((key) => !present.has(key));
+        await this.#takeUp(
+          total,
+          absent.map((key) => key.slice(0, this.#rules.keys.length)),
+          signal,
+        );
+      }
+    }
+  }
+
+  async #takeUp(total: Scanned, keys: readonly (readonly string[])[], signal: AbortSignal): Promise<void> {
+    for (let from = 0; from < keys.length; from += KEYS_PER_COMMIT) {
+      const work = { source: this.#source, keys: keys.slice(from, from + KEYS_PER_COMMIT), unnamed: [] };
+      add(total, await absorbKeys(this.#context, this.#rules, { ...work, touched: !total.isFull }, signal));
+    }
+    await this.#pause(signal);
+  }
+
+  /** Lets others have their turn; a stop ends the reading, and the next pass begins it anew. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    if (this.#context.isStopping()) throw new BridgeError("stopped", "Stopped while rows were read.");
+    await this.#context.clock.sleep(0, signal);
+  }
+
+  #tellOfWaiting(reader: SourceReader): void {
+    if (!reader.makesWritersWait || this.#isWaitTold) return;
+    this.#isWaitTold = true;
+    const { file, name } = this.#rules;
+    this.#context.log.warn(
+      { feed: name, file },
+      `${name}: ${file} is not in WAL mode, so programs that write it wait while the bridge reads it. PRAGMA journal_mode = WAL ends that.`,
+    );
+  }
+}
+
+function add(total: Absorbed, done: Absorbed): void {
+  total.owed += done.owed;
+  total.bad += done.bad;
+}

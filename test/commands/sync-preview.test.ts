@@ -1,0 +1,149 @@
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { type Shop, startShop } from "../support/shop.ts";
+
+async function shopWithStock(): Promise<Shop> {
+  const shop = await startShop();
+  await shop.command("sync");
+  shop.write("INSERT INTO stock (sku, warehouse, quantity) VALUES ('A-1', '', 10), ('A-1', 'north', 4), ('B', '', 3)");
+  await shop.command("sync", "stocks");
+  return shop;
+}
+
+const sent = ({ sandbox }: Shop) => sandbox.ledger.ofKind("import").length;
+
+describe("sync --dry-run", () => {
+  it("says key, old, new and why, asks nobody and writes nothing", async () => {
+    const shop = await shopWithStock();
+    shop.write("UPDATE stock SET quantity = 7 WHERE sku = 'B'");
+    shop.write("DELETE FROM stock WHERE warehouse = 'north'");
+    shop.write("INSERT INTO stock (sku, quantity) VALUES ('NEW', 1), ('BAD', 'many')");
+    shop.write("UPDATE stock SET reserved = 0");
+    const requests = shop.sandbox.ledger.entries.length;
+    const before = shop.rows("SELECT * FROM runs UNION ALL SELECT * FROM runs");
+    const { code, out } = await shop.command("sync", "stocks", "--dry-run");
+    expect([code, out.split("\n").sort()]).toEqual([
+      0,
+      [
+        "stocks  A-1/north  quantity: 4 → 0  gone",
+        "stocks  B  quantity: 3 → 7  changed",
+        expect.stringMatching(/^stocks {2}BAD {2}– {2}cannot be sent: .*quantity/),
+        'stocks  NEW  → {"sku":"NEW","warehouse":"","quantity":1}  new',
+      ],
+    ]);
+    expect(shop.sandbox.ledger.entries.length).toBe(requests);
+    expect(shop.rows("SELECT * FROM runs UNION ALL SELECT * FROM runs")).toEqual(before);
+    expect(shop.rows("SELECT count(*) AS n FROM feed_dirty")).toEqual([{ n: 4 }]);
+  });
+
+  it("says the same as the sync after it sends", async () => {
+    const shop = await shopWithStock();
+    shop.write("UPDATE stock SET quantity = quantity + 1 WHERE warehouse = ''");
+    const { out } = await shop.command("sync", "stocks", "--dry-run", "--json");
+    const { version, rows } = JSON.parse(out) as { version: number; rows: { key: string; old: object; new: object }[] };
+    expect([version, rows.map(({ key }) => key).sort()]).toEqual([1, ["A-1", "B"]]);
+    const before = sent(shop);
+    await shop.command("sync", "stocks");
+    const [entry] = shop.sandbox.ledger.ofKind("import").slice(before);
+    const { stocks } = JSON.parse(entry?.requestBody ?? "{}") as { stocks: object[] };
+    expect(stocks).toEqual(expect.arrayContaining(rows.map((row) => row.new)));
+    expect(stocks).toHaveLength(2);
+    expect((await shop.command("sync", "--dry-run")).out).toBe("Nothing would be sent.");
+  });
+
+  it("tells of rows that wait, of rows that were refused, and of a guard that would hold", async () => {
+    const shop = await startShop();
+    await shop.command("sync");
+    const db = new Database(shop.database);
+    db.exec(
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO stock (sku, quantity) SELECT 'S' || i, 5 FROM n",
+    );
+    db.close();
+    await shop.command("sync", "stocks");
+    shop.write("UPDATE stock SET quantity = 0 WHERE sku <> 'S1'");
+    const { out, err } = await shop.command("sync", "stocks", "--dry-run");
+    expect(out.split("\n")).toHaveLength(59);
+    expect(err).toContain("59 rows go to zero or away; the guard would hold them");
+    shop.sandbox.service.setOptions({ reject: { skus: ["S1"] } });
+    shop.write("UPDATE stock SET quantity = 6 WHERE sku = 'S1'");
+    await shop.command("sync", "stocks");
+    const again = await shop.command("sync", "stocks", "--dry-run", "--only", "S1");
+    expect(again.out).toMatch(/^stocks {2}S1 {2}– {2}refused: .*S1/);
+  });
+
+  it("shows statuses that were asked for and batches that are not confirmed", async () => {
+    const shop = await startShop({ settings: { statuses: { path: "/api/v1/1c/orders/{order_id}/status" } } });
+    shop.sandbox.service.createOrder();
+    shop.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
+    await shop.command("sync", "orders");
+    const [order] = shop.rows<{ order_id: string; status: string }>("SELECT order_id, status FROM orders");
+    shop.write("INSERT INTO status_requests (order_id, status) VALUES (?, 'shipped')", order?.order_id);
+    const { out } = await shop.command("sync", "--dry-run");
+    expect(out).toContain(`statuses  ${order?.order_id}  ${JSON.stringify(order?.status)} → "shipped"  requested`);
+    expect(out).toMatch(/orders {2}batch:1 {2}→ .* stored/);
+  });
+});
+
+describe("sync FEED --only KEY", () => {
+  it("sends that row and no other, and says where it stands", async () => {
+    const shop = await shopWithStock();
+    shop.write("UPDATE stock SET quantity = 9");
+    const before = sent(shop);
+    const { code, out } = await shop.command("sync", "stocks", "--only", "A-1/north");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^stocks: 1 changed, 1 requests, 1 sent\nA-1\/north: sent; on the site since .*"quantity":9/);
+    const bodies = shop.sandbox.ledger.ofKind("import").slice(before);
+    expect(bodies.map(({ requestBody }) => requestBody)).toEqual([
+      '{"stocks":[{"sku":"A-1","warehouse":"north","quantity":9}]}',
+    ]);
+    await shop.command("sync", "stocks");
+    expect(shop.rows("SELECT count(*) AS n FROM stock_sent WHERE sent LIKE '%:9}'")).toEqual([{ n: 3 }]);
+  });
+
+  it("sends nothing that the service has already, and knows a key that nobody has", async () => {
+    const shop = await shopWithStock();
+    const before = sent(shop);
+    expect((await shop.command("sync", "stocks", "--only", "B")).out).toMatch(/^stocks: nothing to do\nB: sent;/);
+    expect((await shop.command("sync", "stocks", "--only", "Z")).out).toContain("Z: neither the table nor the service");
+    expect(sent(shop)).toBe(before);
+  });
+
+  it("asks the daemon, which sends that row and then goes on as before", async () => {
+    const shop = await shopWithStock();
+    const daemon = shop.start("run");
+    await daemon.says("erp-bridge is running");
+    shop.write("UPDATE stock SET quantity = 8 WHERE sku = 'B'");
+    const { out, code } = await shop.command("sync", "stocks", "--only", "B", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ row: { state: "sent", sent: expect.stringContaining(":8}") } });
+    shop.write("UPDATE stock SET quantity = 6");
+    await shop.command("sync", "stocks");
+    expect(shop.rows("SELECT count(*) AS n FROM stock_sent WHERE sent LIKE '%:6}'")).toEqual([{ n: 3 }]);
+    await daemon.kill();
+  });
+
+  it.each([
+    [["sync", "--only", "A"], "needs the name of one feed"],
+    [["sync", "orders", "--only", "A"], "needs the name of one feed"],
+  ])("%j is refused: it %s", async (args, words) => {
+    const shop = await startShop();
+    const { code, err } = await shop.command(...args);
+    expect([code, err]).toEqual([64, expect.stringContaining(words)]);
+  });
+});
+
+it("check says of a feed's other file whether it can be read", async () => {
+  const shop = await startShop({ settings: { imports: { stocks: { file: "erp.db", table: "goods" } } } });
+  const missing = await shop.command("check");
+  expect([missing.code, missing.out]).toEqual([
+    1,
+    expect.stringContaining("FAIL imports.stocks: stocks: table goods of"),
+  ]);
+  const db = new Database(`${shop.folder}/erp.db`);
+  db.exec("CREATE TABLE goods (sku, warehouse, quantity, reserved)");
+  expect((await shop.command("check")).out).toContain("is not in WAL mode");
+  db.pragma("journal_mode = WAL");
+  db.close();
+  const fine = await shop.command("check");
+  expect([fine.code, fine.out]).toEqual([0, expect.stringContaining("ok   imports.stocks: table goods of")]);
+});

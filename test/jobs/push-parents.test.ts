@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import type { Settings } from "../support/bridge.ts";
+import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+
+const CATALOG = { path: "/api/v1/import/catalog", property: "products" };
+
+async function startCatalog(settings: Settings = {}): Promise<PushedFeeds> {
+  return await startFeeds({ settings: { imports: { catalog: { ...CATALOG, ...settings } } }, arm: ["catalog"] });
+}
+
+function put({ erp }: PushedFeeds, rows: readonly (readonly [sku: string, parent: string | null])[]): void {
+  const insert = erp.prepare("INSERT INTO products (sku, parent, name) VALUES (?, ?, ?)");
+  erp.transaction(() => {
+    for (const [sku, parent] of rows) insert.run(sku, parent, `Name of ${sku}`);
+  })();
+}
+
+/** The skus of each request, in the order in which they arrived. */
+const sent = ({ requests }: PushedFeeds) =>
+  requests().map(({ records }) => records.map((record) => String(record["sku"])));
+
+/** Every record whose parent is on the site, by the time it arrives. */
+function expectParentsFirst(requests: readonly string[][], parents: ReadonlyMap<string, string>): void {
+  const before = new Set<string>();
+  for (const skus of requests) {
+    expect(skus.filter((sku) => parents.has(sku) && !before.has(parents.get(sku) ?? ""))).toEqual([]);
+    for (const sku of skus) before.add(sku);
+  }
+}
+
+describe("a catalog with groups", () => {
+  it("sends each group before what is in it, whatever the order of the rows, and in few requests", async () => {
+    const test = await startCatalog({ chunk: 50 });
+    const parents = new Map<string, string>();
+    for (let group = 0; group < 10; group++) parents.set(`z-${group}`, `zz-${group % 3}`);
+    for (let item = 0; item < 300; item++) parents.set(`a-${item}`, `z-${item % 10}`);
+    put(test, [...parents, ...[0, 1, 2].map((top) => [`zz-${top}`, null] as const)]);
+    await test.run("catalog");
+    const requests = sent(test);
+    expect(requests.flat()).toHaveLength(313);
+    expectParentsFirst(requests, parents);
+    expect(requests.length).toBeLessThanOrEqual(2 + 300 / 50);
+  });
+
+  it("sends a product that moves into a new group after the group", async () => {
+    const test = await startCatalog();
+    put(test, [
+      ["A", "G"],
+      ["G", null],
+    ]);
+    await test.run("catalog");
+    sent(test);
+    test.erp.exec("UPDATE products SET parent = 'H' WHERE sku = 'A'");
+    put(test, [["H", null]]);
+    await test.run("catalog");
+    expect(sent(test)).toEqual([["H"], ["A"]]);
+  });
+
+  it("keeps what is in a group back while nobody knows whether the group arrived", async () => {
+    const test = await startCatalog();
+    put(test, [
+      ["A", "G"],
+      ["B", null],
+      ["G", null],
+    ]);
+    test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    await test.run("catalog");
+    sent(test);
+    await test.run("catalog");
+    expect(sent(test)).toEqual([]);
+    test.clock.advance(121_000);
+    await test.run("catalog");
+    expect(sent(test)).toEqual([["B", "G"], ["A"]]);
+  });
+
+  it("tries again what was refused below a group once the group is accepted", async () => {
+    const test = await startCatalog();
+    const { sandbox, quarantined } = test;
+    put(test, [["X", null]]);
+    await test.run("catalog");
+    sandbox.service.setOptions({ reject: { skus: ["G", "A"] } });
+    put(test, [
+      ["A", "G"],
+      ["G", null],
+    ]);
+    await test.run("catalog");
+    expect(
+      quarantined()
+        .map(({ reference }) => reference)
+        .sort(),
+    ).toEqual(["A", "G"]);
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    test.erp.exec("UPDATE products SET name = 'better' WHERE sku = 'G'");
+    await test.run("catalog");
+    expect(Object.keys(test.site("catalog")).sort()).toEqual(["A", "G", "X"]);
+    expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+  });
+
+  it("sends rows that are their own ancestors all the same", async () => {
+    const test = await startCatalog();
+    put(test, [
+      ["A", "B"],
+      ["B", "A"],
+      ["C", "C"],
+      ["D", "A"],
+      ["E", null],
+    ]);
+    await test.run("catalog");
+    expect(sent(test).flat().sort()).toEqual(["A", "B", "C", "D", "E"]);
+  });
+
+  it("takes no notice of parents where the record does not name them, or where it is told so", async () => {
+    for (const settings of [{ record: { sku: "{sku}", name: "{name}" } }, { parent: null }]) {
+      const test = await startCatalog(settings);
+      put(test, [
+        ["A", "G"],
+        ["G", null],
+      ]);
+      await test.run("catalog");
+      expect(sent(test)).toEqual([["A", "G"]]);
+    }
+  });
+});
