@@ -2,7 +2,7 @@ import type { ErrorCode } from "./errors.ts";
 import { FEED_NAMES } from "./feed.ts";
 import type { HoldReason } from "./holds.ts";
 import { isJobName } from "./job-names.ts";
-import { duration } from "./status.ts";
+import { duration } from "./status-words-en.ts";
 
 /** How things stand, as alerts see it: names, numbers and times only. Nothing that the service or the ERP wrote. */
 export interface AlertFacts {

@@ -1,5 +1,6 @@
-import { type DiskSpace, describeBytes, judgeSpace } from "./disk-space.ts";
+import { type DiskSpace, judgeSpace } from "./disk-space.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
+import { errorWords, holdWords, type Language, type StatusWords, statusWords } from "./status-words.ts";
 
 /** One row of `sync_status`. */
 export interface FlowStatus {
@@ -12,6 +13,11 @@ export interface FlowStatus {
   held: string | null;
   quarantined: number;
   isStale: boolean;
+  /** After so long a silence `isStale`. */
+  staleAfterS: number;
+  /** Feeds: what the site shows is the ERP's table of this time. */
+  asOf: string | null;
+  lastRunAt: string | null;
   failingSince: string | null;
   errorCode: string | null;
   error: string | null;
@@ -35,6 +41,8 @@ export interface StatusFacts {
   erpWrites?: { feed: string; since: string; withinS: number }[];
   /** Receivers of alerts and the heartbeat's address that cannot be reached; `error` is a code. */
   undelivered?: { channel: string; since: string; error: string }[];
+  /** The address that the status page cannot have, because another program listens there. */
+  pageSilent?: { address: string; since: string } | undefined;
 }
 
 export interface StatusLimits {
@@ -50,83 +58,77 @@ export interface StatusReport {
   exitCode: ExitCode;
 }
 
-/** What a hold means, in words for the sentence; its `detail` says more. */
-const HOLD_WORDS: Record<string, string> = {
-  credentials: "the service refuses the credentials",
-  payment: "the import subscription is not paid",
-  "rate limit": "the service asks to wait",
-  refused: "the service refuses the request",
-  shape: "the service refuses every record",
-  "hand-out lost": "an answer with orders was lost, and confirms wait",
-  guard: "rows going to zero wait for approval",
-  table: "the table is missing or empty",
-  disk: "too little space is left to ask for orders",
-  restored: "orders of a time before the restore may be missing; all goes on",
-};
-
 /** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
 const WAL_ALARM_BYTES = 256 * 1024 * 1024;
+
+interface Now {
+  nowMs: number;
+  isRunning: boolean;
+}
 
 /** Says how things stand, from what the database holds. */
 export function describeStatus(
   facts: StatusFacts,
-  now: { nowMs: number; isRunning: boolean },
+  now: Now,
   limits: StatusLimits,
+  language: Language = "en",
 ): StatusReport {
-  const attention = listAttention(facts, now, limits);
-  const flow = (name: string) => facts.flows.find((row) => row.flow === name);
-  const parts = [
-    askedPart(flow("orders")),
-    facts.lastOrderAt === null ? "no order yet" : `last order ${clockTime(facts.lastOrderAt, now.nowMs)}`,
-    erpPart(flow("erp"), now.nowMs),
-    stockPart(flow("stocks"), now.nowMs),
-  ].filter((part) => part !== undefined);
+  const words = statusWords(language);
+  const attention = listAttention(facts, now, limits, words);
   const [worst] = attention;
-  const lead = worst === undefined ? "Up to date." : worst;
   return {
-    sentence: `${lead} ${capitalized(parts.join("; "))}.`,
+    sentence: `${worst ?? words.upToDate} ${describeFreshness(facts, now.nowMs, language)}`,
     attention,
     exitCode: worst === undefined ? EXIT.ok : exitCodeOfFacts(facts),
   };
 }
 
-function listAttention(facts: StatusFacts, now: { nowMs: number; isRunning: boolean }, limits: StatusLimits): string[] {
-  const list: string[] = now.isRunning ? [] : ["The daemon is not running."];
+/** How fresh everything is, as one sentence: the second half of the status, whatever the first one says. */
+export function describeFreshness(facts: StatusFacts, nowMs: number, language: Language = "en"): string {
+  const words = statusWords(language);
+  const flow = (name: string) => facts.flows.find((row) => row.flow === name);
+  const erp = flow("erp");
+  const stocks = flow("stocks");
+  const parts = [
+    words.asked(flow("orders")?.ageS ?? null),
+    words.lastOrder(timeOf(facts.lastOrderAt, nowMs)),
+    erp === undefined ? undefined : words.waitingForErp(erp.waiting, ageOf(erp.waitingSince, nowMs)),
+    // The site shows the ERP's stock of the last pass, or, while something waits, of the oldest change that waits.
+    stocks?.enabled ? words.stockAsOf(timeOf(stocks.waitingSince ?? stocks.lastSuccessAt, nowMs)) : undefined,
+  ].filter((part) => part !== undefined);
+  return `${capitalized(parts.join("; "))}.`;
+}
+
+function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words: StatusWords): string[] {
+  const { nowMs } = now;
+  const list: string[] = now.isRunning ? [] : [words.notRunning];
   for (const { area, reason, since } of facts.holds) {
-    if (reason === "mapping") list.push("Stored orders hold columns of a former mapping: run erp-bridge remap.");
-    else list.push(`${capitalized(area)} held since ${clockTime(since, now.nowMs)}: ${HOLD_WORDS[reason] ?? reason}.`);
+    if (reason === "mapping") list.push(words.remapOwed);
+    else list.push(words.held(area, clockTime(since, nowMs), holdWords(reason, words)));
   }
-  for (const flow of facts.flows) {
-    const trouble = troubleOf(flow, now);
-    if (trouble !== undefined) list.push(`${capitalized(flow.flow)} ${trouble}.`);
-  }
-  if (facts.unread > 0) {
-    list.push(`${count(facts.unread, "batch", "batches")} kept unread: the configuration does not fit the answers.`);
-  }
-  if (facts.refusedBatches > 0) list.push(`${count(facts.refusedBatches, "confirm")} refused by the service.`);
-  if (facts.refusedRequests > 0) list.push(`${count(facts.refusedRequests, "status request")} refused by the service.`);
+  list.push(...facts.flows.flatMap((flow) => troubleOf(flow, now, words) ?? []));
+  if (facts.unread > 0) list.push(words.unreadBatches(facts.unread));
+  if (facts.refusedBatches > 0) list.push(words.refusedConfirms(facts.refusedBatches));
+  if (facts.refusedRequests > 0) list.push(words.refusedRequests(facts.refusedRequests));
   for (const { flow, quarantined } of facts.flows) {
     if (quarantined === 0) continue;
-    if (flow === "erp") list.push(`${count(quarantined, "order")} blocked by the ERP.`);
-    else list.push(`${count(quarantined, "record")} of ${flow} in quarantine.`);
+    list.push(flow === "erp" ? words.blockedOrders(quarantined) : words.quarantined(quarantined, flow));
   }
   if (facts.disk !== undefined && judgeSpace(facts.disk, false) !== "room") {
-    list.push(`Only ${describeBytes(facts.disk.free)} are free on the disk of the database.`);
+    list.push(words.littleSpace(facts.disk.free));
   }
   for (const { channel, since, error } of facts.undelivered ?? []) {
-    list.push(`${capitalized(channel)} cannot be reached since ${clockTime(since, now.nowMs)} (${error}).`);
+    list.push(words.unreachable(channel, clockTime(since, nowMs), error));
+  }
+  if (facts.pageSilent !== undefined && now.isRunning) {
+    list.push(words.pageSilent(facts.pageSilent.address, clockTime(facts.pageSilent.since, nowMs)));
   }
   const since = facts.flows.find(({ flow }) => flow === "erp")?.waitingSince ?? null;
-  if (since !== null && now.nowMs - Date.parse(since) > limits.erpReadWithinMs) {
-    list.push(`The ERP has left orders untaken for ${age(since, now.nowMs)}.`);
+  if (since !== null && nowMs - Date.parse(since) > limits.erpReadWithinMs) {
+    list.push(words.untaken(ageOf(since, nowMs)));
   }
-  for (const silent of listSilent(facts, now.nowMs)) {
-    list.push(`The ERP has not written its table of ${silent.feed} for ${age(silent.since, now.nowMs)}.`);
-  }
-  if (facts.walBytes > WAL_ALARM_BYTES) {
-    const mb = Math.round(facts.walBytes / 1024 / 1024);
-    list.push(`The write-ahead log has grown to ${mb} MB: some program keeps the database open for reading.`);
-  }
+  list.push(...listSilent(facts, nowMs).map((silent) => words.unwritten(silent.feed, ageOf(silent.since, nowMs))));
+  if (facts.walBytes > WAL_ALARM_BYTES) list.push(words.logGrown(facts.walBytes));
   return list;
 }
 
@@ -136,14 +138,13 @@ export function listSilent({ erpWrites = [] }: StatusFacts, nowMs: number): { fe
 }
 
 /** A hold that covers the flow has said it already. */
-function troubleOf(flow: FlowStatus, now: { nowMs: number; isRunning: boolean }): string | undefined {
+function troubleOf(flow: FlowStatus, now: Now, words: StatusWords): string | undefined {
   if (!flow.enabled || flow.flow === "erp" || flow.held !== null) return undefined;
   if (flow.failingSince !== null) {
-    const why = (flow.error ?? flow.errorCode ?? "").replace(/\.$/, "");
-    return `failing since ${clockTime(flow.failingSince, now.nowMs)}${why === "" ? "" : `: ${why}`}`;
+    const why = (flow.error ?? errorWords(flow.errorCode ?? "", words)).replace(/\.$/, "");
+    return words.failing(flow.flow, clockTime(flow.failingSince, now.nowMs), why);
   }
-  if (!flow.isStale || !now.isRunning) return undefined;
-  return flow.ageS === null ? "without success so far" : `without success for ${duration(flow.ageS)}`;
+  return flow.isStale && now.isRunning ? words.stale(flow.flow, flow.ageS) : undefined;
 }
 
 /** The exit code of a command that meets a hold. */
@@ -159,34 +160,13 @@ function exitCodeOfFacts(facts: StatusFacts): ExitCode {
   return EXIT.attention;
 }
 
-function askedPart(orders: FlowStatus | undefined): string | undefined {
-  if (orders?.ageS === undefined || orders.ageS === null) return "never asked with success";
-  return `asked ${duration(orders.ageS)} ago`;
+/** Seconds since then. */
+function ageOf(since: string | null, nowMs: number): number | null {
+  return since === null ? null : Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000));
 }
 
-function erpPart(erp: FlowStatus | undefined, nowMs: number): string | undefined {
-  if (erp === undefined) return undefined;
-  if (erp.waiting === 0) return "every order taken by the ERP";
-  return `${count(erp.waiting, "order")} not yet taken by the ERP, oldest ${age(erp.waitingSince, nowMs)}`;
-}
-
-/** The site shows the ERP's stock of the last pass, or, while something waits, of the oldest change that waits. */
-function stockPart(stocks: FlowStatus | undefined, nowMs: number): string | undefined {
-  if (stocks === undefined || !stocks.enabled) return undefined;
-  const asOf = stocks.waitingSince ?? stocks.lastSuccessAt;
-  return asOf === null ? "no stock sent yet" : `stock on the site as of ${clockTime(asOf, nowMs)}`;
-}
-
-function age(since: string | null, nowMs: number): string {
-  return since === null ? "?" : duration(Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000)));
-}
-
-/** `12 s`, `4 min`, `5 h`, `3 days` */
-export function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
+function timeOf(at: string | null, nowMs: number): string | null {
+  return at === null ? null : clockTime(at, nowMs);
 }
 
 /** `18:20` of the machine's own zone for today, with the date before that. */
@@ -196,10 +176,6 @@ export function clockTime(iso: string, nowMs: number): string {
   const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
   if (at.toDateString() === new Date(nowMs).toDateString()) return time;
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${time}`;
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
 }
 
 function capitalized(text: string): string {

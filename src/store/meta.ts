@@ -2,7 +2,7 @@
 import type { Learned } from "../domain/follow.ts";
 import type { Store } from "./store.ts";
 
-export type MetaKey = "account" | "mapping" | "learned" | "observed" | "reconcile" | "alerts";
+export type MetaKey = "account" | "mapping" | "learned" | "observed" | "reconcile" | "alerts" | "page";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
   return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;
@@ -16,6 +16,10 @@ export function saveMeta(store: Store, key: MetaKey, value: string): void {
        ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
     )
     .run(key, value);
+}
+
+export function deleteMeta(store: Store, key: MetaKey): void {
+  store.prepare("DELETE FROM meta WHERE key = ?").run(key);
 }
 
 /** What the updates answers taught. Unreadable means nothing learned: it is never needed for correctness. */

@@ -6,7 +6,19 @@ import type { FlowStatus, StatusFacts } from "../domain/status.ts";
 import { loadChannels } from "./alerts.ts";
 import { loadErpWrites } from "./erp-writes.ts";
 import { loadHolds } from "./holds.ts";
+import { loadPageSilent } from "./page-silence.ts";
 import type { Store } from "./store.ts";
+
+/** No index tells refused batches apart, and there may be millions of others: the newest so many are looked through. */
+const BATCHES_LOOKED_AT = 100_000;
+
+/** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
+function loadLastOrderAt(store: Store): string | null {
+  const row = store
+    .prepare("SELECT received_at AS at FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1")
+    .get() as { at: string } | undefined;
+  return row?.at ?? null;
+}
 
 function loadDiskSpace(store: Store): DiskSpace | undefined {
   try {
@@ -22,17 +34,22 @@ export function loadStatusFacts(store: Store): StatusFacts {
   const flows = store
     .prepare(
       `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
-         quarantined, is_stale AS isStale, failing_since AS failingSince, error_code AS errorCode, error, sentence
-       FROM sync_status`,
+         quarantined, is_stale AS isStale,
+         coalesce((SELECT stale_after_s FROM flows f WHERE f.flow = s.flow), 0) AS staleAfterS, as_of AS asOf,
+         last_run_at AS lastRunAt, failing_since AS failingSince, error_code AS errorCode, error, sentence
+       FROM sync_status s`,
     )
     .all() as (Omit<FlowStatus, "enabled" | "isStale"> & { enabled: number; isStale: number })[];
   return {
     flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1, isStale: flow.isStale === 1 })),
     holds: loadHolds(store).map(({ area, reason, since, detail }) => ({ area, reason, since, detail })),
-    lastOrderAt: one<{ at: string | null }>("SELECT max(received_at) AS at FROM batches WHERE state <> 'unread'").at,
+    lastOrderAt: loadLastOrderAt(store),
     orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
     unread: one<{ n: number }>("SELECT count(*) AS n FROM batches WHERE state = 'unread'").n,
-    refusedBatches: one<{ n: number }>("SELECT count(*) AS n FROM batches WHERE state = 'refused'").n,
+    refusedBatches: one<{ n: number }>(
+      `SELECT count(*) AS n FROM (SELECT state FROM batches ORDER BY id DESC LIMIT ${BATCHES_LOOKED_AT})
+       WHERE state = 'refused'`,
+    ).n,
     refusedRequests: one<{ n: number }>("SELECT count(*) AS n FROM status_requests WHERE state = 'refused'").n,
     acceptedByStatusOnly: (
       store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
@@ -43,5 +60,6 @@ export function loadStatusFacts(store: Store): StatusFacts {
     undelivered: Object.entries(loadChannels(store)).flatMap(([channel, { failing }]) =>
       failing === null ? [] : [{ channel, ...failing }],
     ),
+    pageSilent: loadPageSilent(store),
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeStatus, duration, type FlowStatus, type StatusFacts } from "../../src/domain/status.ts";
+import { describeStatus, type FlowStatus, type StatusFacts } from "../../src/domain/status.ts";
+import { duration } from "../../src/domain/status-words-en.ts";
 
 const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
 const RUNNING = { nowMs: NOW_MS, isRunning: true };
@@ -17,6 +18,9 @@ function flow(name: string, over: Partial<FlowStatus> = {}): FlowStatus {
     held: null,
     quarantined: 0,
     isStale: false,
+    staleAfterS: 300,
+    asOf: null,
+    lastRunAt: ago(0.2),
     failingSince: null,
     errorCode: null,
     error: null,

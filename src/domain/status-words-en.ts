@@ -1,0 +1,95 @@
+import { describeBytes } from "./disk-space.ts";
+import type { StatusWords } from "./status-words.ts";
+
+export const englishStatus = {
+  upToDate: "Up to date.",
+  notRunning: "The daemon is not running.",
+  remapOwed: "Stored orders hold columns of a former mapping: run erp-bridge remap.",
+  held: (area, since, reason) => `${capitalized(area)} held since ${since}: ${reason}.`,
+  failing: (flow, since, why) => `${capitalized(flow)} failing since ${since}${why === "" ? "" : `: ${why}`}.`,
+  stale: (flow, ageS) =>
+    `${capitalized(flow)} ${ageS === null ? "without success so far" : `without success for ${duration(ageS)}`}.`,
+  unreadBatches: (n) => `${count(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
+  refusedConfirms: (n) => `${count(n, "confirm")} refused by the service.`,
+  refusedRequests: (n) => `${count(n, "status request")} refused by the service.`,
+  blockedOrders: (n) => `${count(n, "order")} blocked by the ERP.`,
+  quarantined: (n, flow) => `${count(n, "record")} of ${flow} in quarantine.`,
+  littleSpace: (bytes) => `Only ${describeBytes(bytes)} are free on the disk of the database.`,
+  unreachable: (channel, since, error) => `${capitalized(channel)} cannot be reached since ${since} (${error}).`,
+  pageSilent: (address, since) =>
+    `The status page cannot listen on ${address} since ${since}: another program holds the port. Orders go on.`,
+  untaken: (ageS) => `The ERP has left orders untaken for ${age(ageS)}.`,
+  unwritten: (feed, ageS) => `The ERP has not written its table of ${feed} for ${age(ageS)}.`,
+  logGrown: (bytes) =>
+    `The write-ahead log has grown to ${Math.round(bytes / 1024 / 1024)} MB: some program keeps the database open for reading.`,
+  asked: (ageS) => (ageS === null ? "never asked with success" : `asked ${duration(ageS)} ago`),
+  lastOrder: (at) => (at === null ? "no order yet" : `last order ${at}`),
+  waitingForErp: (n, oldestS) =>
+    n === 0 ? "every order taken by the ERP" : `${count(n, "order")} not yet taken by the ERP, oldest ${age(oldestS)}`,
+  stockAsOf: (at) => (at === null ? "no stock sent yet" : `stock on the site as of ${at}`),
+  duration,
+  bytes: describeBytes,
+  errors: {
+    config_invalid: "the configuration is wrong",
+    node_too_old: "the Node version is too old",
+    usage: "the call was wrong",
+    instance_running: "another bridge is running",
+    account_changed: "the database belongs to another account",
+    database_refused: "the database cannot be used",
+    database_newer: "the database is of a newer version",
+    migration_edited: "the database's history does not fit this version",
+    database_busy: "another program holds the database",
+    database_corrupt: "the database is damaged",
+    disk_full: "the disk is full",
+    disk_failed: "the disk fails",
+    table_missing: "the table is missing",
+    credentials_refused: "the service refuses the credentials",
+    payment_required: "the import subscription is not paid",
+    rate_limited: "the service asks to wait",
+    unavailable: "the service is not available",
+    unreachable: "the service cannot be reached",
+    timed_out: "the service does not answer in time",
+    answer_unreadable: "the service's answer cannot be read",
+    answer_too_large: "the service's answer is too large",
+    answer_shape: "the service's answer does not fit the configuration",
+    redirected: "the service points to another address",
+    request_refused: "the service refuses the request",
+    stopped: "stopped",
+    internal: "an internal error",
+  },
+  holds: {
+    credentials: "the service refuses the credentials",
+    payment: "the import subscription is not paid",
+    "rate limit": "the service asks to wait",
+    refused: "the service refuses the request",
+    shape: "the service refuses every record",
+    "hand-out lost": "an answer with orders was lost, and confirms wait",
+    tie: "changes with one stamp may be out of reach",
+    guard: "rows going to zero wait for approval",
+    table: "the table is missing or empty",
+    disk: "too little space is left to ask for orders",
+    mapping: "stored orders hold columns of a former mapping",
+    account: "the database belongs to another account",
+    restored: "orders of a time before the restore may be missing; all goes on",
+  },
+} as const satisfies StatusWords;
+
+/** `12 s`, `4 min`, `5 h`, `3 days` */
+export function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} days`;
+}
+
+function age(seconds: number | null): string {
+  return seconds === null ? "?" : duration(seconds);
+}
+
+function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
