@@ -5,6 +5,7 @@ import type { ServiceClient } from "./api/client.ts";
 import { createClient } from "./build-client.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildReceivers, buildWatch } from "./build-watch.ts";
+import { buildWeb } from "./build-web.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { FEED_NAMES } from "./domain/feed.ts";
@@ -25,10 +26,12 @@ import { Scheduler } from "./scheduler/scheduler.ts";
 import { disarmTriggers } from "./store/feed-triggers.ts";
 import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
+import { savePageSilent } from "./store/page-silence.ts";
 import { saveFlow } from "./store/runs.ts";
 import type { Store } from "./store/store.ts";
 import { finishSwap } from "./store/swap-files.ts";
 import { closeSyncRequests, type SyncOutcome } from "./store/sync-requests.ts";
+import type { WebServer } from "./web/web-server.ts";
 
 /** Beside the sources and beside the bundle alike. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL("../drizzle", import.meta.url));
@@ -53,6 +56,8 @@ export class Bridge {
   readonly context: JobContext;
   readonly runners: ReadonlyMap<FlowName, JobRunner>;
   readonly watch: Watch;
+  /** Undefined where it is switched off. */
+  readonly web: WebServer | undefined;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncDesk;
@@ -87,6 +92,7 @@ export class Bridge {
       this.#scheduler = new Scheduler(schedules, options);
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
+        savePageSilent(store, undefined);
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
       });
       if (isRemapOwed)
@@ -97,6 +103,7 @@ export class Bridge {
       throw error;
     }
     this.watch = buildWatch(this.context, options.loaded);
+    this.web = buildWeb(this.context, options.loaded);
     this.#desk = new SyncDesk(this.context, (name, only) => this.runJob(name as JobName, only));
   }
 
@@ -118,6 +125,7 @@ export class Bridge {
     this.#scheduler.start();
     this.#desk.start(this.#scheduler.signal);
     this.watch.start();
+    this.web?.start();
   }
 
   /**
@@ -150,7 +158,7 @@ export class Bridge {
     this.#isStopping = true;
     this.#desk.stop();
     this.#scheduler.pause();
-    const watched = this.watch.stop();
+    const watched = Promise.all([this.watch.stop(), this.web?.stop()]);
     const passes = Promise.all([...this.runners.values(), this.#desk].map((worker) => worker.whenIdle()));
     if (!(await this.#endsWithin(passes, DRAIN_MS))) {
       this.#scheduler.abort();

@@ -29,6 +29,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
       "build-client",
       "build-jobs",
       "build-watch",
+      "build-web",
       "config",
       "repair",
       "scheduler",
@@ -45,6 +46,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   "build-client": { rooms: ["config", "api", "domain"], packages: /^$/ },
   "build-jobs": { rooms: ["backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
   "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform"], packages: /^node:/ },
+  "build-web": { rooms: ["config", "jobs", "platform", "store", "web"], packages: /^node:/ },
   repair: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   "restore-bridge": {
     rooms: ["account", "backup", "build-client", "build-jobs", "config", "domain", "jobs", "store"],

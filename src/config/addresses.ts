@@ -87,16 +87,23 @@ function parseListen(value: string): Listen | null {
   return plain !== undefined && /^[A-Za-z0-9.-]+$/.test(plain) ? { host: plain, port } : null;
 }
 
-/** `host:port`, or `off`, which becomes null. */
+/** `host:port` on loopback, or `off`, which becomes null. */
 export function listen() {
   const schema = text(300).transform((value, context): Listen | null => {
     if (value === "off") return null;
     const parsed = parseListen(value);
     if (parsed === null)
       context.addIssue({ code: "custom", message: "must be host:port, for example 127.0.0.1:9469, or off" });
+    else if (!isLoopback(parsed.host)) {
+      context.addIssue({
+        code: "custom",
+        message:
+          "must be a loopback address such as 127.0.0.1 (the page asks nobody who they are; put a proxy before it)",
+      });
+    }
     return parsed;
   });
-  return worded(schema, "host:port or off", "listen");
+  return worded(schema, "host:port of loopback, or off", "listen");
 }
 
 export function formatListen(value: Listen | null): string {

@@ -72,12 +72,12 @@ export const retention = section("How long history stays. Orders and what waits 
   events: key(duration("1d", "100y").prefault("2y"), "Rows of order_events."),
 });
 
-export const http = section(
-  "Health, metrics and the status page. Nothing listens in this version; the key is read so that files stay valid.",
-  {
-    listen: key(listen().prefault("127.0.0.1:9469"), "Address and port, or off; a taken port never stops orders."),
-  },
-);
+export const http = section("Health, metrics and the status page, for this machine alone.", {
+  listen: key(
+    listen().prefault("127.0.0.1:9469"),
+    "Loopback address and port, or off; a taken port never stops orders and is tried again.",
+  ),
+});
 
 export const log = section("What the program tells.", {
   level: key(
@@ -88,5 +88,5 @@ export const log = section("What the program tells.", {
 
 export const language = key(
   oneOf(["en", "ru"]).prefault("en"),
-  "Language of what people read. This version speaks English only.",
+  "Language of the status page; commands and the log speak English.",
 );

@@ -16,8 +16,8 @@ export const englishStatus = {
   quarantined: (n, flow) => `${count(n, "record")} of ${flow} in quarantine.`,
   littleSpace: (bytes) => `Only ${describeBytes(bytes)} are free on the disk of the database.`,
   unreachable: (channel, since, error) => `${capitalized(channel)} cannot be reached since ${since} (${error}).`,
-  pageSilent: (address, since) =>
-    `The status page cannot listen on ${address} since ${since}: another program holds the port. Orders go on.`,
+  pageSilent: (address, since, error) =>
+    `The status page cannot listen on ${address} since ${since}: ${error === "EADDRINUSE" ? "another program holds the port" : error}. Orders go on.`,
   untaken: (ageS) => `The ERP has left orders untaken for ${age(ageS)}.`,
   unwritten: (feed, ageS) => `The ERP has not written its table of ${feed} for ${age(ageS)}.`,
   logGrown: (bytes) =>

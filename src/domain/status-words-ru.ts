@@ -19,8 +19,8 @@ export const russianStatus = {
   quarantined: (n, flow) => `${named(flow)}: ${count(n, ["запись", "записи", "записей"])} в карантине.`,
   littleSpace: (bytes) => `На диске с базой свободно только ${bytesOf(bytes)}.`,
   unreachable: (channel, since, error) => `${CHANNELS[channel] ?? channel}: нет связи с ${since} (${error}).`,
-  pageSilent: (address, since) =>
-    `Страница состояния не открывается на ${address} с ${since}: порт занят другой программой. Заказы продолжают идти.`,
+  pageSilent: (address, since, error) =>
+    `Страница состояния не открывается на ${address} с ${since}: ${error === "EADDRINUSE" ? "порт занят другой программой" : error}. Заказы продолжают идти.`,
   untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
   unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,
   logGrown: (bytes) =>

@@ -21,7 +21,8 @@ export interface StatusWords {
   quarantined(n: number, flow: string): string;
   littleSpace(bytes: number): string;
   unreachable(channel: string, since: string, error: string): string;
-  pageSilent(address: string, since: string): string;
+  /** `error`: the system's code for why nothing can listen there. */
+  pageSilent(address: string, since: string, error: string): string;
   untaken(ageS: number | null): string;
   unwritten(feed: string, ageS: number | null): string;
   logGrown(bytes: number): string;

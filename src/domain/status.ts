@@ -30,6 +30,8 @@ export interface StatusFacts {
   lastOrderAt: string | null;
   orders: number;
   unread: number;
+  /** When the oldest of them came that could not be read. */
+  unreadSince?: string | null;
   refusedBatches: number;
   refusedRequests: number;
   /** Feeds whose last acceptance was told by the status code alone. */
@@ -42,7 +44,7 @@ export interface StatusFacts {
   /** Receivers of alerts and the heartbeat's address that cannot be reached; `error` is a code. */
   undelivered?: { channel: string; since: string; error: string }[];
   /** The address that the status page cannot have, because another program listens there. */
-  pageSilent?: { address: string; since: string } | undefined;
+  pageSilent?: { address: string; since: string; error: string } | undefined;
 }
 
 export interface StatusLimits {
@@ -121,7 +123,8 @@ function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words
     list.push(words.unreachable(channel, clockTime(since, nowMs), error));
   }
   if (facts.pageSilent !== undefined && now.isRunning) {
-    list.push(words.pageSilent(facts.pageSilent.address, clockTime(facts.pageSilent.since, nowMs)));
+    const { address, error } = facts.pageSilent;
+    list.push(words.pageSilent(address, clockTime(facts.pageSilent.since, nowMs), error));
   }
   const since = facts.flows.find(({ flow }) => flow === "erp")?.waitingSince ?? null;
   if (since !== null && nowMs - Date.parse(since) > limits.erpReadWithinMs) {

@@ -8,6 +8,8 @@ import type { Store } from "./store.ts";
 export interface PageSilence {
   address: string;
   since: string;
+  /** The system's code, EADDRINUSE for a taken port. */
+  error: string;
 }
 
 export function loadPageSilent(store: Store): PageSilence | undefined {

@@ -46,6 +46,10 @@ export function loadStatusFacts(store: Store): StatusFacts {
     lastOrderAt: loadLastOrderAt(store),
     orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
     unread: one<{ n: number }>("SELECT count(*) AS n FROM batches WHERE state = 'unread'").n,
+    unreadSince: one<{ at: string | null }>(
+      `SELECT min(received_at) AS at FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND last_error IS NOT NULL`,
+    ).at,
     refusedBatches: one<{ n: number }>(
       `SELECT count(*) AS n FROM (SELECT state FROM batches ORDER BY id DESC LIMIT ${BATCHES_LOOKED_AT})
        WHERE state = 'refused'`,

@@ -1,0 +1,62 @@
+import { asError } from "../domain/errors.ts";
+import { isoTime } from "../domain/ports.ts";
+import type { FlowStatus, StatusLimits } from "../domain/status.ts";
+import type { Page } from "./answer-request.ts";
+import { type Reading, reportOf } from "./reading.ts";
+
+/** A change that breaks a reader raises it. */
+const HEALTH_VERSION = 1;
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/**
+ * 200 while every flow is fresh, 503 with the names of those that are not. A database that cannot be read is an
+ * illness like any other, told in the same form.
+ */
+export function healthPage(read: () => Reading, limits: StatusLimits, program: string): Page {
+  return () => {
+    try {
+      const reading = read();
+      const isHealthy = reading.illnesses.length === 0;
+      return { status: isHealthy ? 200 : 503, type: JSON_TYPE, body: healthText(reading, limits, program) };
+    } catch (thrown) {
+      const { code } = asError(thrown);
+      const ill = [{ flow: "database", reason: code, since: null }];
+      return { status: 503, type: JSON_TYPE, body: lineOf({ healthy: false, ill }) };
+    }
+  };
+}
+
+function healthText(reading: Reading, limits: StatusLimits, program: string): string {
+  const { facts, illnesses, nowMs, startedAtMs } = reading;
+  const { sentence, attention } = reportOf(reading, limits, "en");
+  return lineOf({
+    healthy: illnesses.length === 0,
+    sentence,
+    ill: illnesses,
+    attention,
+    at: isoTime(nowMs),
+    startedAt: isoTime(startedAtMs),
+    program,
+    flows: facts.flows.filter(({ enabled }) => enabled).map(flowOf),
+  });
+}
+
+function flowOf(flow: FlowStatus): object {
+  return {
+    flow: flow.flow,
+    fresh: !flow.isStale,
+    lastSuccessAt: flow.lastSuccessAt,
+    ageSeconds: flow.ageS,
+    staleAfterSeconds: flow.flow === "erp" ? null : flow.staleAfterS,
+    failingSince: flow.failingSince,
+    errorCode: flow.errorCode,
+    held: flow.held,
+    waiting: flow.waiting,
+    waitingSince: flow.waitingSince,
+    quarantined: flow.quarantined,
+  };
+}
+
+function lineOf(value: object): string {
+  return `${JSON.stringify({ version: HEALTH_VERSION, ...value })}\n`;
+}

@@ -1,0 +1,68 @@
+import { statusWords } from "../domain/status-words.ts";
+import type { Charts } from "./charts.ts";
+import type { Html } from "./html.ts";
+import { type Bar, barPlot } from "./plot.ts";
+import type { View } from "./status-page.ts";
+
+export function orderPlot({ days }: Charts, { words }: View): Html {
+  const today = days.length - 1;
+  const total = days.reduce((sum, { count }) => sum + count, 0);
+  const best = days.reduce((most, day) => (day.count > most.count ? day : most));
+  const bars = days.map(({ date, count }, index): Bar => {
+    return {
+      label: words.dayName(date),
+      value: count,
+      text: words.number(count),
+      tone: index === today ? "now" : "plain",
+    };
+  });
+  const caption = words.orders.caption(total, days.length);
+  const told = total === 0 ? caption : `${caption}; ${words.orders.most(best.count, words.dayName(best.date))}`;
+  return barPlot(bars, {
+    id: "orders",
+    title: words.headings.orders,
+    description: `${told}.`,
+    from: bars[0]?.label ?? "",
+    to: `${words.today}: ${words.ordersOf(days[today]?.count ?? 0)}`,
+    values: words.values,
+    head: [words.day, words.count],
+  });
+}
+
+/** Undefined where no stock is sent at all. */
+export function sitePlot({ hours }: Charts, { reading, words, language }: View): Html | undefined {
+  const stocks = reading.facts.flows.find(({ flow }) => flow === "stocks");
+  if (stocks === undefined || !stocks.enabled) return undefined;
+  const { duration } = statusWords(language);
+  const nowAgeS =
+    stocks.asOf === null ? null : Math.max(0, Math.round((reading.nowMs - Date.parse(stocks.asOf)) / 1000));
+  // What waits for the guard or a refusal has not reached the site, though passes succeed.
+  const ages = hours.map(({ ageS }, index) => {
+    return index === hours.length - 1 && nowAgeS !== null ? Math.max(ageS ?? 0, nowAgeS) : ageS;
+  });
+  const known = ages.filter((age) => age !== null);
+  const bars = hours.map(({ date }, index): Bar => {
+    const age = ages[index] ?? null;
+    const isNow = index === hours.length - 1;
+    return {
+      label: hourOf(date),
+      value: age,
+      text: age === null ? words.unknown : duration(age),
+      tone: age !== null && age > stocks.staleAfterS ? "bad" : isNow ? "now" : "plain",
+    };
+  });
+  const most = known.length === 0 ? words.site.none : words.site.most(duration(Math.max(...known)));
+  return barPlot(bars, {
+    id: "site",
+    title: words.headings.site,
+    description: `${words.site.caption(hours.length)}; ${most}.`,
+    from: bars[0]?.label ?? "",
+    to: nowAgeS === null ? words.now : words.site.now(duration(nowAgeS)),
+    values: words.values,
+    head: [words.hour, words.age],
+  });
+}
+
+function hourOf(date: Date): string {
+  return `${String(date.getHours()).padStart(2, "0")}:00`;
+}

@@ -1,0 +1,104 @@
+import { count } from "../domain/status-words-ru.ts";
+import type { PageWords } from "./page-words.ts";
+
+const DAY = new Intl.DateTimeFormat("ru-RU", { weekday: "short", day: "numeric", month: "short" });
+const NUMBER = new Intl.NumberFormat("ru-RU");
+const ORDERS = ["заказ", "заказа", "заказов"] as const;
+
+export const russianPage = {
+  verdicts: { well: "Всё в порядке", starting: "Запуск", attention: "Нужно взглянуть", ill: "Не всё в порядке" },
+  allWell: "Заказы и остатки актуальны.",
+  noOrdersYet: "Заказов ещё не было. Первый появится здесь в течение минуты после оформления.",
+  justStarted: "Мост только что запущен. Состояние появится здесь через минуту-две.",
+  headings: {
+    attention: "Что требует внимания",
+    steps: "Что сделать",
+    flows: "Потоки обмена",
+    orders: "Получено заказов по дням",
+    site: "Возраст остатков на сайте",
+    numbers: "В цифрах",
+  },
+  flows: {
+    orders: { name: "Заказы", what: "с сайта" },
+    updates: { name: "Изменения", what: "заказов, с сайта" },
+    statuses: { name: "Статусы", what: "на сайт" },
+    stocks: { name: "Остатки", what: "на сайт" },
+    prices: { name: "Цены", what: "на сайт" },
+    catalog: { name: "Каталог", what: "на сайт" },
+    images: { name: "Изображения", what: "на сайт" },
+    reconcile: { name: "Сверка", what: "заказов с сайтом" },
+    backup: { name: "Резервная копия", what: "базы" },
+    upkeep: { name: "Уборка", what: "старой истории" },
+    erp: { name: "ERP", what: "забирает заказы" },
+  },
+  states: {
+    fresh: "Актуально",
+    starting: "Запуск",
+    failing: "Ошибки",
+    stale: "Нет связи",
+    held: "Остановлено",
+    look: "Взгляните",
+  },
+  switchedOff: (names) => `Выключено: ${names}.`,
+  succeeded: (ago) => `Удачный обмен ${ago} назад.`,
+  neverSucceeded: "Удачного обмена ещё не было.",
+  failing: (why) => `Ошибка: ${why}.`,
+  heldFor: (reason) => `Причина: ${reason}.`,
+  waiting: (flow, n, oldest) =>
+    `${flow === "erp" ? `Ещё не забрано: ${many(n, ORDERS)}` : `Ждут отправки или чтения: ${NUMBER.format(n)}`}${oldest === null ? "" : `, дольше всего ${oldest}`}.`,
+  quarantined: (flow, n) => `${flow === "erp" ? "Отложено в ERP" : "В карантине"}: ${NUMBER.format(n)}.`,
+  everythingTaken: "Все заказы забраны.",
+  siteAsOf: (ago) => `На сайте состояние ${ago} назад.`,
+  steps: {
+    remap: "Заново заполните столбцы сохранённых заказов:",
+    approve: "Проверьте в ERP строки, которые обнуляются; если всё верно, разрешите отправку:",
+    resume: "Когда причина устранена, продолжите сразу:",
+    credentials: "Сверьте client_id и client secret с настройками доступа к API в сервисе, затем:",
+    payment: "Оплатите подписку на импорт; мост пробует сам раз в полчаса, а сразу так:",
+    quarantine: "Посмотрите, какие записи не удалось использовать и почему:",
+    unread: "Исправьте пути заказов в настройках: сохранённые пачки будут прочитаны снова. Подробности:",
+    blocked: "Посмотрите заказы, отложенные в ERP: представление orders_blocked.",
+    untaken: "Проверьте, работает ли обмен заказами в ERP.",
+    unwritten: "Проверьте, работает ли выгрузка таблиц из ERP.",
+    status: "Подробности:",
+  },
+  orders: {
+    caption: (total, days) => `${many(total, ORDERS)} за ${count(days, ["день", "дня", "дней"])}`,
+    most: (n, day) => `больше всего ${day}: ${NUMBER.format(n)}`,
+  },
+  site: {
+    caption: (hours) => `Наибольшее ожидание за каждый час, последние ${count(hours, ["час", "часа", "часов"])}`,
+    most: (age) => `дольше всего ${age}`,
+    none: "за эти часы ничего не отправлялось",
+    now: (age) => `сейчас ${age}`,
+  },
+  values: "Значения",
+  day: "День",
+  hour: "Час",
+  count: "Заказы",
+  age: "Наибольший возраст",
+  today: "сегодня",
+  now: "сейчас",
+  unknown: "неизвестно",
+  ordersOf: (n) => many(n, ORDERS),
+  dayName: (date) => DAY.format(date),
+  number: (n) => NUMBER.format(n),
+  numbers: {
+    orders: "Сохранено заказов",
+    pending: "Ещё не забрано в ERP",
+    unconfirmed: "Пачек без подтверждения",
+    quarantined: "Записей в карантине",
+    database: "База",
+    log: "Журнал базы",
+    free: "Свободно на диске",
+    since: "Работает с",
+    version: "Версия",
+  },
+  asOf: (time) => `Состояние на ${time}.`,
+  renewed: "Страница обновляется каждую минуту.",
+  forMachines: "Для программ:",
+} as const satisfies PageWords;
+
+function many(n: number, forms: readonly [string, string, string]): string {
+  return count(n, forms).replace(String(n), NUMBER.format(n));
+}

@@ -1,0 +1,54 @@
+import { Html, html } from "./html.ts";
+
+export interface Bar {
+  /** Of the values' table: a day, an hour. */
+  label: string;
+  /** Null: not known. */
+  value: number | null;
+  /** The value in words. */
+  text: string;
+  tone: "plain" | "now" | "bad";
+}
+
+export interface PlotText {
+  /** Unique on the page. */
+  id: string;
+  title: string;
+  /** One line that says what the picture shows. */
+  description: string;
+  /** Under the first and the last bar. */
+  from: string;
+  to: string;
+  values: string;
+  head: readonly [label: string, value: string];
+}
+
+const HEIGHT = 96;
+const STEP = 20;
+const GAP = 5;
+/** Something that is not nothing is seen. */
+const BAR_MIN = 2;
+
+/** Bars with a title, a description and, folded away, all values as a table; words stand outside the stretched picture. */
+export function barPlot(bars: readonly Bar[], { id, title, description, from, to, values, head }: PlotText): Html {
+  const width = bars.length * STEP;
+  const most = Math.max(1, ...bars.map(({ value }) => value ?? 0));
+  return html`<figure>
+<figcaption><h2 id="${id}">${title}</h2><p>${description}</p></figcaption>
+<svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-t ${id}-d">
+<title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>
+${bars.map((bar, index) => drawBar(bar, index, most))}<path class="base" d="M0 ${HEIGHT}H${width}"/>
+</svg>
+<p class="ends"><span>${from}</span><span>${to}</span></p>
+<details><summary>${values}</summary><table><thead><tr><th scope="col">${head[0]}</th><th scope="col">${head[1]}</th></tr></thead>
+<tbody>${bars.map(({ label, text }) => html`<tr><th scope="row">${label}</th><td>${text}</td></tr>`)}</tbody></table></details>
+</figure>
+`;
+}
+
+function drawBar({ value, tone }: Bar, index: number, most: number): Html {
+  if (value === null || value === 0) return new Html("");
+  const height = Math.max(BAR_MIN, Math.round((value / most) * (HEIGHT - BAR_MIN)));
+  return html`<rect class="${tone}" x="${index * STEP + GAP / 2}" y="${HEIGHT - height}" width="${STEP - GAP}" height="${height}" rx="1.5"/>
+`;
+}
