@@ -94,7 +94,9 @@ export function describeFreshness(facts: StatusFacts, nowMs: number, language: L
   const parts = [
     words.asked(flow("orders")?.ageS ?? null),
     words.lastOrder(timeOf(facts.lastOrderAt, nowMs)),
-    erp === undefined ? undefined : words.waitingForErp(erp.waiting, ageOf(erp.waitingSince, nowMs)),
+    erp === undefined || facts.orders === 0
+      ? undefined
+      : words.waitingForErp(erp.waiting, ageOf(erp.waitingSince, nowMs)),
     // The site shows the ERP's stock of the last pass, or, while something waits, of the oldest change that waits.
     stocks?.enabled ? words.stockAsOf(timeOf(stocks.waitingSince ?? stocks.lastSuccessAt, nowMs)) : undefined,
   ].filter((part) => part !== undefined);

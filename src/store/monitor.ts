@@ -1,5 +1,4 @@
 /* What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. */
-import { statSync } from "node:fs";
 import type { Store } from "./store.ts";
 
 export interface WatermarkRow {
@@ -14,9 +13,10 @@ export function loadWatermarks(store: Store): WatermarkRow[] {
     .all() as WatermarkRow[];
 }
 
-/** The database file without its log. */
+/** The database with what still stands in its log alone. */
 export function databaseBytes(store: Store): number {
-  return statSync(store.path, { throwIfNoEntry: false })?.size ?? 0;
+  const pragma = (name: string) => Number(store.db.pragma(name, { simple: true }));
+  return pragma("page_count") * pragma("page_size");
 }
 
 /** The number of the newest run, 0 where there is none. */

@@ -179,7 +179,7 @@ function runMetrics({ runs, items }: Counted): Metric[] {
 function storageMetrics({ reading, databaseBytes, longestWriteS }: MetricFacts): Metric[] {
   const { walBytes, disk } = reading.facts;
   return [
-    one("erp_bridge_database_size_bytes", "Size of the database file.", databaseBytes),
+    one("erp_bridge_database_size_bytes", "Size of the database.", databaseBytes),
     one("erp_bridge_wal_size_bytes", "Size of the write-ahead log beside it.", walBytes),
     gauge("erp_bridge_disk_free_bytes", "Free on the database's disk.", disk ? [{ value: disk.free }] : []),
     one("erp_bridge_longest_write_seconds", "The longest that the bridge held the write lock.", longestWriteS),

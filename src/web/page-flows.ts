@@ -46,14 +46,14 @@ function flowItem(flow: FlowStatus, told: Told): Html {
   const what = Object.hasOwn(words.flows, flow.flow) ? words.flows[flow.flow as FlowKey].what : "";
   return html`<li><span class="name">${flowName(flow.flow, words)}<span>${what}</span></span>
 <span class="state ${state}">${words.states[state]}</span>
-<span class="told">${describeFlow(flow, told)}</span></li>
+<span class="told">${keptTogether(describeFlow(flow, told))}</span></li>
 `;
 }
 
 function stateOf(flow: FlowStatus, { nowMs, erpReadWithinMs }: Told): FlowState {
   if (flow.flow === "erp") {
     const isLate = flow.waitingSince !== null && nowMs - Date.parse(flow.waitingSince) > erpReadWithinMs;
-    return isLate ? "stale" : flow.quarantined > 0 ? "look" : "fresh";
+    return isLate ? "late" : flow.quarantined > 0 ? "look" : "fresh";
   }
   if (flow.held !== null) return "held";
   if (flow.isStale) return "stale";
@@ -62,10 +62,18 @@ function stateOf(flow: FlowStatus, { nowMs, erpReadWithinMs }: Told): FlowState 
   return flow.lastSuccessAt === null ? "starting" : "fresh";
 }
 
+const JUST_NOW_MS = 5_000;
+
+/** A number and its unit stay on one line. */
+function keptTogether(text: string): string {
+  return text.replace(/(\d) (?=\p{L})/gu, "$1\u00a0");
+}
+
 /** What the view's own sentence says, in the page's language. */
 function describeFlow(flow: FlowStatus, { words, status, nowMs }: Told): string {
   const isErp = flow.flow === "erp";
   const ago = (at: string) => status.duration(Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000)));
+  const sinceSuccess = (at: string) => (nowMs - Date.parse(at) < JUST_NOW_MS ? null : ago(at));
   const parts: string[] = [];
   if (flow.held !== null) {
     const reasons = flow.held.split(", ").map((reason) => holdWords(reason, status));
@@ -73,7 +81,8 @@ function describeFlow(flow: FlowStatus, { words, status, nowMs }: Told): string 
   } else if (flow.failingSince !== null) {
     parts.push(words.failing(errorWords(flow.errorCode ?? "", status)));
   }
-  if (!isErp) parts.push(flow.lastSuccessAt === null ? words.neverSucceeded : words.succeeded(ago(flow.lastSuccessAt)));
+  if (!isErp)
+    parts.push(flow.lastSuccessAt === null ? words.neverSucceeded : words.succeeded(sinceSuccess(flow.lastSuccessAt)));
   else if (flow.waiting === 0) parts.push(words.everythingTaken);
   if (flow.waiting > 0) {
     const oldest = flow.waitingSince === null ? null : ago(flow.waitingSince);

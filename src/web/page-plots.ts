@@ -16,16 +16,15 @@ export function orderPlot({ days }: Charts, { words }: View): Html {
       tone: index === today ? "now" : "plain",
     };
   });
-  const caption = words.orders.caption(total, days.length);
-  const told = total === 0 ? caption : `${caption}; ${words.orders.most(best.count, words.dayName(best.date))}`;
   return barPlot(bars, {
     id: "orders",
     title: words.headings.orders,
-    description: `${told}.`,
+    description: `${words.orders.caption(total, days.length)}; ${words.orders.most(best.count, words.dayName(best.date))}.`,
     from: bars[0]?.label ?? "",
     to: `${words.today}: ${words.ordersOf(days[today]?.count ?? 0)}`,
     values: words.values,
     head: [words.day, words.count],
+    none: words.orders.none,
   });
 }
 
@@ -51,7 +50,7 @@ export function sitePlot({ hours }: Charts, { reading, words, language }: View):
       tone: age !== null && age > stocks.staleAfterS ? "bad" : isNow ? "now" : "plain",
     };
   });
-  const most = known.length === 0 ? words.site.none : words.site.most(duration(Math.max(...known)));
+  const most = words.site.most(duration(Math.max(0, ...known)));
   return barPlot(bars, {
     id: "site",
     title: words.headings.site,
@@ -60,6 +59,8 @@ export function sitePlot({ hours }: Charts, { reading, words, language }: View):
     to: nowAgeS === null ? words.now : words.site.now(duration(nowAgeS)),
     values: words.values,
     head: [words.hour, words.age],
+    // Nothing but zeros: the first pass was only just.
+    none: known.length === 0 ? words.site.none : words.site.caption(hours.length),
   });
 }
 

@@ -27,7 +27,7 @@ header strong { color: var(--ink); font-weight: 600; }
 .verdict .say { display: flex; align-items: center; gap: .5rem; font-weight: 600; }
 .verdict h1 { margin: .375rem 0 .625rem; font-size: clamp(1.375rem, 4.5vw, 2rem); line-height: 1.2; font-weight: 650; letter-spacing: -.01em; text-wrap: balance; }
 .verdict .rest { color: var(--ink); max-width: 44rem; }
-.verdict.starting { background: var(--card); } .verdict svg [stroke] { stroke: var(--card); }
+.verdict.starting { background: var(--card); } .starting .say { color: var(--soft); } .verdict svg [stroke] { stroke: var(--card); }
 .verdict svg { width: 1.25rem; height: 1.25rem; flex: none; }
 .well { background: var(--well-soft); } .well .say { color: var(--well); }
 .attention { background: var(--attention-soft); } .attention .say { color: var(--attention); }
@@ -40,16 +40,20 @@ section > h2 { margin-bottom: .625rem; }
 code { display: inline-block; padding: .0625rem .4375rem; border: 1px solid var(--line); border-radius: .3125rem; background: var(--card);
   font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .flows { margin: 0; padding: 0; list-style: none; border: 1px solid var(--line); border-radius: .75rem; background: var(--card); }
-.flows li { display: grid; grid-template-columns: 13.5rem 7.5rem 1fr; gap: .125rem 1rem; align-items: baseline; padding: .6875rem 1.125rem; }
+.flows li { display: grid; grid-template-columns: 17rem 7.5rem 1fr; gap: .125rem 1rem; align-items: baseline; padding: .6875rem 1.125rem; }
 .flows li + li { border-top: 1px solid var(--line); }
-.flows .name { font-weight: 600; } .flows .name span { display: block; color: var(--soft); font-weight: 400; font-size: .875rem; line-height: 1.35; }
+.flows .name { font-weight: 600; } .flows .name span { margin-left: .375rem; color: var(--soft); font-weight: 400; font-size: .875rem; }
 .state { display: inline-flex; align-items: center; gap: .4375rem; font-size: .9375rem; font-weight: 600; white-space: nowrap; }
 .state::before { content: ""; width: .5625rem; height: .5625rem; border-radius: 50%; background: currentColor; flex: none; }
-.fresh { color: var(--well); } .starting { color: var(--soft); } .look, .failing { color: var(--attention); } .held, .stale { color: var(--ill); }
-.failing::before, .look::before { border-radius: 1px; transform: rotate(45deg); } .held::before, .stale::before { border-radius: 1px; }
+.state.fresh { color: var(--well); } .state.starting { color: var(--soft); }
+.state.look, .state.failing { color: var(--attention); } .state.held, .state.stale, .state.late { color: var(--ill); }
+.state.look::before, .state.failing::before { border-radius: 1px; transform: rotate(45deg); }
+.state.held::before, .state.stale::before, .state.late::before { border-radius: 1px; }
 .off { margin: .625rem 0 0; color: var(--soft); font-size: .875rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; }
-figure { padding: 1rem 1.125rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--card); min-width: 0; }
+figure { padding: 1rem 1.125rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--card); min-width: 0;
+  display: flex; flex-direction: column; }
+figcaption { flex: 1; }
 figcaption p { margin: .125rem 0 .875rem; color: var(--soft); font-size: .875rem; }
 figure svg { display: block; width: 100%; height: 6rem; overflow: visible; }
 rect.plain { fill: var(--bar); } rect.now { fill: var(--bar-now); } rect.bad { fill: var(--ill); }
@@ -65,7 +69,8 @@ footer p { margin: 0 0 .25rem; } footer a { color: inherit; }
 @media (max-width: 40rem) {
   main, header, footer { padding-left: 1rem; padding-right: 1rem; }
   .verdict { margin-bottom: 1.5rem; padding: 1.125rem; }
-  .flows li { grid-template-columns: 1fr auto; } .flows .told { grid-column: 1 / -1; }
+  .flows li { grid-template-columns: minmax(0, 1fr) auto; } .flows .told { grid-column: 1 / -1; }
+  .flows .name span { display: block; margin: 0; line-height: 1.35; }
 }
 @media print { body { background: none; } details { display: none; } }
 `;

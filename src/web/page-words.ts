@@ -3,7 +3,7 @@ import { englishPage } from "./page-words-en.ts";
 import { russianPage } from "./page-words-ru.ts";
 
 export type Verdict = "well" | "starting" | "attention" | "ill";
-export type FlowState = "fresh" | "starting" | "failing" | "stale" | "held" | "look";
+export type FlowState = "fresh" | "starting" | "failing" | "stale" | "held" | "late" | "look";
 export type FlowKey =
   | "orders"
   | "updates"
@@ -29,7 +29,8 @@ export interface PageWords {
   flows: Record<FlowKey, { name: string; what: string }>;
   states: Record<FlowState, string>;
   switchedOff(names: string): string;
-  succeeded(ago: string): string;
+  /** Null: only just. */
+  succeeded(ago: string | null): string;
   neverSucceeded: string;
   failing(why: string): string;
   heldFor(reason: string): string;
@@ -50,8 +51,8 @@ export interface PageWords {
     unwritten: string;
     status: string;
   };
-  orders: { caption(total: number, days: number): string; most(n: number, day: string): string };
-  site: { caption(hours: number): string; most(age: string): string; none: string; now(age: string): string };
+  orders: { caption(total: number, days: number): string; most(n: number, day: string): string; none: string };
+  site: { caption(hours: number): string; most(age: string): string; now(age: string): string; none: string };
   values: string;
   day: string;
   hour: string;

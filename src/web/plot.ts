@@ -21,6 +21,8 @@ export interface PlotText {
   to: string;
   values: string;
   head: readonly [label: string, value: string];
+  /** Stands in for a picture that would be empty. */
+  none: string;
 }
 
 const HEIGHT = 96;
@@ -30,7 +32,14 @@ const GAP = 5;
 const BAR_MIN = 2;
 
 /** Bars with a title, a description and, folded away, all values as a table; words stand outside the stretched picture. */
-export function barPlot(bars: readonly Bar[], { id, title, description, from, to, values, head }: PlotText): Html {
+export function barPlot(
+  bars: readonly Bar[],
+  { id, title, description, from, to, values, head, none }: PlotText,
+): Html {
+  if (bars.every(({ value }) => value === null || value === 0)) {
+    return html`<figure><figcaption><h2 id="${id}">${title}</h2><p>${none}</p></figcaption></figure>
+`;
+  }
   const width = bars.length * STEP;
   const most = Math.max(1, ...bars.map(({ value }) => value ?? 0));
   return html`<figure>
