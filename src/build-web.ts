@@ -5,7 +5,7 @@ import type { JobContext } from "./jobs/job.ts";
 import { VERSION } from "./platform/version.ts";
 import { databaseBytes } from "./store/monitor.ts";
 import { type Page, RequestAnswerer } from "./web/answer-request.ts";
-import { loadCharts } from "./web/charts.ts";
+import { ChartLoader } from "./web/charts.ts";
 import { LoopWatch } from "./web/event-loop.ts";
 import { healthPage } from "./web/health-page.ts";
 import { metricsPage } from "./web/metrics-page.ts";
@@ -24,7 +24,8 @@ export function buildWeb({ store, clock, log }: JobContext, { config, file }: Lo
   const startedAtMs = clock.nowMs();
   const limits = { erpReadWithinMs: config.erp.read_within };
   const reading = new Remembered(clock, () => takeReading(store, { nowMs: clock.nowMs(), startedAtMs }, limits));
-  const charts = new Remembered(clock, () => loadCharts(store, clock.nowMs()), CHARTS_REST_MS);
+  const loader = new ChartLoader(store);
+  const charts = new Remembered(clock, () => loader.load(clock.nowMs()), CHARTS_REST_MS);
   const read = () => reading.get();
   const loop = new LoopWatch();
   const pages = new Map<string, Page>([

@@ -9,6 +9,7 @@ import { jsonLine } from "../platform/terminal.ts";
 import { readableSources } from "../repair.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
+import { checkListen } from "./check-listen.ts";
 import { type Call, type Command, load, worstOf } from "./command.ts";
 
 export interface CheckResult {
@@ -30,6 +31,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     checkDatabase(loaded),
     checkDisk(loaded),
     ...checkSources(loaded),
+    await checkListen(loaded),
   ];
   if (online === true) results.push(...(await probeService(loaded, systemClock)));
   report(call, results);

@@ -1,6 +1,6 @@
 import { isoTime } from "../domain/ports.ts";
 import { longestAges } from "../domain/site-age.ts";
-import { countOrdersBetween, loadSuccesses } from "../store/monitor.ts";
+import { firstOrderKeySince, loadSuccesses, nextOrderKey } from "../store/monitor.ts";
 import type { Store } from "../store/store.ts";
 
 export const DAYS = 14;
@@ -16,23 +16,38 @@ export interface Charts {
   hours: { date: Date; ageS: number | null }[];
 }
 
-export function loadCharts(store: Store, nowMs: number): Charts {
-  const now = new Date(nowMs);
-  // Midnights by the calendar: a day of summer time has 23 hours or 25.
-  const midnights = Array.from(
-    { length: DAYS + 1 },
-    (_, index) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - DAYS + 1 + index),
-  );
-  const counts = countOrdersBetween(
-    store,
-    midnights.map((date) => isoTime(date.getTime())),
-  );
+export class ChartLoader {
+  readonly #store: Store;
+  /** The first order of each day that has begun: found once, since what has come has come. */
+  #firstKeys = new Map<number, number>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  load(nowMs: number): Charts {
+    return { days: this.#loadDays(new Date(nowMs)), hours: loadHours(this.#store, nowMs) };
+  }
+
+  /** Midnights by the calendar: a day of summer time has 23 hours or 25. */
+  #loadDays(now: Date): Charts["days"] {
+    const dates = Array.from(
+      { length: DAYS },
+      (_, index) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - DAYS + 1 + index),
+    );
+    const keys = dates.map((date) => {
+      return this.#firstKeys.get(date.getTime()) ?? firstOrderKeySince(this.#store, isoTime(date.getTime()));
+    });
+    this.#firstKeys = new Map(dates.map((date, index) => [date.getTime(), keys[index] ?? 0]));
+    const ends = [...keys.slice(1), nextOrderKey(this.#store)];
+    return dates.map((date, index) => ({ date, count: Math.max(0, (ends[index] ?? 0) - (keys[index] ?? 0)) }));
+  }
+}
+
+function loadHours(store: Store, nowMs: number): Charts["hours"] {
   const hour = new Date(nowMs).setMinutes(0, 0, 0);
   const fromMs = hour - (HOURS - 1) * HOUR_MS;
   const successes = loadSuccesses(store, "stocks", isoTime(fromMs), PASSES_MAX).map((at) => Date.parse(at));
   const ages = longestAges(successes, { fromMs, toMs: Math.max(nowMs, hour + 1), spanMs: HOUR_MS });
-  return {
-    days: counts.map((count, index) => ({ date: midnights[index] ?? now, count })),
-    hours: ages.map((ageS, index) => ({ date: new Date(fromMs + index * HOUR_MS), ageS })),
-  };
+  return ages.map((ageS, index) => ({ date: new Date(fromMs + index * HOUR_MS), ageS }));
 }

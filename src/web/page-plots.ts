@@ -59,6 +59,7 @@ export function sitePlot({ hours }: Charts, { reading, words, language }: View):
     to: nowAgeS === null ? words.now : words.site.now(duration(nowAgeS)),
     values: words.values,
     head: [words.hour, words.age],
+    scaleMin: stocks.staleAfterS,
     // Nothing but zeros: the first pass was only just.
     none: known.length === 0 ? words.site.none : words.site.caption(hours.length),
   });

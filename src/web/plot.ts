@@ -23,6 +23,8 @@ export interface PlotText {
   head: readonly [label: string, value: string];
   /** Stands in for a picture that would be empty. */
   none: string;
+  /** A picture of small values only does not look like one of large ones. */
+  scaleMin?: number;
 }
 
 const HEIGHT = 96;
@@ -34,14 +36,14 @@ const BAR_MIN = 2;
 /** Bars with a title, a description and, folded away, all values as a table; words stand outside the stretched picture. */
 export function barPlot(
   bars: readonly Bar[],
-  { id, title, description, from, to, values, head, none }: PlotText,
+  { id, title, description, from, to, values, head, none, scaleMin = 1 }: PlotText,
 ): Html {
   if (bars.every(({ value }) => value === null || value === 0)) {
     return html`<figure><figcaption><h2 id="${id}">${title}</h2><p>${none}</p></figcaption></figure>
 `;
   }
   const width = bars.length * STEP;
-  const most = Math.max(1, ...bars.map(({ value }) => value ?? 0));
+  const most = Math.max(scaleMin, ...bars.map(({ value }) => value ?? 0));
   return html`<figure>
 <figcaption><h2 id="${id}">${title}</h2><p>${description}</p></figcaption>
 <svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-t ${id}-d">

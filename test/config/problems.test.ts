@@ -142,6 +142,13 @@ const BAD: [name: string, text: string, expected: string[]][] = [
     "http: { listen: localhost }",
     ["5:17 http.listen: must be host:port, for example 127.0.0.1:9469, or off"],
   ],
+  ...["0.0.0.0:9469", "192.168.1.5:9469", "shop.example:80"].map((address): [string, string, string[]] => [
+    `a listen address that others reach: ${address}`,
+    `http: { listen: "${address}" }`,
+    [
+      "5:17 http.listen: must be a loopback address such as 127.0.0.1 (the page asks nobody who they are; put a proxy before it)",
+    ],
+  ]),
   ["a merge key", "log: { <<: { level: info } }", ['5:8 log."<<": is not a known key; known here: level']],
   [
     "a prototype",
