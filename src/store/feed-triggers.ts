@@ -117,19 +117,22 @@ function triggersOf(rules: FeedRules): { name: string; sql: string }[] {
   const differs = (columns: readonly string[]) =>
     columns.map((column) => `OLD.${quoteName(column)} COLLATE BINARY IS NOT NEW.${quoteName(column)}`).join(" OR ");
   const keys = rules.keys.map(quoteName).join(", ");
+  // A key that is named in an UPDATE is looked at by the trigger for moves, so the other one need not compare it.
+  const values = rules.columns.filter((column) => !rules.keys.includes(column));
   const event = {
-    insert: { on: "INSERT", when: "", note: "NEW" },
-    update: { on: "UPDATE", when: ` WHEN ${differs(rules.columns)}`, note: "NEW" },
-    // A key that moves touches two rows: the one that appeared, noted above, and the one that is gone.
-    move: { on: `UPDATE OF ${keys}`, when: ` WHEN ${differs(rules.keys)}`, note: "OLD" },
-    delete: { on: "DELETE", when: "", note: "OLD" },
+    insert: { on: "INSERT", when: "", notes: ["NEW"] },
+    update: { on: "UPDATE", when: ` WHEN ${values.length === 0 ? "0" : differs(values)}`, notes: ["NEW"] },
+    // A key that moves touches two rows: the one that appeared and the one that is gone.
+    move: { on: `UPDATE OF ${keys}`, when: ` WHEN ${differs(rules.keys)}`, notes: ["OLD", "NEW"] },
+    delete: { on: "DELETE", when: "", notes: ["OLD"] },
   } as const;
   return OPERATIONS.map((operation) => {
     const name = `${triggerPrefix(rules)}${operation}`;
-    const { on, when, note } = event[operation];
+    const { on, when, notes } = event[operation];
+    const body = notes.map((row) => noteKey(rules, row)).join("");
     return {
       name,
-      sql: `CREATE TRIGGER ${quoteName(name)} AFTER ${on} ON ${quoteName(rules.table)}${when} BEGIN${noteKey(rules, note)} END`,
+      sql: `CREATE TRIGGER ${quoteName(name)} AFTER ${on} ON ${quoteName(rules.table)}${when} BEGIN${body} END`,
     };
   });
 }

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+
+/** Orders in a batch, lines in an order: what a shop of some size sees. */
+export const BATCH_SIZE = 100;
+const LINES = 4;
+
+const STARTED_AT = Date.UTC(2026, 0, 1);
+
+/** A random-looking UUID, the same for the same number: stored orders are found anywhere in an index, as real ones are. */
+export function orderIdOf(n: number): string {
+  const hex = createHash("sha256").update(String(n)).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+export function stampOf(n: number): string {
+  return new Date(STARTED_AT + n * 1_000).toISOString();
+}
+
+/** The order's record as a service would write it, about 1 KB. */
+export function orderText(n: number): string {
+  const items = Array.from({ length: LINES }, (_, line) => ({
+    sku: `SKU-${String((n * 7 + line) % 50_000).padStart(6, "0")}`,
+    name: `Article ${n % 1_000}.${line}, a name of some length`,
+    quantity: 1 + ((n + line) % 5),
+    price: `${100 + ((n * 13 + line) % 900)}.50`,
+  }));
+  return JSON.stringify({
+    order_id: orderIdOf(n),
+    number: `N-${n}`,
+    status: "new",
+    created_at: stampOf(n),
+    updated_at: stampOf(n),
+    currency: "RUB",
+    total: `${1_000 + (n % 9_000)}.00`,
+    customer: {
+      name: `Customer ${n % 10_000}`,
+      phone: "+7 900 000-00-00",
+      address: `Street ${n % 500}, house ${n % 99}`,
+    },
+    comment: "leave it at the door, please",
+    items,
+  });
+}
+
+/** A whole answer to GET /orders. */
+export function batchBody(first: number): string {
+  const orders = Array.from({ length: BATCH_SIZE }, (_, index) => orderText(first + index));
+  return `{"batch_id":"b-${first}","orders":[${orders.join(",")}]}`;
+}
+
+/** A record of the updates answer that says nothing new. */
+export function changeText(n: number): string {
+  return JSON.stringify({ order_id: orderIdOf(n), number: `N-${n}`, status: "new", updated_at: stampOf(n) });
+}

@@ -1,0 +1,52 @@
+/*
+ * The service of the benchmarks, in a process of its own: it hands out prepared bodies as fast as they are asked for and
+ * accepts everything. `POST /_bench` prepares: `{"from": N, "batches": N}` or `{"changes": N}`.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { BATCH_SIZE, batchBody, changeText, stampOf } from "./order-data.ts";
+
+let batches: Buffer[] = [];
+let changes: { stamp: string; text: string }[] = [];
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+async function prepare(request: IncomingMessage): Promise<void> {
+  const wanted = JSON.parse(await bodyOf(request)) as { from?: number; batches?: number; changes?: number };
+  batches = Array.from({ length: wanted.batches ?? 0 }, (_, index) =>
+    Buffer.from(batchBody((wanted.from ?? 0) + index * BATCH_SIZE)),
+  );
+  changes = Array.from({ length: wanted.changes ?? 0 }, (_, n) => ({ stamp: stampOf(n), text: changeText(n) }));
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? "/", "http://127.0.0.1");
+  const send = (body: string | Buffer) =>
+    response
+      .writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+      .end(body);
+  if (url.pathname === "/_bench") {
+    await prepare(request);
+    send("{}");
+  } else if (url.pathname === "/api/v1/1c/orders") {
+    send(batches.shift() ?? '{"orders":[]}');
+  } else if (url.pathname === "/api/v1/1c/orders/updates") {
+    const since = url.searchParams.get("since") ?? "";
+    const due = changes.filter(({ stamp }) => stamp >= since);
+    send(`{"updates":[${due.map(({ text }) => text).join(",")}]}`);
+  } else {
+    request.resume();
+    request.once("end", () => send("{}"));
+  }
+}
+
+const server = createServer((request, response) => void answer(request, response));
+// Longer than anything that is measured between two requests.
+server.keepAliveTimeout = 600_000;
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  process.send?.(typeof address === "object" && address !== null ? address.port : 0);
+});

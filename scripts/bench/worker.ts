@@ -1,0 +1,184 @@
+/*
+ * What is measured runs here, in a process of its own, from a bundle and with the flags of the installed program: so its
+ * time, its memory and the gaps of its event loop are its own. `node WORKER ROLE FOLDER PORT`; figures go to the parent.
+ */
+import path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import Database from "better-sqlite3";
+import { parseConfig } from "../../src/config/load.ts";
+import { Bridge } from "../../src/daemon.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { type FloorOrder, FloorWriter, runFloor } from "./floor.ts";
+import { orderText } from "./order-data.ts";
+import { median } from "./print.ts";
+
+// As in bin/erp-bridge.mjs.
+setFlagsFromString("--optimize-for-size");
+
+/** Orders that the ERP has not taken. */
+const PENDING = 100;
+const ROUNDS = 15;
+const FILLED_AT_ONCE = 5_000;
+
+export interface Figures {
+  orders?: number;
+  seconds: number;
+  cpuSeconds: number;
+  gapP999Ms: number;
+  gapMaxMs: number;
+  lockMs: number;
+  /** Of what the role compares with, in the same process. */
+  floorSeconds?: number;
+  writes?: number;
+}
+
+const [role, folder = "", port = "", count = "0"] = process.argv.slice(2);
+const file = path.join(folder, "bridge.db");
+const roles: Record<string, () => Promise<Figures>> = {
+  make: async () => {
+    await open().stop();
+    return await measured(async () => ({}));
+  },
+  ingest: () => measured(ingest),
+  floor: () => measured(async () => ({ orders: await runFloor(file, port) })),
+  fill: () => measured(async () => fill(Number(count))),
+  pending: () => measured(async () => pending()),
+  unchanged: () => measured(unchanged),
+};
+const run = roles[role ?? ""];
+if (run === undefined) throw new Error(`unknown role ${role}`);
+process.send?.(await run());
+process.disconnect();
+
+function open(): Bridge {
+  const text = `
+service: { base_url: "http://127.0.0.1:${port}", client_id: bench, client_secret: bench, requests_per_second: 10000 }
+database: { path: "${file}" }
+http: { listen: "off" }
+`;
+  const loaded = parseConfig({ text, file: path.join(folder, "config.yaml"), env: {} });
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  return new Bridge({ loaded, log, clock: systemClock }, "bench");
+}
+
+async function measured(work: () => Promise<Partial<Figures>>): Promise<Figures> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const cpu = process.cpuUsage();
+  const from = performance.now();
+  const own = await work();
+  const seconds = (performance.now() - from) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  delay.disable();
+  return {
+    seconds,
+    cpuSeconds: (user + system) / 1e6,
+    gapP999Ms: delay.percentile(99.9) / 1e6,
+    gapMaxMs: delay.max / 1e6,
+    lockMs: 0,
+    ...own,
+  };
+}
+
+/** From the service to confirmed, until nothing is left; with the log moved into the database, as the floor does. */
+async function ingest(): Promise<Partial<Figures>> {
+  const bridge = open();
+  const from = performance.now();
+  const result = await bridge.runJob("orders");
+  if (result.error !== null) throw result.error;
+  bridge.store.db.pragma("wal_checkpoint(TRUNCATE)");
+  const seconds = (performance.now() - from) / 1000;
+  const lockMs = bridge.store.longestWriteMs;
+  const { n } = bridge.store.db
+    .prepare("SELECT sum(order_count) AS n FROM batches WHERE state = 'confirmed'")
+    .get() as {
+    n: number;
+  };
+  await bridge.stop();
+  return { orders: n, seconds, lockMs };
+}
+
+/** Stored and taken orders, written by hand without waiting for the disk. */
+function fill(orders: number): Partial<Figures> {
+  const writer = new FloorWriter(file, "OFF");
+  const take = writer.db.prepare(
+    "INSERT INTO erp_orders (order_id, erp_number, seen_revision) SELECT order_id, number, 1 FROM orders WHERE order_key = ?",
+  );
+  for (let from = 0; from < orders; from += FILLED_AT_ONCE) {
+    const some = Array.from(
+      { length: Math.min(FILLED_AT_ONCE, orders - from) },
+      (_, index) => JSON.parse(orderText(from + index)) as FloorOrder,
+    );
+    writer.db.transaction(() => {
+      writer.writeOrders(some);
+      for (let key = from + 1; key <= Math.min(from + some.length, orders - PENDING); key++) take.run(key);
+    })();
+  }
+  writer.db.pragma("wal_checkpoint(TRUNCATE)");
+  writer.db.close();
+  return { orders };
+}
+
+function pending(): Partial<Figures> {
+  const db = new Database(file, { readonly: true });
+  const times: number[] = [];
+  let orders = 0;
+  for (let round = 0; round < 51; round++) {
+    const from = performance.now();
+    orders = db.prepare("SELECT * FROM orders_pending").all().length;
+    times.push((performance.now() - from) / 1000);
+  }
+  db.close();
+  return { orders, seconds: times.sort((a, b) => a - b)[25] ?? 0 };
+}
+
+/** Changes that were seen before, asked again; beside parsing the very body that the service sends. */
+async function unchanged(): Promise<Partial<Figures>> {
+  const bridge = open();
+  const { db } = bridge.store;
+  const pass = async () => {
+    const result = await bridge.runJob("updates");
+    if (result.error !== null) throw result.error;
+  };
+  await pass();
+  await pass();
+  const tables = [
+    "orders",
+    "order_line_rows",
+    "order_event_rows",
+    "quarantine",
+    "owed_reads",
+    "seen_changes",
+    "erp_queue",
+  ];
+  const countWrites = () => {
+    const { n } = db.prepare("SELECT total_changes() AS n").get() as { n: number };
+    const { r } = db.prepare("SELECT count(*) AS r FROM runs").get() as { r: number };
+    return {
+      n,
+      r,
+      rows: tables.map((table) => JSON.stringify(db.prepare(`SELECT count(*) AS n FROM ${table}`).get())),
+    };
+  };
+  const before = countWrites();
+  const asked = await fetch(`http://127.0.0.1:${port}/api/v1/1c/orders/updates?since=2026`);
+  const body = await asked.text();
+  const times: number[] = [];
+  const floors: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const from = performance.now();
+    await pass();
+    const between = performance.now();
+    JSON.parse(body);
+    floors.push((performance.now() - between) / 1000);
+    times.push((between - from) / 1000);
+  }
+  const after = countWrites();
+  const lockMs = bridge.store.longestWriteMs;
+  await bridge.stop();
+  // What a pass books for itself: its run, its flow, its position.
+  const writes = JSON.stringify(after.rows) === JSON.stringify(before.rows) ? after.n - before.n : -1;
+  const orders = (JSON.parse(body) as { updates: unknown[] }).updates.length;
+  return { orders, lockMs, writes: writes / ROUNDS, seconds: median(times), floorSeconds: median(floors) };
+}
