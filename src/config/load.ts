@@ -143,11 +143,16 @@ function effective(
 ): Config {
   if ("problem" in secret) throw new TypeError("the secret was not resolved");
   const absolute = (place: string) => path.resolve(folder, place);
-  const { service, database, backup } = parsed;
+  const { service, database, backup, imports } = parsed;
+  const { folder: imageFolder } = imports.images;
   return {
     ...parsed,
     service: { ...service, client_secret: secret.secret, client_secret_file: secret.file },
     database: { ...database, path: absolute(database.path) },
+    imports: {
+      ...imports,
+      images: { ...imports.images, folder: imageFolder === null ? null : absolute(imageFolder) },
+    },
     backup: {
       ...backup,
       // Beside the database wherever that is: for the default of both it comes to the same.

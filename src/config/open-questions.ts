@@ -24,6 +24,14 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
     note: "These feeds are off until their path is set.",
   },
   {
+    question: "How images are taken: by address, in the record or as a form; which kinds and sizes",
+    keys: [
+      ...["send", "bytes_max", "types"].map((name) => `imports.images.${name}`),
+      ...["file", "record"].map((name) => `imports.images.multipart.${name}`),
+    ],
+    note: "An image that is refused alone is quarantined with the service's words.",
+  },
+  {
     question: "Whether a request replaces the whole table or only the records it names",
     keys: ["imports.*.scope"],
     note: "The document shows only that the array may be empty; an empty array is never sent.",

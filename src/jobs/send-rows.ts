@@ -28,8 +28,8 @@ import {
 import { loadFeed, loadKeyState, saveFeedChunk } from "../store/feeds.ts";
 import { saveHold } from "../store/holds.ts";
 import { saveQuarantined } from "../store/quarantine.ts";
+import type { FeedContext } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
-import type { JobContext } from "./job.ts";
 
 /** So many single records refused, and none ever accepted: the template is wrong, not the records. */
 const REFUSED_ALONE_MAX = 3;
@@ -61,10 +61,10 @@ interface Refused {
 }
 
 export class SendRows {
-  readonly #context: JobContext;
+  readonly #context: FeedContext;
   readonly #options: SendOptions;
 
-  constructor(context: JobContext, options: SendOptions) {
+  constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
     this.#options = options;
   }
@@ -183,9 +183,17 @@ export class SendRows {
     signal: AbortSignal,
   ): Promise<ServiceAnswer | Refused> {
     const { rules, timeoutMs } = this.#options;
-    const body = `{${JSON.stringify(rules.property)}:[${entries.map(({ record }) => record).join(",")}]}`;
+    const records = entries.map(({ record }) => record);
+    const request = this.#context.files?.bodyOf(records) ?? {
+      body: `{${JSON.stringify(rules.property)}:[${records.join(",")}]}`,
+    };
     try {
-      return await sendImport(this.#context.client, { path: rules.path, body, totalTimeoutMs: timeoutMs, signal });
+      return await sendImport(this.#context.client, {
+        path: rules.path,
+        ...request,
+        totalTimeoutMs: timeoutMs,
+        signal,
+      });
     } catch (error) {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;

@@ -1,0 +1,236 @@
+/*
+ * The files behind the rows of the images feed. Looks at them before their rows are taken up, so that what is owed
+ * names the content (its SHA-256) and never holds it; reads the bytes only when a request is built, and only those that
+ * were committed. A file that changed in between is looked at again and its row taken up anew: the newest wins. After a
+ * crash at any point the files are simply looked at once more.
+ */
+import { basename } from "node:path";
+import { BridgeError } from "../domain/errors.ts";
+import type { ColumnValue, FeedRules, SourceRow } from "../domain/feed.ts";
+import {
+  fileMark,
+  filesIn,
+  type ImageRules,
+  type ImportBody,
+  imageBody,
+  imagePlaceOf,
+  type LoadedFile,
+} from "../domain/image-feed.ts";
+import { refusalOf } from "../domain/image-file.ts";
+import type { OutboxRow } from "../store/feed-outbox.ts";
+import { loadSourceRows } from "../store/feed-source.ts";
+import {
+  deleteUnnamedFiles,
+  type ImageFile,
+  loadFilesOf,
+  loadImageFile,
+  markFileUnknown,
+  markKeyTouched,
+  saveImageFile,
+} from "../store/image-files.ts";
+import type { Store } from "../store/store.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+import { findFolder, type Look, lookAtImage, readImage, unreadable } from "./read-image.ts";
+
+/** How much of a request is files. One image may be larger by itself. */
+const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
+/** Files of one content that are tried when the row's own has another one now. */
+const TWINS_MAX = 5;
+
+/** A row with what is known of its file: what to render, why not, or that nobody has looked at the file yet. */
+export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: string } | { kind: "unseen" };
+
+/** Inside the transaction that decides what the row owes. */
+export function seeRow(store: Store, rules: FeedRules, row: SourceRow): SeenRow {
+  const { images } = rules;
+  if (images === null) return { kind: "row", row };
+  const place = imagePlaceOf(images, row[images.source]);
+  if (place.kind === "address") return { kind: "row", row };
+  if (place.kind === "bad") return place;
+  const name = place.steps.join("/");
+  const file = loadImageFile(store, name);
+  if (file === undefined) return { kind: "unseen" };
+  const refusal = refusalOf(file, images);
+  if (refusal !== undefined) return { kind: "bad", reason: `${images.source}: ${refusal}` };
+  return { kind: "row", row: { ...row, ...columnsOf(name, file) } };
+}
+
+/** What a template may say of the file. */
+function columnsOf(name: string, { sha256, size, type }: ImageFile): Record<string, ColumnValue> {
+  return {
+    "file.base64": fileMark(sha256 ?? ""),
+    "file.name": basename(name),
+    "file.type": type,
+    "file.size": BigInt(size),
+    "file.sha256": sha256,
+  };
+}
+
+export class ImageFiles {
+  readonly #context: JobContext;
+  readonly #rules: FeedRules;
+  readonly #images: ImageRules;
+  /** The files of the request that is being sent, by their content: each is read once, however many rows show it. */
+  #loaded = new Map<string, LoadedFile>();
+
+  constructor(context: JobContext, rules: FeedRules, images: ImageRules) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#images = images;
+  }
+
+  /** Undefined where the feed reads no files. */
+  static of(context: JobContext, rules: FeedRules): ImageFiles | undefined {
+    const { images } = rules;
+    return images === null || images.send === "url" ? undefined : new ImageFiles(context, rules, images);
+  }
+
+  /** Looks at the files that these rows name and keeps what is new. Files that were just written are waited for, once. */
+  async lookAt(rows: readonly SourceRow[], signal: AbortSignal): Promise<void> {
+    const names = this.#namesOf(rows);
+    if (names.length === 0) return;
+    const folder = await findFolder(this.#images.folder);
+    const { store, clock } = this.#context;
+    const found: ImageFile[] = [];
+    const young: string[] = [];
+    let waitMs = 0;
+    const look = async (name: string): Promise<Look> => {
+      signal.throwIfAborted();
+      const known = loadImageFile(store, name);
+      return await lookAtImage(folder, name, { known, bytesMax: this.#images.bytesMax, nowMs: clock.nowMs() });
+    };
+    for (const name of names) {
+      const looked = await look(name);
+      if (looked.kind === "found") found.push(looked.file);
+      if (looked.kind !== "young") continue;
+      young.push(name);
+      waitMs = Math.max(waitMs, looked.waitMs);
+    }
+    if (young.length > 0) await clock.sleep(waitMs, signal);
+    for (const name of young) {
+      const looked = await look(name);
+      if (looked.kind === "found") found.push(looked.file);
+      // Still growing: it is tried again with the other refused rows.
+      if (looked.kind === "young") found.push(unreadable(name, "is being written"));
+    }
+    if (found.length > 0) {
+      await commit(this.#context, signal, () => {
+        for (const file of found) saveImageFile(store, file);
+      });
+    }
+  }
+
+  #namesOf(rows: readonly SourceRow[]): string[] {
+    const names = rows.flatMap((row) => {
+      const place = imagePlaceOf(this.#images, row[this.#images.source]);
+      return place.kind === "file" ? [place.steps.join("/")] : [];
+    });
+    return [...new Set(names)];
+  }
+
+  /** Begins a look at the whole table. */
+  listNone(): void {
+    const { db } = this.#context.store;
+    db.exec("DROP TABLE IF EXISTS temp.named_files");
+    db.exec("CREATE TEMP TABLE named_files (path TEXT PRIMARY KEY) WITHOUT ROWID");
+  }
+
+  list(rows: readonly SourceRow[]): void {
+    const { store } = this.#context;
+    const note = store.prepare("INSERT INTO temp.named_files VALUES (?) ON CONFLICT DO NOTHING");
+    store.db.transaction(() => {
+      for (const name of this.#namesOf(rows)) note.run(name);
+    })();
+  }
+
+  /** The look at the whole table has ended: files that nothing names are forgotten. */
+  async forgetOthers(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const others = store.prepare(
+      "SELECT 1 FROM image_files WHERE path NOT IN (SELECT path FROM temp.named_files) LIMIT 1",
+    );
+    if (others.get() !== undefined) await commit(this.#context, signal, () => deleteUnnamedFiles(store));
+    store.db.exec("DROP TABLE IF EXISTS temp.named_files");
+  }
+
+  /**
+   * Reads the files of the next request: as many rows, from the first on, as one request may carry. Rows whose file is
+   * not what was committed are left out and noted as touched.
+   * @returns `stale`: how many were left out.
+   */
+  async take(rows: readonly OutboxRow[], signal: AbortSignal): Promise<{ rows: OutboxRow[]; stale: number }> {
+    this.#loaded = new Map();
+    const taken: OutboxRow[] = [];
+    const stale: { row: OutboxRow; names: string[] }[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const size = await this.#load(row, stale, signal);
+      if (size === undefined) continue;
+      bytes += size;
+      if (taken.length > 0 && bytes > REQUEST_BYTES_MAX) break;
+      taken.push(row);
+    }
+    const { store } = this.#context;
+    if (stale.length > 0) {
+      await commit(this.#context, signal, () => {
+        for (const { row, names } of stale) {
+          markKeyTouched(store, this.#rules, row.key);
+          for (const name of names) markFileUnknown(store, name);
+        }
+      });
+    }
+    return { rows: taken, stale: stale.length };
+  }
+
+  /** Bytes that the row's files add to the request; undefined where one of them is not there as it was. */
+  async #load(
+    row: OutboxRow,
+    stale: { row: OutboxRow; names: string[] }[],
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    let size = 0;
+    for (const sha256 of filesIn(this.#images, row.record)) {
+      signal.throwIfAborted();
+      if (!this.#loaded.has(sha256)) {
+        const names = this.#candidates(row, sha256);
+        const file = await this.#readAny(names, sha256);
+        if (file === undefined) {
+          stale.push({ row, names });
+          return undefined;
+        }
+        this.#loaded.set(sha256, file);
+      }
+      size += this.#loaded.get(sha256)?.bytes.length ?? 0;
+    }
+    return this.#images.send === "base64" ? Math.ceil((size * 4) / 3) : size;
+  }
+
+  /** The row's own file first, for its name; then others of the same content. */
+  #candidates(row: OutboxRow, sha256: string): string[] {
+    const { store } = this.#context;
+    const own = this.#namesOf(loadSourceRows(store, this.#rules, row.key));
+    const same = own.filter((name) => loadImageFile(store, name)?.sha256 === sha256);
+    return [...new Set([...same, ...loadFilesOf(store, sha256, TWINS_MAX).map(({ path }) => path)])];
+  }
+
+  async #readAny(names: readonly string[], sha256: string): Promise<LoadedFile | undefined> {
+    const folder = await findFolder(this.#images.folder);
+    for (const name of names) {
+      const bytes = await readImage(folder, name, { sha256, bytesMax: this.#images.bytesMax });
+      const type = loadImageFile(this.#context.store, name)?.type;
+      if (bytes !== undefined) return { name: basename(name), type: type ?? "application/octet-stream", bytes };
+    }
+    return undefined;
+  }
+
+  /** The request with the files that were taken for it. */
+  bodyOf(records: readonly string[]): ImportBody {
+    const fileOf = (sha256: string) => {
+      const file = this.#loaded.get(sha256);
+      if (file === undefined) throw new BridgeError("internal", "A file of this request was not read.");
+      return file;
+    };
+    return imageBody(this.#images, { property: this.#rules.property, records, fileOf });
+  }
+}
