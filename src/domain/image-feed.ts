@@ -106,11 +106,11 @@ export function fileMark(sha256: string): string {
 
 const MARK = /sha256:([0-9a-f]{64})/;
 
-/** One file of a request. */
+/** One file of a request: its bytes as they travel, for a record in base64 already. */
 export interface LoadedFile {
   name: string;
   type: string;
-  bytes: Buffer;
+  content: Buffer;
 }
 
 /** The SHA-256 of the files whose bytes a record carries; none for the record of a row that is gone. */
@@ -165,7 +165,7 @@ function filled(rules: ImageRules, record: string, fileOf: (sha256: string) => L
     const [before = "", after = ""] = text.split(fileMark(sha256), 2);
     pieces.push(bytes.subarray(done, span.start), Buffer.from(before));
     // Base64 holds nothing that JSON would have to escape.
-    pieces.push(Buffer.from(fileOf(sha256).bytes.toString("base64"), "latin1"), Buffer.from(after));
+    pieces.push(fileOf(sha256).content, Buffer.from(after));
     done = span.end;
   }
   return [...pieces, bytes.subarray(done)];
@@ -177,7 +177,7 @@ function formOf(rules: ImageRules, record: string, fileOf: (sha256: string) => L
   const members = membersOf(bytes, scanJson(bytes)).filter(({ key }) => key !== rules.parts.file);
   const [sha256] = filesIn(rules, record);
   const file = sha256 === undefined ? [] : [filePart(rules.parts.file, fileOf(sha256))];
-  return writeForm([...fieldsOf(rules, bytes, members), ...file]);
+  return writeForm([...fieldsOf(rules, bytes, members), ...file], record);
 }
 
 function fieldsOf(rules: ImageRules, bytes: Buffer, members: readonly { key: string; value: Span }[]): FormPart[] {
@@ -193,6 +193,6 @@ function fieldsOf(rules: ImageRules, bytes: Buffer, members: readonly { key: str
     });
 }
 
-function filePart(name: string, { name: fileName, type, bytes }: LoadedFile): FormPart {
-  return { name, body: bytes, file: { name: fileName, type } };
+function filePart(name: string, { name: fileName, type, content }: LoadedFile): FormPart {
+  return { name, body: content, file: { name: fileName, type } };
 }

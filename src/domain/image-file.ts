@@ -63,7 +63,6 @@ const MARKS: readonly (readonly [type: string, ...marks: Mark[]])[] = [
   ["image/avif", [4, "ftypavis"]],
   ["image/heic", [4, "ftypheic"]],
   ["image/heic", [4, "ftypheix"]],
-  ["image/heic", [4, "ftypmif1"]],
   ["image/tiff", [0, "II*\0"]],
   ["image/tiff", [0, "MM\0*"]],
   ["image/bmp", [0, "BM"], [6, "\0\0\0\0"]],
@@ -85,9 +84,16 @@ function stands(head: Buffer, offset: number, bytes: string): boolean {
   return head.toString("latin1", offset, offset + bytes.length) === bytes;
 }
 
-/** No control characters but white space. */
+/** UTF-8 without control characters but white space; the last letter may be cut. */
 function isText(head: Buffer): boolean {
-  return head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === 0x0c);
+  if (!head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === 0x0c))
+    return false;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What is known of a file: that it cannot be read and why, or what it holds. */
@@ -108,7 +114,7 @@ export function refusalOf(
 ): string | undefined {
   if (facts.problem !== null) return `the file ${facts.problem}`;
   if (facts.size > limits.bytesMax || facts.sha256 === null) {
-    return `the file is larger than ${sizeWords(limits.bytesMax)} (bytes_max): it has ${sizeWords(facts.size)}`;
+    return `the file has ${facts.size} bytes, more than bytes_max allows (${limits.bytesMax})`;
   }
   if (facts.size === 0) return "the file is empty";
   if (facts.type !== null && limits.types.includes(facts.type)) return undefined;
@@ -121,11 +127,3 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   "application/zip": "an archive, not an image",
   "application/octet-stream": "no image that is known by its first bytes",
 };
-
-/** `10 MB`, `1.5 MB`, `980 B`: thousands, as the configuration writes them; never rounded to a limit that it passes. */
-function sizeWords(bytes: number): string {
-  const [unit, size] = bytes >= 1e6 ? ["MB", 1e6] : bytes >= 1e3 ? ["KB", 1e3] : ["B", 1];
-  const plain = bytes / size;
-  const digits = Number.isInteger(plain) ? 0 : Number((bytes / size).toFixed(1)) === Math.round(plain) ? 3 : 1;
-  return `${plain.toFixed(digits)} ${unit}`;
-}

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** One part of a form: a field of text, or a file with its name and its media type. */
 export interface FormPart {
@@ -12,16 +12,13 @@ const LINE = "\r\n";
 
 /**
  * A form as `multipart/form-data` (RFC 7578), quoted as browsers do: in names only `"`, CR and LF are escaped, by
- * percent signs, and everything else is UTF-8. The boundary is a hash of what it separates, so that no content can hold
- * it and the same form is always the same bytes.
+ * percent signs, and everything else is UTF-8.
+ *
+ * @param identity text that tells this form from every other one, hashes of its files included: the boundary is made of
+ *   it, so that no content can hold its own boundary, and the same form is always the same bytes.
  */
-export function writeForm(parts: readonly FormPart[]): { contentType: string; body: Buffer } {
-  const digest = createHash("sha256");
-  for (const { name, body, file } of parts) {
-    digest.update(JSON.stringify([name, file?.name, file?.type, body.length]));
-    digest.update(body);
-  }
-  const boundary = `erp-bridge-${digest.digest("hex").slice(0, 40)}`;
+export function writeForm(parts: readonly FormPart[], identity: string): { contentType: string; body: Buffer } {
+  const boundary = `erp-bridge-${hash("sha256", identity).slice(0, 40)}`;
   const pieces = parts.flatMap((part) => [Buffer.from(`--${boundary}${LINE}${headOf(part)}`), part.body, END_OF_PART]);
   const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--${LINE}`)]);
   return { contentType: `multipart/form-data; boundary=${boundary}`, body };

@@ -5,6 +5,7 @@
  * crash at any point the files are simply looked at once more.
  */
 import { basename } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { BridgeError } from "../domain/errors.ts";
 import type { ColumnValue, FeedRules, SourceRow } from "../domain/feed.ts";
 import {
@@ -201,9 +202,9 @@ export class ImageFiles {
         }
         this.#loaded.set(sha256, file);
       }
-      size += this.#loaded.get(sha256)?.bytes.length ?? 0;
+      size += this.#loaded.get(sha256)?.content.length ?? 0;
     }
-    return this.#images.send === "base64" ? Math.ceil((size * 4) / 3) : size;
+    return size;
   }
 
   /** The row's own file first, for its name; then others of the same content. */
@@ -219,7 +220,9 @@ export class ImageFiles {
     for (const name of names) {
       const bytes = await readImage(folder, name, { sha256, bytesMax: this.#images.bytesMax });
       const type = loadImageFile(this.#context.store, name)?.type;
-      if (bytes !== undefined) return { name: basename(name), type: type ?? "application/octet-stream", bytes };
+      if (bytes === undefined) continue;
+      const content = this.#images.send === "base64" ? await inBase64(bytes) : bytes;
+      return { name: basename(name), type: type ?? "application/octet-stream", content };
     }
     return undefined;
   }
@@ -233,4 +236,17 @@ export class ImageFiles {
     };
     return imageBody(this.#images, { property: this.#rules.property, records, fileOf });
   }
+}
+
+/** Divisible by three, so that the pieces put together are the base64 of the whole. */
+const BASE64_PIECE_BYTES = 3 * 256 * 1024;
+
+/** In pieces, because the event loop must go on meanwhile. */
+async function inBase64(bytes: Buffer): Promise<Buffer> {
+  const text = Buffer.allocUnsafe(Math.ceil(bytes.length / 3) * 4);
+  for (let from = 0, to = 0; from < bytes.length; from += BASE64_PIECE_BYTES) {
+    to += text.write(bytes.toString("base64", from, Math.min(from + BASE64_PIECE_BYTES, bytes.length)), to, "latin1");
+    await setImmediate();
+  }
+  return text;
 }
