@@ -195,6 +195,25 @@ describe("a file", () => {
     expect(images.accepted()).toBe(2);
   });
 
+  it("that is large is read in pieces, so that everything else has its turn meanwhile", async () => {
+    const folder = await findFolder(tempFolder("large"));
+    const bytes = jpeg("large", 20_000_000);
+    writeFileSync(path.join(folder, "a.jpg"), bytes);
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      timer = setImmediate(turn);
+    };
+    let timer = setImmediate(turn);
+    const limits = { known: undefined, bytesMax: 50_000_000, nowMs: 0 };
+    expect(await lookAtImage(folder, "a.jpg", limits)).toMatchObject({ file: { sha256: shaOf(bytes) } });
+    const read = await readImage(folder, "a.jpg", { sha256: shaOf(bytes), bytesMax: 50_000_000 });
+    clearImmediate(timer);
+    expect(read?.equals(bytes)).toBe(true);
+    // Less than half a megabyte at a time.
+    expect(turns).toBeGreaterThan((2 * bytes.length) / 500_000);
+  });
+
   it.skipIf(process.getuid?.() === 0)("that may not be read is quarantined for it", async () => {
     const images = await startImages(BASE64);
     images.put("a.jpg", jpeg("a"));
