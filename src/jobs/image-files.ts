@@ -36,6 +36,8 @@ import { findFolder, type Look, lookAtImage, readImage, unreadable } from "./rea
 
 /** How much of a request is files. One image may be larger by itself. */
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
+/** What was found is kept in such steps, so that a stop loses little of a long look. */
+const FILES_PER_COMMIT = 100;
 /** Files of one content that are tried when the row's own has another one now. */
 const TWINS_MAX = 5;
 
@@ -87,39 +89,67 @@ export class ImageFiles {
     return images === null || images.send === "url" ? undefined : new ImageFiles(context, rules, images);
   }
 
-  /** Looks at the files that these rows name and keeps what is new. Files that were just written are waited for, once. */
+  /**
+   * Looks at the files that these rows name and keeps what is new. Files that were just written are waited for, once.
+   * @throws BridgeError `stopped` where the program is to end: what was found until then is kept.
+   */
   async lookAt(rows: readonly SourceRow[], signal: AbortSignal): Promise<void> {
     const names = this.#namesOf(rows);
     if (names.length === 0) return;
     const folder = await findFolder(this.#images.folder);
-    const { store, clock } = this.#context;
-    const found: ImageFile[] = [];
+    const { clock } = this.#context;
     const young: string[] = [];
     let waitMs = 0;
-    const look = async (name: string): Promise<Look> => {
-      signal.throwIfAborted();
-      const known = loadImageFile(store, name);
-      return await lookAtImage(folder, name, { known, bytesMax: this.#images.bytesMax, nowMs: clock.nowMs() });
-    };
+    for (let from = 0; from < names.length; from += FILES_PER_COMMIT) {
+      const looks = await this.#lookAtSome(folder, names.slice(from, from + FILES_PER_COMMIT), signal);
+      for (const { name, look } of looks) {
+        if (look.kind !== "young") continue;
+        young.push(name);
+        waitMs = Math.max(waitMs, look.waitMs);
+      }
+    }
+    if (young.length === 0) return;
+    await clock.sleep(waitMs, signal);
+    const looks = await this.#lookAtSome(folder, young, signal);
+    // Still growing: they are tried again with the other refused rows.
+    const growing = looks.filter(({ look }) => look.kind === "young");
+    await this.#save(
+      growing.map(({ name }) => unreadable(name, "is being written")),
+      signal,
+    );
+  }
+
+  async #lookAtSome(
+    folder: string,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ name: string; look: Look }[]> {
+    const { store, clock, isStopping } = this.#context;
+    const looks: { name: string; look: Look }[] = [];
     for (const name of names) {
-      const looked = await look(name);
-      if (looked.kind === "found") found.push(looked.file);
-      if (looked.kind !== "young") continue;
-      young.push(name);
-      waitMs = Math.max(waitMs, looked.waitMs);
-    }
-    if (young.length > 0) await clock.sleep(waitMs, signal);
-    for (const name of young) {
-      const looked = await look(name);
-      if (looked.kind === "found") found.push(looked.file);
-      // Still growing: it is tried again with the other refused rows.
-      if (looked.kind === "young") found.push(unreadable(name, "is being written"));
-    }
-    if (found.length > 0) {
-      await commit(this.#context, signal, () => {
-        for (const file of found) saveImageFile(store, file);
+      if (isStopping() || signal.aborted) break;
+      const known = loadImageFile(store, name);
+      const look = await lookAtImage(folder, name, {
+        known,
+        bytesMax: this.#images.bytesMax,
+        nowMs: clock.nowMs(),
       });
+      looks.push({ name, look });
     }
+    await this.#save(
+      looks.flatMap(({ look }) => (look.kind === "found" ? [look.file] : [])),
+      signal,
+    );
+    if (looks.length < names.length) throw new BridgeError("stopped", "Stopped while looking at images.");
+    return looks;
+  }
+
+  async #save(files: readonly ImageFile[], signal: AbortSignal): Promise<void> {
+    if (files.length === 0) return;
+    const { store } = this.#context;
+    await commit(this.#context, signal, () => {
+      for (const file of files) saveImageFile(store, file);
+    });
   }
 
   #namesOf(rows: readonly SourceRow[]): string[] {

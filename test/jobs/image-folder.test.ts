@@ -65,7 +65,7 @@ describe("the folder of the images", () => {
 
   it("gives nothing that is no ordinary file, and waits for none of it", async () => {
     const images = await startImages(BASE64);
-    execFileSync("mkfifo", [path.join(images.photos, "fifo.jpg")]);
+    execFileSync("sh", ["-c", 'mkfifo "$1"', "sh", path.join(images.photos, "fifo.jpg")]);
     symlinkSync("/dev/zero", path.join(images.photos, "zero.jpg"));
     images.row("A", 1, "fifo.jpg");
     images.row("A", 2, "zero.jpg");
@@ -169,13 +169,27 @@ describe("a file", () => {
     const images = await startImages(BASE64);
     const { clock } = images;
     const file = path.join(images.photos, "a.jpg");
-    const bytes = images.put("a.jpg", jpeg("a"));
+    // The test's clock does not move by itself, so the file is told when it was written.
+    const write = (words: string) => {
+      const bytes = images.put("a.jpg", jpeg(words));
+      utimesSync(file, clock.nowMs() / 1_000, clock.nowMs() / 1_000);
+      return bytes;
+    };
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = async (ms, signal) => {
+      await sleep(ms, signal);
+      if (ms > 0) write("more");
+    };
+    write("half");
     images.row("A", 1, "a.jpg");
-    // The test's clock stands in the past: a file of the same moment has to be told so.
-    execFileSync("touch", ["-d", new Date(clock.nowMs()).toISOString(), file]);
+    await images.run("images");
+    expect(images.held()).toEqual(["A/1 source: the file is being written"]);
+    clock.sleep = sleep;
+    const bytes = write("all");
     const before = clock.monotonicMs();
     await images.run("images");
     expect(clock.monotonicMs() - before).toBeGreaterThanOrEqual(2_000);
+    expect(images.held()).toEqual([]);
     expect(images.contents("A", 1)).toEqual([shaOf(bytes)]);
   });
 
