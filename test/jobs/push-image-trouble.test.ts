@@ -62,6 +62,7 @@ describe.each([
     };
     await images.run("images");
     expect(images.contents("B", 1)).toEqual([shaOf(changed ?? Buffer.alloc(0))]);
+    expect(images.sentOf("B")).toContain(shaOf(changed ?? Buffer.alloc(0)));
     expect(images.contents("C", 1)).toEqual([]);
     expect(images.held()).toEqual(["C/1 source: the file is not there"]);
   });

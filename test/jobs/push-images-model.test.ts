@@ -109,8 +109,12 @@ class World {
     for (const [sku, file] of this.#rows) {
       const bytes = this.#files.get(file);
       const reason = bytes === undefined ? "the file is not there" : "the file is text, not an image";
-      if (Buffer.isBuffer(bytes)) expect(images.contents(sku, 1).at(-1), `${sku} shows ${file}`).toBe(shaOf(bytes));
-      else expect(held).toContain(`${sku}/1 source: ${reason}`);
+      if (!Buffer.isBuffer(bytes)) {
+        expect(held).toContain(`${sku}/1 source: ${reason}`);
+        continue;
+      }
+      expect(images.contents(sku, 1).at(-1), `${sku} shows ${file}`).toBe(shaOf(bytes));
+      expect(images.sentOf(sku)).toContain(shaOf(bytes));
     }
     const bad = [...this.#rows.values()].filter((file) => !Buffer.isBuffer(this.#files.get(file)));
     expect(held).toHaveLength(bad.length);

@@ -24,6 +24,8 @@ export interface PushedImages extends PushedFeeds {
   /** How many images the service accepted in all. */
   accepted(): number;
   held(): string[];
+  /** The record that the bridge believes the site to show at position 1. */
+  sentOf(sku: string): string | undefined;
 }
 
 /** A bridge with a folder of images; the feed has looked once. */
@@ -63,6 +65,8 @@ export async function startImages(
           return (content ?? file)?.sha256 ?? null;
         }),
     accepted: () => acceptances().length,
+    sentOf: (sku: string) =>
+      feeds.rows<{ sent: string }>("SELECT sent FROM images_sent WHERE sku = ? AND position = '1'", sku)[0]?.sent,
     held: () =>
       feeds
         .quarantined()
