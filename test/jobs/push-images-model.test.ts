@@ -7,7 +7,7 @@ import { BASE64, FORM, jpeg, type PushedImages, shaOf, startImages } from "../su
 const ROWS = ["A", "B", "C"] as const;
 const FILES = ["1.jpg", "2.jpg", "deep/3.jpg"] as const;
 /** For longer campaigns: `FEED_RUNS=1000`. */
-const RUNS = Number(process.env["FEED_RUNS"] ?? 25);
+const RUNS = Number(process.env["FEED_RUNS"] ?? 12);
 
 type Step =
   | { do: "put" | "put in flight"; name: string; words: string }
