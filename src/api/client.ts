@@ -27,8 +27,9 @@ export interface ServiceRequest {
   /** Absolute path below the base address, already encoded. */
   path: string;
   query?: readonly (readonly [string, string])[];
-  /** JSON text. */
-  body?: string;
+  body?: string | Buffer;
+  /** Of the body: JSON unless said. */
+  contentType?: string;
   totalTimeoutMs?: number;
   signal: AbortSignal;
 }
@@ -140,7 +141,7 @@ export class ServiceClient {
       accept: "application/json",
       "accept-encoding": "identity",
       "user-agent": userAgent,
-      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
     };
   }
 

@@ -46,6 +46,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   feed_outbox: "theirs",
   feed_drops: "theirs",
   feed_rows: "theirs",
+  image_files: "anew",
   stock: "erp",
   prices: "erp",
   products: "erp",

@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { refuseOtherAccount } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -32,6 +32,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     checkDisk(loaded),
     ...checkSources(loaded),
     await checkListen(loaded),
+    ...checkImages(loaded),
   ];
   if (online === true) results.push(...(await probeService(loaded, systemClock)));
   report(call, results);
@@ -103,6 +104,26 @@ function checkDisk(loaded: LoadedConfig): CheckResult {
       message: `${folder} cannot be looked at: ${asError(error).message}`,
       exitCode: EXIT.config,
     };
+  }
+}
+
+/** The folder of the images, where the feed reads files: its absence stops that feed alone. */
+function checkImages({ config }: LoadedConfig): CheckResult[] {
+  const { path: importPath, send, folder } = config.imports.images;
+  if (importPath === null || send === "url" || folder === null) return [];
+  const lacks = whyUnreadable(folder);
+  return lacks === undefined
+    ? [{ check: "images", ok: true, message: `${folder} can be read`, exitCode: EXIT.ok }]
+    : [{ check: "images", ok: false, message: `${folder} ${lacks}; no image is sent`, exitCode: EXIT.attention }];
+}
+
+function whyUnreadable(folder: string): string | undefined {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return "is not a folder";
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK);
+    return undefined;
+  } catch {
+    return "may not be read";
   }
 }
 

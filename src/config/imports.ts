@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { KEY_COLUMNS_MAX } from "../domain/feed.ts";
 import { requestPath } from "./addresses.ts";
-import type { Template } from "./kinds.ts";
+import { imageKeys, refuseImages } from "./images.ts";
+import type { Json, Template } from "./kinds.ts";
 import {
   answerPath,
   duration,
@@ -146,36 +147,48 @@ function outcomeKeys(d: FeedDefaults) {
 function feed(defaults: FeedDefaults) {
   const schema = z
     .strictObject({ ...requestKeys(defaults), ...outcomeKeys(defaults) })
+    .superRefine(refuseFeed)
+    .prefault({} as never);
+  return schema.meta({ description: defaults.meaning, kind: "section", wording: "a group of keys" });
+}
+
+/** The feed whose rows may stand for files. */
+function imageFeed(defaults: FeedDefaults) {
+  const schema = z
+    .strictObject({ ...requestKeys(defaults), ...imageKeys, ...outcomeKeys(defaults) })
     .superRefine((value, context) => {
-      const named =
-        value.on_delete === "ignore"
-          ? undefined
-          : textsOf(value.on_delete).find(([, part]) => namesIn(part).length > 0);
-      if (named !== undefined) {
-        context.addIssue({
-          code: "custom",
-          message: "names a column of a row that is gone; leave the property out and its last value stays",
-          path: ["on_delete", ...named[0]],
-        });
-      }
-      if (value.parent !== null && value.key.length > 1) {
-        context.addIssue({
-          code: "custom",
-          message: "needs a key of one column, or null",
-          path: ["parent"],
-        });
-      }
-      if (value.available !== null) return;
-      const use = textsOf(value.record).find(([, part]) => namesIn(part).includes("available"));
-      if (use === undefined) return;
-      context.addIssue({
-        code: "custom",
-        message: "names {available}, but available is null",
-        path: ["record", ...use[0]],
-      });
+      refuseFeed(value, context);
+      refuseImages(value, context, defaults.record);
     })
     .prefault({} as never);
   return schema.meta({ description: defaults.meaning, kind: "section", wording: "a group of keys" });
+}
+
+/** Keys of a feed that do not go together. */
+function refuseFeed(
+  value: { on_delete: Json; parent: string | null; key: readonly string[]; available: string | null; record: Json },
+  context: z.core.$RefinementCtx,
+): void {
+  const named =
+    value.on_delete === "ignore" ? undefined : textsOf(value.on_delete).find(([, part]) => namesIn(part).length > 0);
+  if (named !== undefined) {
+    context.addIssue({
+      code: "custom",
+      message: "names a column of a row that is gone; leave the property out and its last value stays",
+      path: ["on_delete", ...named[0]],
+    });
+  }
+  if (value.parent !== null && value.key.length > 1) {
+    context.addIssue({ code: "custom", message: "needs a key of one column, or null", path: ["parent"] });
+  }
+  if (value.available !== null) return;
+  const use = textsOf(value.record).find(([, part]) => namesIn(part).includes("available"));
+  if (use === undefined) return;
+  context.addIssue({
+    code: "custom",
+    message: "names {available}, but available is null",
+    path: ["record", ...use[0]],
+  });
 }
 
 const stocks = feed({
@@ -237,7 +250,7 @@ const catalog = feed({
   on_delete: { active: false },
 });
 
-const images = feed({
+const images = imageFeed({
   meaning: "What it looks like. Off until its path is set.",
   schedule: "*/5 * * * *",
   path: null,

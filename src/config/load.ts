@@ -168,7 +168,13 @@ function withFiles(imports: Imports, absolute: (place: string) => string): Impor
     file: one.file === null ? null : absolute(one.file),
   });
   const { stocks, prices, catalog, images } = imports;
-  return { stocks: feed(stocks), prices: feed(prices), catalog: feed(catalog), images: feed(images) };
+  const folder = images.folder === null ? null : absolute(images.folder);
+  return {
+    stocks: feed(stocks),
+    prices: feed(prices),
+    catalog: feed(catalog),
+    images: { ...feed(images), folder },
+  };
 }
 
 function writtenKeys({ places }: ReadDocument): ReadonlySet<string> {

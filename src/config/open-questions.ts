@@ -18,10 +18,13 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
   },
   {
     question: "Fields of catalog, price and image records; exact paths and payloads of their imports",
-    keys: ["prices", "catalog", "images"].flatMap((feed) =>
-      ["path", "property", "record", "on_delete"].map((name) => `imports.${feed}.${name}`),
-    ),
-    note: "These feeds are off until their path is set.",
+    keys: [
+      ...["prices", "catalog", "images"].flatMap((feed) =>
+        ["path", "property", "record", "on_delete"].map((name) => `imports.${feed}.${name}`),
+      ),
+      ...["send", "types", "multipart.file", "multipart.record"].map((name) => `imports.images.${name}`),
+    ],
+    note: "These feeds are off until their path is set. An image that is refused alone is quarantined with the service's words.",
   },
   {
     question: "Whether a request replaces the whole table or only the records it names",
@@ -82,7 +85,7 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
   },
   {
     question: "Rate limits, size limits, batch size",
-    keys: ["service.requests_per_second", "service.answer_bytes_max", "imports.*.chunk"],
+    keys: ["service.requests_per_second", "service.answer_bytes_max", "imports.*.chunk", "imports.images.bytes_max"],
     note: "Retry-After is honoured, 413 halves the chunk, and a batch of any size is stored in steps.",
   },
   {

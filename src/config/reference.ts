@@ -45,6 +45,24 @@ const SOURCES = `### Where rows may come from, and what that costs
 - A key that stands twice is quarantined with both rows, and neither is sent.
 `;
 
+const IMAGES = `A row of \`images\` names its image in \`source\`. With \`send: url\` rows are sent as they stand, addresses are never fetched, and a source
+that is sent alone must be an address; a record such as \`{ url: "https://shop.example/photos/{source}" }\` makes one of a name.
+With \`base64\` and \`multipart\` it must be a file: one below \`folder\`, read from there only. It is sent when its content (SHA-256)
+is new for its row, and looked at again every night and whenever its row is written; what was refused for its file is looked
+at in each pass (every night where rows come from a view, a query or another file). Beside the columns \`record\` may then hold \`{file.base64}\`, \`{file.name}\`, \`{file.type}\`, \`{file.size}\` and
+\`{file.sha256}\`; wherever records are kept or shown, \`sha256:…\` stands for the bytes. A row of the other kind is quarantined, and
+so is a file that is missing, too large, of another type or outside the folder. What a deleted row sends has null in the place
+of its file. A form is one image a request: \`chunk\` and \`property\` mean nothing then.
+
+\`\`\`yaml
+imports:
+  images:
+    path: /api/v1/import/images
+    send: base64
+    folder: /srv/shop/photos
+    record: { sku: "{sku}", position: "{position|number}", alt: "{alt}", name: "{file.name}", content: "{file.base64}" }
+\`\`\``;
+
 const FEEDS = ["prices", "catalog", "images"] as const;
 
 /** The reference of every key, as Markdown. */
@@ -73,12 +91,16 @@ function feedsPart(top: ConfigKey, keys: readonly ConfigKey[]): string {
     const defaults = FEEDS.map((feed) => defaultText(byPath.get(`imports.${feed}.${name}`)));
     return defaults.every((text) => text === defaultText(key)) ? [] : [row([`\`${name}\``, ...defaults])];
   });
+  const own = below(keys, "imports.images").filter(
+    ({ path }) => !byPath.has(path.replace("imports.images.", "imports.stocks.")),
+  );
   const header = [row(["Key", ...FEEDS.map((feed) => `\`${feed}\``)]), row(["---", "---", "---", "---"])];
   return [
     `## ${top.path}\n\n${top.meaning} \`stocks\`, \`prices\`, \`catalog\` and \`images\` take the same keys.\n`,
     `### imports.stocks\n\n${table(stocks, "imports.stocks.")}`,
     SOURCES,
     `### Other defaults of prices, catalog and images\n\n${[...header, ...others].join("\n")}\n`,
+    `### Keys of images alone\n\n${IMAGES}\n\n${table(own, "imports.images.")}`,
   ].join("\n");
 }
 

@@ -32,6 +32,7 @@ export type ErrorCode =
   | "disk_full"
   | "disk_failed"
   | "table_missing"
+  | "folder_missing"
   // the service
   | "credentials_refused"
   | "payment_required"

@@ -1,5 +1,6 @@
 import { parseDecimal, sameNumber, shortestDecimal } from "./decimal.ts";
 import { type Expression, ExpressionValueError, parseExpression } from "./expression.ts";
+import { compileImages, FILE_NAMES, type ImageRules, type ImageSettings, readImageSettings } from "./image-feed.ts";
 import { type JsonPath, parsePath } from "./json-path.ts";
 import { depthOf, kindOf, memberOf, membersOf, type Span, scanJson, stringOf, textOf } from "./json-text.ts";
 import { DEPTH_MAX, diffJson } from "./json-value.ts";
@@ -23,8 +24,8 @@ export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalo
 /** The bridge's own tables, whose key columns are text by contract, whatever an ERP that made them again declared. */
 const OWN_TABLES = new Set(["stock", "prices", "products", "images"]);
 
-/** One feed of the configuration, in its own names; durations in milliseconds. */
-export interface FeedSettings {
+/** One feed of the configuration, in its own names; durations in milliseconds. Only images have the settings of files. */
+export interface FeedSettings extends Partial<ImageSettings> {
   path: string;
   property: string;
   table: string;
@@ -67,6 +68,8 @@ export interface FeedRules {
   deleteAfterMs: number;
   guard: { percent: number; overMs: number; from: number };
   result: { rejected: JsonPath; key: JsonPath; message: JsonPath | null } | null;
+  /** How images are found and sent; null for every other feed. */
+  images: ImageRules | null;
   /** Changes whenever records would be rendered differently: everything is then compared anew. */
   signature: string;
   /** Changes whenever records go elsewhere: what was acknowledged before then says nothing. */
@@ -74,9 +77,19 @@ export interface FeedRules {
 }
 
 export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
-  const record = parseTemplate(settings.record);
+  const files = imageSettingsOf(settings);
+  const { kept, onDelete } =
+    files === null ? { kept: settings.record, onDelete: {} } : readImageSettings(files, settings.record);
+  const record = parseTemplate(kept);
+  const images = files === null ? null : compileImages(files, record);
   const available = settings.available === null ? null : parseExpression(settings.available);
-  const named = placeholdersOf(record).filter((column) => column !== "available" || available === null);
+  const isColumn = (placeholder: string) =>
+    (placeholder !== "available" || available === null) &&
+    (images === null || images.send === "url" || !(FILE_NAMES as readonly string[]).includes(placeholder));
+  const named = [
+    ...placeholdersOf(record).filter(isColumn),
+    ...(images === null || images.send === "url" ? [] : [images.source]),
+  ];
   return {
     feedId: FEED_IDS[name],
     name,
@@ -91,10 +104,12 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
     available,
     record,
-    onDelete: settings.on_delete === "ignore" ? null : parseTemplate(settings.on_delete),
+    onDelete:
+      settings.on_delete === "ignore" ? null : parseTemplate({ ...onDelete, ...(settings.on_delete as object) }),
     levelProperty: available === null ? null : levelPropertyOf(settings.record),
     scope: settings.scope,
-    chunk: settings.chunk,
+    // A form holds one record and its file.
+    chunk: images?.send === "multipart" ? 1 : settings.chunk,
     deleteAfterMs: settings.delete_after,
     guard: { percent: settings.guard.percent, overMs: settings.guard.over, from: settings.guard.from },
     result:
@@ -105,16 +120,20 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
             key: parsePath(settings.result.key),
             message: settings.result.message === null ? null : parsePath(settings.result.message),
           },
+    images,
     signature: JSON.stringify([
-      settings.table,
-      settings.key,
-      settings.available,
-      settings.record,
-      settings.on_delete,
+      ...[settings.table, settings.key, settings.available, settings.record, settings.on_delete],
       ...(settings.query === null && settings.file === null ? [] : [settings.query, settings.file]),
+      ...(files === null || files.send === "url" ? [] : [files]),
     ]),
     address: JSON.stringify([settings.path, settings.property]),
   };
+}
+
+function imageSettingsOf(settings: FeedSettings): ImageSettings | null {
+  const { source, send, folder = null, bytes_max = 0, types = [], multipart } = settings;
+  if (source === undefined || send === undefined || multipart === undefined) return null;
+  return { source, send, folder, bytes_max, types, multipart };
 }
 
 /** What better-sqlite3 gives for a column, integers as bigint. */

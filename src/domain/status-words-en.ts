@@ -42,6 +42,7 @@ export const englishStatus = {
     database_corrupt: "the database is damaged",
     disk_full: "the disk is full",
     disk_failed: "the disk fails",
+    folder_missing: "the folder of images is missing",
     table_missing: "the table is missing",
     credentials_refused: "the service refuses the credentials",
     payment_required: "the import subscription is not paid",

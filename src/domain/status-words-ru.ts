@@ -47,6 +47,7 @@ export const russianStatus = {
     database_corrupt: "база повреждена",
     disk_full: "диск заполнен",
     disk_failed: "сбой диска",
+    folder_missing: "нет папки с изображениями",
     table_missing: "нет таблицы",
     credentials_refused: "сервис не принимает учётные данные",
     payment_required: "подписка на импорт не оплачена",

@@ -38,6 +38,7 @@ import {
 import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
 import type { Store } from "../store/store.ts";
 import { commit } from "./commit.ts";
+import { type ImageFiles, seeRow } from "./image-files.ts";
 import type { JobContext } from "./job.ts";
 
 /** Keys looked at in one transaction: some ten milliseconds of the write lock. */
@@ -61,6 +62,9 @@ export interface RowSource {
   markTaken(key: KeyValues): void;
 }
 
+/** `files`: what looks at the files that rows name, where the feed has any. */
+export type FeedContext = JobContext & { files?: ImageFiles };
+
 /** What one transaction may know and does. */
 interface Pass {
   store: Store;
@@ -73,13 +77,20 @@ interface Pass {
 }
 
 /** Takes up every key that was touched until now. Yields between transactions, so that orders are never starved. */
-export async function absorbTouched(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<Absorbed> {
+export async function absorbTouched(context: FeedContext, rules: FeedRules, signal: AbortSignal): Promise<Absorbed> {
   const total: Absorbed = { owed: 0, bad: 0 };
   for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(context.store, rules, KEYS_PER_COMMIT);
     if (keys.length === 0) break;
+    await context.files?.lookAt(
+      keys.flatMap((key) => loadSourceRows(context.store, rules, key)),
+      signal,
+    );
     const source = trackedTable(context.store, rules);
-    add(total, await absorbKeys(context, rules, { source, keys, unnamed: [], touched: true }, signal));
+    const done = await absorbKeys(context, rules, { source, keys, unnamed: [], touched: true }, signal);
+    add(total, done);
+    // Rows that were given another file between the look and the transaction: the next pass looks again.
+    if (done.unseen === keys.length) break;
     await context.clock.sleep(0, signal);
   }
   return total;
@@ -99,14 +110,18 @@ export async function absorbKeys(
   rules: FeedRules,
   work: { source: RowSource; keys: readonly KeyValues[]; unnamed: Buffer[]; touched?: boolean },
   signal: AbortSignal,
-): Promise<Absorbed> {
+): Promise<Absorbed & { unseen: number }> {
   const { store, clock } = context;
   const { source, unnamed } = work;
   const pass: Pass = { store, rules, source, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
   return await commit(context, signal, () => {
-    const done: Absorbed = { owed: 0, bad: 0 };
+    const done = { owed: 0, bad: 0, unseen: 0 };
     for (const key of work.keys) {
       const what = absorbKey(pass, key);
+      if (what === "unseen") {
+        done.unseen += 1;
+        continue;
+      }
       if (what === "owe") done.owed += 1;
       if (what === "bad") done.bad += 1;
       source.markTaken(key);
@@ -122,11 +137,11 @@ export async function absorbKeys(
  * the table are found through a temporary list, which does not depend on how the ERP's columns sort or compare.
  */
 export async function compareTable(
-  context: JobContext,
+  context: FeedContext,
   rules: FeedRules,
   signal: AbortSignal,
 ): Promise<Absorbed & { compared: number }> {
-  const { store } = context;
+  const { store, files } = context;
   const total = { compared: 0, owed: 0, bad: 0 };
   const unnamed: Buffer[] = [];
   const list = comparedKeys(rules);
@@ -142,12 +157,15 @@ export async function compareTable(
     }
     await context.clock.sleep(0, signal);
   };
+  files?.listNone();
   try {
     for (let after: KeyValues | undefined; ; ) {
       const page = loadSourcePage(store, rules, after, ROWS_PER_READ);
       if (page.rows.length === 0) break;
       after = page.keys.at(-1);
       total.compared += page.rows.length;
+      await files?.lookAt(page.rows, signal);
+      files?.list(page.rows);
       await takeUp(isFilled ? noteAndDiffer(store, rules, page) : page.keys);
     }
     for (const table of isFilled ? KNOWN : []) {
@@ -160,6 +178,7 @@ export async function compareTable(
     }
     const rows = loadUnnamedRows(store, rules, UNNAMED_MAX);
     add(total, await settleUnnamed(context, rules, { rows, unnamed, source }, signal));
+    await files?.forgetOthers(signal);
   } finally {
     store.db.exec(`DROP TABLE IF EXISTS ${list}`);
   }
@@ -182,7 +201,8 @@ function noteAndDiffer(
     const key = keyTexts(rules, row);
     // A key that was there before stands for two rows, and neither may be sent.
     if (key === undefined || note.run(...paddedKey(key)).changes === 0) return true;
-    return planRow(rules, localRow(rules, [row]), loadKeyState(store, rules, key)).kind !== "keep";
+    const local = localRow(store, rules, [row]);
+    return local.kind === "unseen" || planRow(rules, local, loadKeyState(store, rules, key)).kind !== "keep";
   };
   // One transaction of the temporary database; nobody else's lock is touched.
   return store.db.transaction(() => page.keys.filter((_, index) => differ(page.rows[index] ?? {})))();
@@ -211,13 +231,15 @@ export async function settleUnnamed(
   });
 }
 
-function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] {
+function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] | "unseen" {
   const { store, rules, at, nowMs } = pass;
   const rows = pass.source.loadRows(key);
   const texts = key.map((value) => (value instanceof RawText ? undefined : keyText(value)));
   if (!texts.every((text) => text !== undefined)) return absorbUnnamed(pass, key, rows);
   const known = loadKeyState(store, rules, texts);
-  const plan = planRow(rules, localRow(rules, rows), known);
+  const local = localRow(store, rules, rows);
+  if (local.kind === "unseen") return "unseen";
+  const plan = planRow(rules, local, known);
   switch (plan.kind) {
     case "keep":
       return "keep";
@@ -235,11 +257,13 @@ function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] {
   return plan.kind;
 }
 
-export function localRow(rules: FeedRules, rows: readonly SourceRow[]): LocalRow {
+export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRow[]): LocalRow | { kind: "unseen" } {
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
   if (second !== undefined) return { kind: "bad", reason: `two rows have this key (${rules.keys.join(", ")})` };
-  const rendered = renderRow(rules, row);
+  const seen = seeRow(store, rules, row);
+  if (seen.kind !== "row") return seen;
+  const rendered = renderRow(rules, seen.row);
   return "reason" in rendered ? { kind: "bad", reason: rendered.reason } : { kind: "row", record: rendered.record };
 }
 

@@ -36,7 +36,12 @@ export function* previewFeed(store: Store, rules: FeedRules): Generator<PreviewR
       continue;
     }
     if (!isTracked) seen.add(JSON.stringify(key));
-    yield* previewRow(store, rules, key, localRow(rules, [row]));
+    const local = localRow(store, rules, [row]);
+    if (local.kind !== "unseen") yield* previewRow(store, rules, key, local);
+    else {
+      const why = "its file was not looked at yet";
+      yield { key: referenceOf(key), old: null, new: null, why, isDrop: false };
+    }
   }
   for (const table of KNOWN) {
     for (let after: string[] | undefined; ; ) {

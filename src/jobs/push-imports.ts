@@ -20,10 +20,12 @@ import { countSourceRows } from "../store/feed-source.ts";
 import type { SourceKind } from "../store/feed-triggers.ts";
 import { countDrops, type FeedRow, loadFeed, markCompared, markCompareOwed, saveGuard } from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
-import { absorbKeys, absorbTouched, compareTable, trackedTable } from "./absorb-feed.ts";
+import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
 import { FeedTable } from "./feed-table.ts";
+import { ImageFiles } from "./image-files.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
+import { recheckRefused } from "./recheck-refused.ts";
 import { ScanSource } from "./scan-source.ts";
 import { SendRows } from "./send-rows.ts";
 
@@ -45,7 +47,7 @@ export interface PushOptions {
 export class PushImports implements Job {
   readonly name: FeedName;
   readonly areas: readonly string[];
-  readonly #context: JobContext;
+  readonly #context: FeedContext;
   readonly #options: PushOptions;
   readonly #sendRows: SendRows;
   readonly #table: FeedTable;
@@ -63,19 +65,24 @@ export class PushImports implements Job {
   #limits: SendLimits | undefined;
   /** The last pass failed in a way that concerns this feed alone: others do not wait for it. */
   #isIll = false;
+  /** Where the look at the files of refused rows goes on. */
+  #refusedAfter = 0;
+  /** Files changed between their look and their request, and the rows of the last pass waited for another look. */
+  #isStale = false;
   /** How often this feed has had nothing left to send. */
   #drains = 0;
   /** The drains of the earlier feeds when this one began to let them go first. */
   #yieldedAt: readonly number[] | undefined;
 
   constructor(context: JobContext, options: PushOptions) {
-    this.#context = context;
     this.#options = options;
     this.name = options.rules.name;
     this.areas = ["imports", options.rules.name];
-    this.#sendRows = new SendRows(context, options);
+    const files = ImageFiles.of(context, options.rules);
+    this.#context = files === undefined ? context : { ...context, files };
+    this.#sendRows = new SendRows(this.#context, options);
     this.#table = new FeedTable(context, options.rules);
-    this.#scan = new ScanSource(context, options.rules);
+    this.#scan = new ScanSource(this.#context, options.rules);
   }
 
   /** All rows are compared in the next pass: the backstop for changes that left no trace. */
@@ -153,6 +160,7 @@ export class PushImports implements Job {
   async #absorbOne(key: readonly string[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const { rules } = this.#options;
     const source = trackedTable(this.#context.store, rules);
+    if (this.#kind === "tracked") await this.#context.files?.lookAt(source.loadRows(key), signal);
     const { owed, bad } =
       this.#kind === "tracked"
         ? await absorbKeys(this.#context, rules, { source, keys: [key], unnamed: [] }, signal)
@@ -166,6 +174,7 @@ export class PushImports implements Job {
     const { store } = this.#context;
     const { rules } = this.#options;
     const compared = await this.#compareIfOwed(counts, signal);
+    this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, signal);
     const touched = await absorbTouched(this.#context, rules, signal);
     this.#isSourceEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
     add(counts, "changed", touched.owed + compared.owed);
@@ -239,15 +248,21 @@ export class PushImports implements Job {
   async #send(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
     const { rules } = this.#options;
     for (let requests = 0; requests < REQUESTS_PER_PASS; requests++) {
-      const rows = this.#nextRows(this.#chunk());
-      if (rows.length === 0) {
+      const next = this.#nextRows(this.#chunk());
+      if (next.length === 0) {
         this.#drains += 1;
         return true;
       }
       if (this.#context.isStopping()) return false;
       if (rules.scope === "whole") await this.#refuseEmptySource(signal);
+      const { rows, stale } = (await this.#context.files?.take(next, signal)) ?? { rows: next, stale: 0 };
+      const wasStale = this.#isStale;
+      this.#isStale = stale > 0;
+      if (stale > 0) this.#scannedUntilMs = undefined;
       try {
-        if (await this.#sendRows.send(rows, counts, signal)) return true;
+        if (rows.length > 0 && (await this.#sendRows.send(rows, counts, signal))) return true;
+        // Their rows are taken up again at once; a file that never stays the same waits for the schedule.
+        if (stale > 0) return wasStale;
       } catch (error) {
         // Its end may not have been written: the next pass counts whatever is open from then.
         this.#areClocksSet = false;

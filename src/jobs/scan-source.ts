@@ -16,6 +16,7 @@ import { openSource, type SourceReader } from "../store/source-reader.ts";
 import {
   type Absorbed,
   absorbKeys,
+  type FeedContext,
   KEYS_PER_COMMIT,
   KNOWN,
   localRow,
@@ -25,7 +26,6 @@ import {
   UNNAMED_MAX,
 } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
-import type { JobContext } from "./job.ts";
 
 /** Keys that stand twice: so many are no slips but a wrong key. */
 const REPEATED_MAX = 100_000;
@@ -46,7 +46,7 @@ interface Reading {
 }
 
 export class ScanSource {
-  readonly #context: JobContext;
+  readonly #context: FeedContext;
   readonly #rules: FeedRules;
   readonly #stage: RowStage;
   readonly #source: RowSource;
@@ -54,7 +54,7 @@ export class ScanSource {
   readonly #repeated = new Set<string>();
   #isWaitTold = false;
 
-  constructor(context: JobContext, rules: FeedRules) {
+  constructor(context: FeedContext, rules: FeedRules) {
     this.#context = context;
     this.#rules = rules;
     this.#stage = new RowStage(context.store, rules);
@@ -84,6 +84,7 @@ export class ScanSource {
         total,
         await settleUnnamed(this.#context, this.#rules, { rows: unnamed, unnamed: [], source: this.#source }, signal),
       );
+      if (full) await this.#context.files?.forgetOthers(signal);
     } finally {
       this.#stage.close();
     }
@@ -96,6 +97,7 @@ export class ScanSource {
     this.#stage.open();
     try {
       const rows = reader.find(key);
+      await this.#context.files?.lookAt(rows, signal);
       this.#stage.stage(rows.map((row) => ({ key, row, hash: this.#hash(row) })));
       const work = { source: this.#source, keys: [key], unnamed: [] };
       return { ...(await absorbKeys(this.#context, this.#rules, work, signal)), rows: rows.length };
@@ -144,18 +146,27 @@ export class ScanSource {
     signal: AbortSignal,
   ): Promise<Reading> {
     const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(), isAmbiguous: false };
-    let step: StagedRow[] = [];
+    let step: SourceRow[] = [];
+    if (how.isFull) this.#context.files?.listNone();
     for (const row of reader.rows(how.exactly)) {
       reading.rows += 1;
-      const staged = this.#judge(row, reading, how.isFull);
-      if (staged !== undefined) step.push(staged);
-      if (reading.rows % ROWS_PER_READ !== 0) continue;
-      this.#stage.stage(step);
+      step.push(row);
+      if (step.length < ROWS_PER_READ) continue;
+      await this.#stageStep(step, reading, how.isFull, signal);
       step = [];
-      await this.#pause(signal);
     }
-    this.#stage.stage(step);
+    await this.#stageStep(step, reading, how.isFull, signal);
     return reading;
+  }
+
+  async #stageStep(rows: readonly SourceRow[], reading: Reading, isFull: boolean, signal: AbortSignal): Promise<void> {
+    const { files } = this.#context;
+    if (isFull) {
+      files?.list(rows);
+      await files?.lookAt(rows, signal);
+    }
+    this.#stage.stage(rows.flatMap((row) => this.#judge(row, reading, isFull) ?? []));
+    await this.#pause(signal);
   }
 
   /** What is to be looked at further; undefined where the row is as it was. */
@@ -175,9 +186,15 @@ export class ScanSource {
       return undefined;
     }
     const isAsBefore = loadRowHash(store, this.#rules, key)?.equals(hash) === true;
-    const isSettled = () =>
-      planRow(this.#rules, localRow(this.#rules, [row]), loadKeyState(store, this.#rules, key)).kind === "keep";
-    return isAsBefore && (!isFull || isSettled()) ? undefined : { key, row, hash };
+    return isAsBefore && (!isFull || this.#isSettled(row, key)) ? undefined : { key, row, hash };
+  }
+
+  #isSettled(row: SourceRow, key: readonly string[]): boolean {
+    const { store } = this.#context;
+    const local = localRow(store, this.#rules, [row]);
+    return (
+      local.kind !== "unseen" && planRow(this.#rules, local, loadKeyState(store, this.#rules, key)).kind === "keep"
+    );
   }
 
   #noteRepeated(key: readonly string[]): void {
@@ -232,7 +249,12 @@ export class ScanSource {
 
   async #takeUp(total: Scanned, keys: readonly (readonly string[])[], signal: AbortSignal): Promise<void> {
     for (let from = 0; from < keys.length; from += KEYS_PER_COMMIT) {
-      const work = { source: this.#source, keys: keys.slice(from, from + KEYS_PER_COMMIT), unnamed: [] };
+      const some = keys.slice(from, from + KEYS_PER_COMMIT);
+      await this.#context.files?.lookAt(
+        some.flatMap((key) => this.#stage.loadRows(key)),
+        signal,
+      );
+      const work = { source: this.#source, keys: some, unnamed: [] };
       add(total, await absorbKeys(this.#context, this.#rules, { ...work, touched: !total.isFull }, signal));
     }
     await this.#pause(signal);

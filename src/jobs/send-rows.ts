@@ -29,8 +29,8 @@ import {
 import { loadFeed, loadKeyState, saveFeedChunk } from "../store/feeds.ts";
 import { saveHold } from "../store/holds.ts";
 import { saveQuarantined } from "../store/quarantine.ts";
+import type { FeedContext } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
-import type { JobContext } from "./job.ts";
 
 /** So many single records refused, and none ever accepted: the template is wrong, not the records. */
 const REFUSED_ALONE_MAX = 3;
@@ -62,10 +62,10 @@ interface Refused {
 }
 
 export class SendRows {
-  readonly #context: JobContext;
+  readonly #context: FeedContext;
   readonly #options: SendOptions;
 
-  constructor(context: JobContext, options: SendOptions) {
+  constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
     this.#options = options;
   }
@@ -184,9 +184,17 @@ export class SendRows {
     signal: AbortSignal,
   ): Promise<ServiceAnswer | Refused> {
     const { rules, timeoutMs } = this.#options;
-    const body = `{${JSON.stringify(rules.property)}:[${entries.map(({ record }) => record).join(",")}]}`;
+    const records = entries.map(({ record }) => record);
+    const request = this.#context.files?.bodyOf(records) ?? {
+      body: `{${JSON.stringify(rules.property)}:[${records.join(",")}]}`,
+    };
     try {
-      return await sendImport(this.#context.client, { path: rules.path, body, totalTimeoutMs: timeoutMs, signal });
+      return await sendImport(this.#context.client, {
+        path: rules.path,
+        ...request,
+        totalTimeoutMs: timeoutMs,
+        signal,
+      });
     } catch (error) {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;
@@ -246,16 +254,15 @@ export class SendRows {
       return { ...row, live: after };
     });
     saveAcknowledged(store, rules, live, at);
-    if (rules.parent !== null) for (const { key } of rows) this.#retryChildren(key);
+    for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
     saveAcceptance(store, rules, { at, told, liveChange, drops, dropsSince: isoTime(nowMs - rules.guard.overMs) });
   }
 
   /** What was refused below a row that is on the site now may have been refused for its sake. */
   #retryChildren(key: readonly string[]): void {
-    const { store } = this.#context;
     const { rules } = this.#options;
-    for (const { id, key: child } of loadRefusedChildren(store, rules, key))
-      markRefusedWaiting(store, rules, { id, reference: referenceOf(child) });
+    for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
+      markRefusedWaiting(this.#context.store, rules, { id, reference: referenceOf(child) });
   }
 
   /**

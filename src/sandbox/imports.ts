@@ -1,4 +1,5 @@
-import { type JsonNode, nodeAt } from "./json-text.ts";
+import { bytesOfBase64, fileText, readForm, recordOfForm } from "./form.ts";
+import { type JsonNode, nodeAt, readJson } from "./json-text.ts";
 import { answerText, type Effect, FEEDS, type Feed, type Plan, refuse, type SandboxRequest } from "./messages.ts";
 import type { ImportOptions } from "./options.ts";
 import { readBody, type Site } from "./site.ts";
@@ -25,16 +26,35 @@ function keyPart(record: JsonNode, property: string): string {
   return node.kind === "string" ? JSON.stringify(node.value) : node.text;
 }
 
-function readRecord(record: JsonNode, keys: readonly string[], site: Site): ImportRecord {
+/** The record's text with its file as size and SHA-256; undefined where what stands for the file is no base64. */
+function textWithoutFile(record: JsonNode, property: string | null): string | undefined {
+  const node = property === null ? undefined : nodeAt(record, [property]);
+  if (node?.kind !== "string" || record.kind !== "object") return record.text;
+  const bytes = bytesOfBase64(node.value);
+  if (bytes === undefined) return undefined;
+  const members = record.entries.map(
+    ([name, value]) => `${JSON.stringify(name)}:${value === node ? fileText(bytes) : value.text}`,
+  );
+  return `{${members.join(",")}}`;
+}
+
+function readRecord(record: JsonNode, { key: keys, file }: ImportOptions, site: Site): ImportRecord {
   const { skus } = site.options.reject;
   const parts = keys.map((property) => keyPart(record, property));
   const node = nodeAt(record, keys.slice(0, 1));
   const sku = node?.kind === "string" ? node.value : (node?.text ?? "");
   const refused = skus === "all" || skus.includes(sku);
   const lacksKey = keys.length > 0 && (sku === "" || sku === "null");
-  const problem = lacksKey ? `the record lacks ${keys[0]}` : refused ? `the record ${sku} is not accepted` : undefined;
+  const text = textWithoutFile(record, file);
+  const problem = lacksKey
+    ? `the record lacks ${keys[0]}`
+    : refused
+      ? `the record ${sku} is not accepted`
+      : text === undefined
+        ? `${file} is not base64`
+        : undefined;
   const named = keys.map((property, index) => `${JSON.stringify(property)}:${parts[index]}`).join(",");
-  return { key: `[${parts.join(",")}]`, sku, text: record.text, named, problem };
+  return { key: `[${parts.join(",")}]`, sku, text: text ?? record.text, named, problem };
 }
 
 /** What is on the site: the newest accepted record of each key, by feed. */
@@ -69,8 +89,19 @@ export class ImportedFeeds {
     }
     const strange = list.items.findIndex((item) => item.kind !== "object");
     if (strange !== -1) return refuse(400, `${property}[${strange}] is not an object`);
-    const records = list.items.map((item) => readRecord(item, feedOptions.key, this.site));
+    const records = list.items.map((item) => readRecord(item, feedOptions, this.site));
     return this.judge(records, feed, feedOptions);
+  }
+
+  /** The same for a form, which is one record. */
+  planForm(request: SandboxRequest, feed: Feed): Plan {
+    const { limits, imports } = this.site.options;
+    if (limits.maxBodyBytes !== null && request.body.length > limits.maxBodyBytes) {
+      return refuse(413, `the body is larger than ${limits.maxBodyBytes} bytes`);
+    }
+    const parts = readForm(request.headers["content-type"] ?? "", request.body);
+    if (typeof parts === "string") return refuse(400, parts);
+    return this.judge([readRecord(readJson(recordOfForm(parts)), imports[feed], this.site)], feed, imports[feed]);
   }
 
   /** Refuses the request or its bad records, as `reject.how` says, and plans to accept the rest. */

@@ -11,7 +11,8 @@ export type JsonNode =
 const DEPTH_MAX = 200;
 const SPACE = /[ \t\n\r]*/y;
 const LITERAL = /[^,\]}\s]+/y;
-const STRING = /"(?:[^"\\]|\\.)*"/y;
+/** Long plain runs without a branch: a base64 image is one string of megabytes. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 
 /** Walks text that `JSON.parse` has already accepted, so it needs no errors of its own but depth. */
 class Scanner {

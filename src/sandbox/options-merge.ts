@@ -70,7 +70,13 @@ const UPDATES = {
   stuck: oneOf("none", "same-page", "empty"),
 } satisfies Record<keyof UpdatesOptions, Check>;
 
-const IMPORT = { path: text, property: text, key: path, replace: flag } satisfies Record<keyof ImportOptions, Check>;
+const IMPORT = {
+  path: text,
+  property: text,
+  key: path,
+  file: either(text, nothing),
+  replace: flag,
+} satisfies Record<keyof ImportOptions, Check>;
 
 const ALL = {
   handOut: oneOf("repeat", "next"),

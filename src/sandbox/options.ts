@@ -54,6 +54,11 @@ export interface ImportOptions {
   property: string;
   /** The properties that identify a record; the first must be there, the others count as "" when absent. */
   key: readonly string[];
+  /**
+   * The property that holds a file in base64; it is kept as its size and SHA-256. A form (`multipart/form-data`) is taken
+   * as one record whatever this says. null: no files, and no forms.
+   */
+  file: string | null;
   /** Each request replaces everything that the site holds. */
   replace: boolean;
 }
@@ -121,6 +126,7 @@ const importOptions = (feed: string, property: string, key: readonly string[]): 
   path: `/api/v1/import/${feed}`,
   property,
   key,
+  file: null,
   replace: false,
 });
 
@@ -193,7 +199,7 @@ export function defaultOptions(): SandboxOptions {
       stocks: importOptions("stocks", "stocks", ["sku", "warehouse"]),
       prices: importOptions("prices", "prices", ["sku", "price_type"]),
       catalog: importOptions("catalog", "products", ["sku"]),
-      images: importOptions("images", "images", ["sku", "position"]),
+      images: { ...importOptions("images", "images", ["sku", "position"]), file: "content" },
     },
     importAnswer: "counts",
     reject: { skus: [], how: "422" },

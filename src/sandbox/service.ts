@@ -228,8 +228,11 @@ export class SandboxService {
 
   private planImport(request: SandboxRequest, feed: Feed | undefined): Plan {
     const type = request.headers["content-type"] ?? "";
+    if (feed === undefined) return refuse(404, "there is no such feed");
+    const takesForms = this.current.imports[feed].file !== null;
+    if (takesForms && /^multipart\/form-data\s*(;|$)/i.test(type)) return this.feeds.planForm(request, feed);
     if (!/^application\/json\s*(;|$)/i.test(type)) return refuse(415, "an import is sent as application/json");
-    return feed === undefined ? refuse(404, "there is no such feed") : this.feeds.plan(request, feed);
+    return this.feeds.plan(request, feed);
   }
 
   /** 429 when the last minute has had its requests. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { importHeaders, pushTo, sandboxFor, send } from "./client.ts";
@@ -8,6 +9,13 @@ const two = {
     { sku: "B", quantity: 2 },
   ],
 };
+
+/** A form as fetch itself would send it. */
+async function encoded(form: FormData): Promise<{ headers: Record<string, string>; body: Buffer }> {
+  const response = new Response(form);
+  const type = response.headers.get("content-type") ?? "";
+  return { headers: { "content-type": type }, body: Buffer.from(await response.arrayBuffer()) };
+}
 
 describe("imports", () => {
   it("keeps the newest record of each key with its literal text", async () => {
@@ -45,6 +53,43 @@ describe("imports", () => {
     expect((await pushTo(sandbox, "images", { images: [{ sku: "A", position: 1 }] })).status).toBe(200);
     expect([...sandbox.service.imported("catalog").keys()]).toEqual([importKey(7)]);
     expect([...sandbox.service.imported("images").keys()]).toEqual([importKey("A", 1)]);
+  });
+
+  it("takes an image in base64 or as a form, and keeps its size and SHA-256", async () => {
+    const sandbox = await sandboxFor();
+    const bytes = Buffer.from([0xff, 0xd8, 0xff, 0x0d, 0x0a, 0x2d, 0x2d]);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const content = bytes.toString("base64");
+    expect((await pushTo(sandbox, "images", { images: [{ sku: "A", position: 1, content }] })).status).toBe(200);
+    const form = new FormData();
+    form.set("sku", "A");
+    form.set("position", "2");
+    form.set("picture", new File([bytes], 'a "b".jpg', { type: "image/jpeg" }));
+    const { headers, body } = await encoded(form);
+    const sent = { headers: { ...importHeaders(sandbox), ...headers }, body };
+    expect((await send(sandbox, "POST", "/api/v1/import/images", sent)).status).toBe(200);
+    const file = { size: bytes.length, sha256 };
+    expect([...sandbox.service.imported("images").values()].map((text) => JSON.parse(text) as unknown)).toEqual([
+      { sku: "A", position: 1, content: file },
+      { sku: "A", position: "2", picture: { name: 'a "b".jpg', type: "image/jpeg", ...file } },
+    ]);
+  });
+
+  it("refuses what is no base64, a form that breaks off, and a form for another feed", async () => {
+    const sandbox = await sandboxFor();
+    expect((await pushTo(sandbox, "images", { images: [{ sku: "A", content: "no base64!" }] })).status).toBe(422);
+    const form = new FormData();
+    form.set("sku", "A");
+    const { headers, body } = await encoded(form);
+    const post = (feed: string, part: Buffer) =>
+      send(sandbox, "POST", `/api/v1/import/${feed}`, {
+        headers: { ...importHeaders(sandbox), ...headers },
+        body: part,
+      });
+    expect((await post("images", body.subarray(0, -20))).status).toBe(400);
+    expect((await post("images", body.subarray(3))).status).toBe(400);
+    expect((await post("stocks", body)).status).toBe(415);
+    expect((await post("images", body)).status).toBe(200);
   });
 
   it("replaces everything where a feed is told to", async () => {

@@ -1,0 +1,129 @@
+import type { Buffer } from "node:buffer";
+
+/** The kinds of images that the bridge can tell by their first bytes. */
+export const IMAGE_TYPES = [
+  "image/jpeg",
+  "image/png",
+  "image/webp",
+  "image/gif",
+  "image/avif",
+  "image/heic",
+  "image/bmp",
+  "image/tiff",
+] as const;
+
+/** So many bytes of a file are enough to tell what it is. */
+export const HEAD_BYTES = 512;
+
+const PATH_BYTES_MAX = 4_000;
+
+/** Where a row's image is: an address that the service reads itself, or a file below the folder. */
+export type ImagePlace =
+  | { kind: "address" }
+  /** `steps`: names from the folder down to the file. */
+  | { kind: "file"; steps: readonly string[] }
+  | { kind: "bad"; reason: string };
+
+/**
+ * Reads what the ERP wrote as the source of an image. Pure: it keeps a path from naming anything above the folder;
+ * where symbolic links lead is for whoever opens the file.
+ *
+ * @param folder the folder of the files, absolute and without `..`; a path below it may be written whole.
+ */
+export function placeOf(source: string, folder: string): ImagePlace {
+  if (/^https?:\/\//i.test(source)) return { kind: "address" };
+  if (source === "") return bad("is empty");
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source)) return bad("is neither an http(s) address nor a file of the folder");
+  if (source.includes("\0") || !source.isWellFormed()) return bad("is no name that a file can have");
+  if (new TextEncoder().encode(source).length > PATH_BYTES_MAX) return bad("is longer than a file's name can be");
+  const root = folder.endsWith("/") ? folder : `${folder}/`;
+  if (source.startsWith("/") && !source.startsWith(root)) return bad("lies outside the folder");
+  const below = source.startsWith("/") ? source.slice(root.length) : source;
+  const steps = below.split("/").filter((step) => step !== "" && step !== ".");
+  // Also where it would come back in: nobody writes such a path for an image by mistake.
+  if (steps.includes("..")) return bad("holds a step upwards (..)");
+  if (steps.length === 0 || below.endsWith("/")) return bad("names a folder, not a file");
+  return { kind: "file", steps };
+}
+
+function bad(reason: string): ImagePlace {
+  return { kind: "bad", reason };
+}
+
+/** A run of bytes (one character a byte) and where it stands. */
+type Mark = readonly [offset: number, bytes: string];
+
+const MARKS: readonly (readonly [type: string, ...marks: Mark[]])[] = [
+  ["image/jpeg", [0, "\xff\xd8\xff"]],
+  ["image/png", [0, "\x89PNG\r\n\x1a\n"]],
+  ["image/gif", [0, "GIF87a"]],
+  ["image/gif", [0, "GIF89a"]],
+  ["image/webp", [0, "RIFF"], [8, "WEBP"]],
+  ["image/avif", [4, "ftypavif"]],
+  ["image/avif", [4, "ftypavis"]],
+  ["image/heic", [4, "ftypheic"]],
+  ["image/heic", [4, "ftypheix"]],
+  ["image/tiff", [0, "II*\0"]],
+  ["image/tiff", [0, "MM\0*"]],
+  ["image/bmp", [0, "BM"], [6, "\0\0\0\0"]],
+  ["application/pdf", [0, "%PDF-"]],
+  ["application/zip", [0, "PK\x03\x04"]],
+];
+
+/**
+ * What a file is, by its first bytes and never by its name: a media type, `text/plain` for any text (SVG and HTML are
+ * text: they may carry scripts), `application/octet-stream` for what is not known.
+ */
+export function typeOf(head: Buffer): string {
+  const found = MARKS.find(([, ...marks]) => marks.every(([offset, bytes]) => stands(head, offset, bytes)));
+  if (found !== undefined) return found[0];
+  return isText(head) ? "text/plain" : "application/octet-stream";
+}
+
+function stands(head: Buffer, offset: number, bytes: string): boolean {
+  return head.toString("latin1", offset, offset + bytes.length) === bytes;
+}
+
+/** UTF-8 without control characters but white space; the last letter may be cut. */
+function isText(head: Buffer): boolean {
+  if (!head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === 0x0c))
+    return false;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is known of a file: that it cannot be read and why, or what it holds. */
+export interface ImageFacts {
+  /** Why it cannot be read; null where it can. */
+  problem: string | null;
+  size: number;
+  /** Hexadecimal; null where it was too large to be read. */
+  sha256: string | null;
+  /** What its first bytes say; null where it was not read. */
+  type: string | null;
+}
+
+/** Why a file may not be sent, or undefined where it may. */
+export function refusalOf(
+  facts: ImageFacts,
+  limits: { bytesMax: number; types: readonly string[] },
+): string | undefined {
+  if (facts.problem !== null) return `the file ${facts.problem}`;
+  if (facts.size > limits.bytesMax || facts.sha256 === null) {
+    return `the file has ${facts.size} bytes, more than bytes_max allows (${limits.bytesMax})`;
+  }
+  if (facts.size === 0) return "the file is empty";
+  if (facts.type !== null && limits.types.includes(facts.type)) return undefined;
+  return `the file is ${TYPE_WORDS[facts.type ?? ""] ?? `${facts.type}, which types does not name`}`;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  "text/plain": "text, not an image",
+  "application/pdf": "a PDF, not an image",
+  "application/zip": "an archive, not an image",
+  "application/octet-stream": "no image that is known by its first bytes",
+};

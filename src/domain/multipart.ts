@@ -1,0 +1,37 @@
+import { Buffer } from "node:buffer";
+import { hash } from "node:crypto";
+
+/** One part of a form: a field of text, or a file with its name and its media type. */
+export interface FormPart {
+  name: string;
+  body: Buffer;
+  file?: { name: string; type: string };
+}
+
+const LINE = "\r\n";
+
+/**
+ * A form as `multipart/form-data` (RFC 7578), quoted as browsers do: in names only `"`, CR and LF are escaped, by
+ * percent signs, and everything else is UTF-8.
+ *
+ * @param identity text that tells this form from every other one, hashes of its files included: the boundary is made of
+ *   it, so that no content can hold its own boundary, and the same form is always the same bytes.
+ */
+export function writeForm(parts: readonly FormPart[], identity: string): { contentType: string; body: Buffer } {
+  const boundary = `erp-bridge-${hash("sha256", identity).slice(0, 40)}`;
+  const pieces = parts.flatMap((part) => [Buffer.from(`--${boundary}${LINE}${headOf(part)}`), part.body, END_OF_PART]);
+  const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--${LINE}`)]);
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body };
+}
+
+const END_OF_PART = Buffer.from(LINE);
+
+function headOf({ name, file }: FormPart): string {
+  const fileName = file === undefined ? "" : `; filename="${quoted(file.name)}"`;
+  const type = file === undefined ? "" : `content-type: ${file.type}${LINE}`;
+  return `content-disposition: form-data; name="${quoted(name)}"${fileName}${LINE}${type}${LINE}`;
+}
+
+function quoted(text: string): string {
+  return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
