@@ -11,6 +11,7 @@ import { planRow } from "../domain/plan-feed.ts";
 import { hashRow } from "../domain/row-hash.ts";
 import { deleteDirtyKey, loadDirtyKeys, RawText } from "../store/feed-source.ts";
 import { loadKeyState, loadKnownKeys } from "../store/feeds.ts";
+import { loadRefusedKeys } from "../store/image-files.ts";
 import { forgetRowHash, loadHashedKeys, loadRowHash, RowStage, type StagedRow } from "../store/row-stage.ts";
 import { openSource, type SourceReader } from "../store/source-reader.ts";
 import {
@@ -29,6 +30,9 @@ import { commit } from "./commit.ts";
 
 /** Keys that stand twice: so many are no slips but a wrong key. */
 const REPEATED_MAX = 100_000;
+
+/** Refused rows whose files are looked at in one pass; the others wait for the night. */
+const REFUSED_PER_PASS = 500;
 
 export interface Scanned extends Absorbed {
   /** Rows that were read. */
@@ -52,6 +56,8 @@ export class ScanSource {
   readonly #source: RowSource;
   /** Keys that stand twice, or seem to: their rows are always staged, where they are told apart. */
   readonly #repeated = new Set<string>();
+  /** Keys whose files are looked at in this pass, although their rows are as they were. */
+  #refused = new Set<string>();
   #isWaitTold = false;
 
   constructor(context: FeedContext, rules: FeedRules) {
@@ -71,6 +77,7 @@ export class ScanSource {
    */
   async run(isFull: boolean, signal: AbortSignal): Promise<Scanned> {
     await this.#forgetTouched(signal);
+    if (this.#context.files !== undefined) this.#noteRefused();
     // Without a single hash there is nothing that could be found missing by them.
     const full = isFull || loadHashedKeys(this.#context.store, this.#rules, undefined, 1).length === 0;
     const total: Scanned = { rows: 0, owed: 0, bad: 0, isFull: full };
@@ -105,6 +112,12 @@ export class ScanSource {
       reader.close();
       this.#stage.close();
     }
+  }
+
+  #noteRefused(): void {
+    const { store } = this.#context;
+    const refused = loadRefusedKeys(store, this.#rules, { afterId: 0, limit: REFUSED_PER_PASS });
+    this.#refused = new Set(refused.map(({ key }) => JSON.stringify(key)));
   }
 
   /** Rows that somebody wants looked at again, whatever their hash says. */
@@ -161,10 +174,8 @@ export class ScanSource {
 
   async #stageStep(rows: readonly SourceRow[], reading: Reading, isFull: boolean, signal: AbortSignal): Promise<void> {
     const { files } = this.#context;
-    if (isFull) {
-      files?.list(rows);
-      await files?.lookAt(rows, signal);
-    }
+    if (isFull) files?.list(rows);
+    if (files !== undefined) await files.lookAt(isFull ? rows : rows.filter((row) => this.#isRefused(row)), signal);
     this.#stage.stage(rows.flatMap((row) => this.#judge(row, reading, isFull) ?? []));
     await this.#pause(signal);
   }
@@ -186,15 +197,25 @@ export class ScanSource {
       return undefined;
     }
     const isAsBefore = loadRowHash(store, this.#rules, key)?.equals(hash) === true;
-    return isAsBefore && (!isFull || this.#isSettled(row, key)) ? undefined : { key, row, hash };
+    const mustCompare = isFull || this.#isRefused(row);
+    return isAsBefore && (!mustCompare || this.#isSettled(row, key)) ? undefined : { key, row, hash };
   }
 
+  /** Whether nothing would come of taking the row up. */
   #isSettled(row: SourceRow, key: readonly string[]): boolean {
     const { store } = this.#context;
     const local = localRow(store, this.#rules, [row]);
-    return (
-      local.kind !== "unseen" && planRow(this.#rules, local, loadKeyState(store, this.#rules, key)).kind === "keep"
-    );
+    if (local.kind === "unseen") return false;
+    const known = loadKeyState(store, this.#rules, key);
+    const plan = planRow(this.#rules, local, known);
+    return plan.kind === "keep" || (plan.kind === "bad" && plan.reason === known.outbox?.lastError);
+  }
+
+  /** A row that was refused for its file, which may be right by now although the row is as it was. */
+  #isRefused(row: SourceRow): boolean {
+    if (this.#refused.size === 0) return false;
+    const key = keyTexts(this.#rules, row);
+    return key !== undefined && this.#refused.has(JSON.stringify(key));
   }
 
   #noteRepeated(key: readonly string[]): void {

@@ -3,6 +3,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
+import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 
 describe("erp-bridge backup", () => {
@@ -92,7 +93,7 @@ describe("erp-bridge restore", () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("leaves the old database where it is killed in the middle, and a second try works", async () => {
+  it("leaves the old database where it is killed in the middle, and a second try works", PATIENT, async () => {
     const shop = await startShop();
     for (let n = 0; n < 3; n++) shop.sandbox.service.createOrder();
     await shop.command("sync", "orders", "updates");

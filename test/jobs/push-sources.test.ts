@@ -3,6 +3,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Settings } from "../support/bridge.ts";
+import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -265,4 +266,29 @@ it("compares two tables at once, each with what was acknowledged of it", async (
     ["done", 3_000],
   ]);
   expect(requests()).toEqual([]);
+});
+
+describe("images whose rows a query of another file names", () => {
+  it("are sent from the folder, and again after a night in which a file was given other content", async () => {
+    const { file, erp } = erpFile();
+    erp.exec(
+      "CREATE TABLE pictures (sku, position, source, alt); INSERT INTO pictures VALUES ('A', 1, 'a.jpg', 'front')",
+    );
+    const query = "SELECT sku, position, source, alt FROM pictures";
+    const images = await startImages({ ...BASE64, file, query });
+    const first = images.put("a.jpg", jpeg("first"));
+    await images.run("images");
+    expect(images.contents("A", 1)).toEqual([shaOf(first)]);
+    await images.run("images");
+    expect(images.accepted()).toBe(1);
+    const second = images.put("a.jpg", jpeg("second"));
+    erp.exec("INSERT INTO pictures VALUES ('B', 1, 'missing.jpg', 'back')");
+    await images.run("images");
+    expect(images.held()).toEqual([expect.stringContaining("B/1")]);
+    const found = images.put("missing.jpg", jpeg("found again"));
+    await images.run("images");
+    expect([images.contents("B", 1), images.held()]).toEqual([[shaOf(found)], []]);
+    await images.compare("images");
+    expect(images.contents("A", 1)).toEqual([shaOf(first), shaOf(second)]);
+  });
 });
