@@ -28,7 +28,7 @@ export function listIllnesses(facts: StatusFacts, now: HealthNow, limits: { erpR
     .filter(({ reason }) => !PASSING_HOLDS.has(reason))
     .map(({ area, reason, since }) => ({ flow: area, reason, since }));
   const stale = facts.flows
-    .filter((flow) => flow.enabled && flow.isStale && !holds.some((hold) => hold.flow === flow.flow))
+    .filter((flow) => flow.isStale && !holds.some((hold) => hold.flow === flow.flow))
     .map((flow) => ({ flow: flow.flow, reason: "stale", since: silentSince(flow, now.startedAtMs) }));
   const unread = facts.unreadSince == null ? [] : [{ flow: "orders", reason: "unread", since: facts.unreadSince }];
   const untaken = facts.flows.flatMap(({ flow, waitingSince }) =>

@@ -9,8 +9,15 @@ import { loadHolds } from "./holds.ts";
 import { loadPageSilent } from "./page-silence.ts";
 import type { Store } from "./store.ts";
 
-/** No index tells refused batches apart, and there may be millions of others: the newest so many are looked through. */
-const BATCHES_LOOKED_AT = 100_000;
+/** Two weeks of one a minute. */
+const ROWS_LOOKED_AT = 20_000;
+
+/** Among the newest: no index tells refused rows apart, and there may be millions of others. */
+function countRefused(store: Store, table: "batches" | "status_requests"): number {
+  const newest = `SELECT state FROM ${table} ORDER BY id DESC LIMIT ${ROWS_LOOKED_AT}`;
+  const row = store.prepare(`SELECT count(*) AS n FROM (${newest}) WHERE state = 'refused'`).get() as { n: number };
+  return row.n;
+}
 
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
@@ -50,11 +57,8 @@ export function loadStatusFacts(store: Store): StatusFacts {
       `SELECT min(received_at) AS at FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND last_error IS NOT NULL`,
     ).at,
-    refusedBatches: one<{ n: number }>(
-      `SELECT count(*) AS n FROM (SELECT state FROM batches ORDER BY id DESC LIMIT ${BATCHES_LOOKED_AT})
-       WHERE state = 'refused'`,
-    ).n,
-    refusedRequests: one<{ n: number }>("SELECT count(*) AS n FROM status_requests WHERE state = 'refused'").n,
+    refusedBatches: countRefused(store, "batches"),
+    refusedRequests: countRefused(store, "status_requests"),
     acceptedByStatusOnly: (
       store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
     ).map(({ name }) => name),

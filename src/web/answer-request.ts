@@ -69,7 +69,8 @@ export class RequestAnswerer {
       const { code, message } = asError(thrown);
       // The flows that meet the same trouble tell it aloud, once; a scraper would tell it every few seconds.
       this.#log.debug({ errorCode: code }, `The status could not be read: ${message}`);
-      return refusal(503, `The status cannot be read at present (${code}).`);
+      // A browser that shows the page goes on asking.
+      return refusal(503, `The status cannot be read at present (${code}).`, { Refresh: "30" });
     }
   }
 

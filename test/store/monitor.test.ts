@@ -110,7 +110,7 @@ describe("the status at a million batches", () => {
     insert.run("c", day(3), "unread");
     expect(loadStatusFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(2), refusedBatches: 1, unread: 1 });
     db.exec(
-      `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
+      `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
        INSERT INTO batches (fingerprint, received_at, order_count, state) SELECT i, '${day(4)}', 1, 'confirmed' FROM n`,
     );
     expect(loadStatusFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(4), refusedBatches: 0 });

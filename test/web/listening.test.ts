@@ -48,8 +48,10 @@ describe("listening", () => {
     idle.on("error", () => undefined);
     await new Promise((resolve) => idle.once("connect", resolve));
     idle.write("GET / HTTP/1.1\r\n");
+    const startedAt = performance.now();
     await t.bridge.stop();
     await closed;
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
     await expect(askPort(port, "/health")).rejects.toThrow(/ECONNREFUSED/);
   });
 

@@ -112,6 +112,7 @@ describe("what every answer carries", () => {
       expect(status).toBe(503);
       expect(body).not.toMatch(/ at \S+:\d|node_modules|\.ts|\/tmp|sqlite/i);
     }
+    expect((await t.ask("/")).headers["refresh"]).toBe("30");
     expect(JSON.parse((await t.ask("/health")).body)).toMatchObject({ version: 1, healthy: false });
   });
 });

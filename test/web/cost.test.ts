@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { startWebBridge } from "../support/web.ts";
+
+/** Tables that grow for ever, or for weeks; `r` stands for runs. */
+const LONG = "orders|order_line_rows|order_event_rows|batches|runs|r|feed_sent|erp_orders|seen_changes|status_requests";
+const WALK = new RegExp(`^SCAN (${LONG})( |$)`);
+/** Indexes of what waits. */
+const SHORT_INDEX = /USING (COVERING )?INDEX (batches_stored|batches_unread|status_requests_open)/;
+const NEWEST_ONLY = /FROM (batches|status_requests) [^;]*ORDER BY id DESC LIMIT \d+/;
+
+describe("what an answer reads", () => {
+  it("never walks through a table that grows, but for the newest batches, of which it takes a bounded number", async () => {
+    const t = await startWebBridge();
+    t.sandbox.service.createOrder();
+    for (const job of ["orders", "updates", "stocks"] as const) await t.run(job);
+    const { store } = t.bridge;
+    const texts = new Set<string>();
+    const prepare = store.prepare.bind(store);
+    store.prepare = ((sql: string) => {
+      texts.add(sql);
+      return prepare(sql);
+    }) as never;
+    t.clock.advance(60_000);
+    for (const path of ["/", "/health", "/metrics"]) expect((await t.ask(path)).status).toBe(200);
+    const scans = [...texts].flatMap((sql) => {
+      const values = [...sql.matchAll(/\?/g)].map(() => 1);
+      const plan = store.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      return plan
+        .filter(({ detail }) => WALK.test(detail) && !SHORT_INDEX.test(detail))
+        .filter(() => !NEWEST_ONLY.test(sql))
+        .map(({ detail }) => `${detail}: ${sql}`);
+    });
+    expect(scans).toEqual([]);
+    expect(texts.size).toBeGreaterThan(15);
+  });
+});
