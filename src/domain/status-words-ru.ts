@@ -5,8 +5,8 @@ export const russianStatus = {
   upToDate: "Всё в порядке.",
   notRunning: "Служба не запущена.",
   remapOwed: "Столбцы сохранённых заказов заполнены по прежнему сопоставлению: выполните erp-bridge remap.",
-  held: (area, since, reason) => `${named(area)}: остановлено с ${since}: ${reason}.`,
-  failing: (flow, since, why) => `${named(flow)}: ошибки с ${since}${why === "" ? "" : `: ${why}`}.`,
+  held: (area, since, reason) => `${named(area)}: остановлено с ${since} — ${reason}.`,
+  failing: (flow, since, why) => `${named(flow)}: ошибки с ${since}${why === "" ? "" : ` — ${why}`}.`,
   stale: (flow, ageS) =>
     `${named(flow)}: ${ageS === null ? "пока ни одного удачного обмена" : `нет удачного обмена уже ${duration(ageS)}`}.`,
   unreadBatches: (n) =>

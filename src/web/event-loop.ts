@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** What the timer behind the histogram waits by itself; only what comes on top is delay. */
-const RESOLUTION_MS = 10;
+const RESOLUTION_MS = 20;
 const WINDOW_MS = 60_000;
 
 export interface LoopDelay {

@@ -14,7 +14,7 @@ export const englishPage = {
   noOrdersYet: "No order has come yet. The first one appears here within a minute of being placed.",
   justStarted: "The bridge has just started. How things stand shows here within a minute or two.",
   headings: {
-    attention: "What needs attention",
+    attention: "What else needs attention",
     steps: "What to do",
     flows: "Every flow",
     orders: "Orders received by day",
