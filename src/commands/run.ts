@@ -11,8 +11,8 @@ import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
 import { type Call, type Command, load } from "./command.ts";
 
-/** How often systemd's status line is renewed and its watchdog told that the program is alive. */
-const STATUS_EVERY_MS = 60_000;
+/** How often systemd's status line is renewed and its watchdog told that everything gets on. */
+const STATUS_EVERY_MS = 30_000;
 
 /** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
 export const run: Command = async (call) => {
@@ -22,14 +22,18 @@ export const run: Command = async (call) => {
   catchDefects(() => log);
   const signals = new SignalQueue();
   let bridge = start(loaded, log);
-  notify("READY=1");
+  notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
-  const statusTimer = setInterval(() => notify(`STATUS=${sentenceOf(bridge, loaded)}`, "WATCHDOG=1"), STATUS_EVERY_MS);
+  const hanging = new HangingFlow();
+  const statusTimer = setInterval(() => {
+    const isWell = hanging.look(bridge, log);
+    notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
+  }, STATUS_EVERY_MS);
   while ((await signals.next()) === "SIGHUP") {
     notify("RELOADING=1");
     const reloaded = await reload(call, { loaded, log, bridge });
     ({ loaded, log, bridge } = reloaded);
-    notify("READY=1");
+    notify("READY=1", statusLine(bridge, loaded));
   }
   clearInterval(statusTimer);
   signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
@@ -93,7 +97,26 @@ function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
   });
 }
 
-function sentenceOf(bridge: Bridge, { config }: LoadedConfig): string {
+/** Keeps the watchdog unfed while something hangs, and says so once: the restart that follows explains itself. */
+class HangingFlow {
+  #told: string | undefined;
+
+  /** Whether everything gets on. */
+  look(bridge: Bridge, log: Log): boolean {
+    const name = bridge.findHanging();
+    if (name !== undefined && name !== this.#told) {
+      log.error({ job: name }, `${name} hangs: it has not got on for too long. The watchdog ends the program.`);
+    }
+    this.#told = name;
+    return name === undefined;
+  }
+}
+
+function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
+  return `STATUS=${sentenceOf(bridge, config)}`;
+}
+
+function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
     const facts = loadStatusFacts(bridge.store);
     return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, { erpReadWithinMs: config.erp.read_within })
