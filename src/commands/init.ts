@@ -6,7 +6,7 @@ import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
 import { openDatabase, probeService, sendTestAlerts } from "../daemon.ts";
 import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
-import { giveToOwnerOf, makeFolder, placeFile } from "../platform/place-file.ts";
+import { makeFolder, placeFile } from "../platform/place-file.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import type { CheckResult } from "./check.ts";
 import { type Call, type Command, worstOf } from "./command.ts";
@@ -115,7 +115,6 @@ function makeDatabase(loaded: LoadedConfig): boolean {
   } finally {
     store.close();
   }
-  if (isNew) giveToOwnerOf(path.dirname(file), file);
   return isNew;
 }
 

@@ -48,13 +48,19 @@ export function placeFile(
   }
 }
 
-/** Makes a folder and those above it where they are missing. Others than owner and group see nothing of it. */
+/**
+ * Makes a folder and those above it where they are missing. Others than owner and group see nothing of it, and it
+ * belongs to whom the folder above it belongs.
+ */
 export function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o750 });
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  mkdirSync(folder, { mode: 0o750 });
+  giveToOwnerOf(path.dirname(folder), folder);
 }
 
 /** What root makes in a folder of the service's user is for that user. */
-export function giveToOwnerOf(folder: string, file: string): void {
+function giveToOwnerOf(folder: string, file: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
   chownSync(file, uid, gid);
