@@ -11,8 +11,10 @@ import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
 import { type Call, type Command, load } from "./command.ts";
 
-/** How often systemd's status line is renewed and its watchdog told that everything gets on. */
+/** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
 const STATUS_EVERY_MS = 30_000;
+/** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
+const WATCHDOG_SHARE = 3;
 
 /** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
 export const run: Command = async (call) => {
@@ -28,7 +30,7 @@ export const run: Command = async (call) => {
   const statusTimer = setInterval(() => {
     const isWell = hanging.look(bridge, log);
     notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
-  }, STATUS_EVERY_MS);
+  }, statusEveryMs(call.terminal.env));
   while ((await signals.next()) === "SIGHUP") {
     notify("RELOADING=1");
     const reloaded = await reload(call, { loaded, log, bridge });
@@ -95,6 +97,11 @@ function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
     form: logForm(terminal.env, terminal.isTerminal),
     hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
   });
+}
+
+function statusEveryMs(env: NodeJS.ProcessEnv): number {
+  const watchdogMs = Number(env["WATCHDOG_USEC"]) / 1000;
+  return watchdogMs > 0 ? Math.min(STATUS_EVERY_MS, watchdogMs / WATCHDOG_SHARE) : STATUS_EVERY_MS;
 }
 
 /** Keeps the watchdog unfed while something hangs, and says so once: the restart that follows explains itself. */

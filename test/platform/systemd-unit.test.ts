@@ -84,7 +84,7 @@ describe("the systemd units", () => {
 
   it("differ in nothing else", () => {
     const own =
-      /^(Description|ConditionPathExists|ExecStart|ExecStartPre|StateDirectory|WorkingDirectory|.*Credential)$/;
+      /^(Description|ConditionPathExists|ExecStart|ExecStartPre|StateDirectory|WorkingDirectory|SyslogIdentifier|.*Credential)$/;
     const [one, many] = UNITS.map((unit) => [...settings(textOf(unit))].filter(([key]) => !own.test(key)));
     expect(many).toEqual(one);
   });
