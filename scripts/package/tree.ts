@@ -54,8 +54,9 @@ async function writeProgram({ root, folder, version }: TreeOptions): Promise<voi
 function writeUnits({ root, folder }: TreeOptions): void {
   for (const unit of ["erp-bridge.service", "erp-bridge@.service"])
     put(path.join(root, "systemd", unit), path.join(folder, "usr/lib/systemd/system", unit), 0o644);
-  const steps = "restart-steps.conf";
-  put(path.join(root, "systemd", steps), path.join(folder, PROGRAM, "systemd", steps), 0o644);
+  // Not among the documents: a small system may be told to leave those out.
+  for (const dropIn of ["restart-steps.conf", "erp-group.conf"])
+    put(path.join(root, "systemd", dropIn), path.join(folder, PROGRAM, "systemd", dropIn), 0o644);
 }
 
 function writeDocuments({ root, folder, version, epoch }: TreeOptions): void {
@@ -64,7 +65,6 @@ function writeDocuments({ root, folder, version, epoch }: TreeOptions): void {
   for (const file of globSync("docs/**/*.md", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   put(path.join(root, "config/config.example.yaml"), path.join(place, "examples/config.example.yaml"), 0o644);
-  put(path.join(root, "systemd/erp-group.conf"), path.join(place, "examples/erp-group.conf"), 0o644);
   for (const file of globSync("examples/*.*", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   const changes = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");

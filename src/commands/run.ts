@@ -13,6 +13,8 @@ import { type Call, type Command, load } from "./command.ts";
 
 /** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
 const STATUS_EVERY_MS = 30_000;
+/** At the start itself hardly any pass has succeeded yet. */
+const FIRST_STATUS_MS = 5_000;
 /** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
 const WATCHDOG_SHARE = 3;
 
@@ -27,17 +29,18 @@ export const run: Command = async (call) => {
   notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
   const hanging = new HangingFlow();
-  const statusTimer = setInterval(() => {
+  const tell = () => {
     const isWell = hanging.look(bridge, log);
     notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
-  }, statusEveryMs(call.terminal.env));
+  };
+  const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
   while ((await signals.next()) === "SIGHUP") {
     notify("RELOADING=1");
     const reloaded = await reload(call, { loaded, log, bridge });
     ({ loaded, log, bridge } = reloaded);
     notify("READY=1", statusLine(bridge, loaded));
   }
-  clearInterval(statusTimer);
+  for (const timer of statusTimers) clearInterval(timer);
   signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
   notify("STOPPING=1");
   log.info({}, "Stopping: passes under way are finished first.");
