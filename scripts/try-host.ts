@@ -3,6 +3,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { checkCopies } from "./host/copies.ts";
 import { checkLife } from "./host/life.ts";
 import { Machine, prepareBase } from "./host/machine.ts";
 import { checkArchive, checkArrival, checkDeparture, checkShops, checkUpgrade } from "./host/stay.ts";
@@ -73,6 +74,7 @@ try {
   await checkLife(trial);
   await checkShops(trial);
   await checkUpgrade(trial);
+  await checkCopies(trial);
   await checkDeparture(trial);
   await checkArchive(trial, archive);
 } catch (error) {
