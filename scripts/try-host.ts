@@ -65,6 +65,14 @@ const packages = {
 const [archive = ""] = globSync(path.join(work, "*.tar.gz"));
 const machine = new Machine(prepareBase(values.base, values.suite, values.mirror), path.join(work, "machine"));
 const trial = new Trial(machine, packages);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void giveUp());
+
+async function giveUp(): Promise<void> {
+  await machine.cutPower();
+  rmSync(work, { recursive: true, force: true });
+  process.exit(130);
+}
+
 try {
   await machine.boot();
   console.log(

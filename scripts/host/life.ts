@@ -3,6 +3,7 @@ import { confirmedAt, equal, type Trial } from "./trial.ts";
 const UNIT = "erp-bridge";
 const DATABASE = "/var/lib/erp-bridge/bridge.db";
 const SERVICE_PORT = 18_080;
+const WATCHDOG_S = 6;
 const CONFIG = "/etc/erp-bridge/config.yaml";
 
 /** The service's days: it starts, tells, is reloaded, hangs, dies, and loses its power. */
@@ -94,11 +95,14 @@ async function checkDeaths(trial: Trial): Promise<void> {
     machine.must(`kill -9 ${machine.show(UNIT, "MainPID")}`);
     return await again(before);
   });
+  machine.write(`/etc/systemd/system/${UNIT}.service.d/watchdog.conf`, `[Service]\nWatchdogSec=${WATCHDOG_S}s\n`);
+  machine.must(`systemctl daemon-reload; systemctl restart ${UNIT}`);
+  await trial.check("the watchdog is fed on after systemd was upgraded under the service", async () => {
+    machine.must("systemctl daemon-reexec");
+    await new Promise((resolve) => setTimeout(resolve, 2.5 * WATCHDOG_S * 1000));
+    return equal(restarts(), 0) && trial.isActive(UNIT);
+  });
   await trial.check("a service that hangs (SIGSTOP) is ended by the watchdog and comes back", async () => {
-    machine.write(`/etc/systemd/system/${UNIT}.service.d/watchdog.conf`, "[Service]\nWatchdogSec=6s\n");
-    machine.must(`systemctl daemon-reload; systemctl restart ${UNIT}`);
-    await trial.untilOrders(DATABASE, 2);
-    equal(restarts(), 0);
     machine.must(`kill -STOP ${machine.show(UNIT, "MainPID")}`);
     const told = await again(0);
     equal(

@@ -43,7 +43,9 @@ export class Machine {
   async boot(): Promise<void> {
     const name = `erp-bridge-${process.pid}`;
     const args = ["--quiet", "--boot", "--register=no", "--keep-unit", "--console=pipe", `--machine=${name}`];
-    const child = spawn("systemd-nspawn", [...args, `--directory=${this.root}`], { stdio: "ignore" });
+    // Newer ones refuse to start with the control groups of old; a machine may offer both.
+    const env = { SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: "1", ...process.env };
+    const child = spawn("systemd-nspawn", [...args, `--directory=${this.root}`], { stdio: "ignore", env });
     this.#nspawn = child;
     await this.until("the machine has started", () => {
       this.#leader = firstChildOf(child.pid);
@@ -67,10 +69,6 @@ export class Machine {
     await gone;
     clearTimeout(late);
     this.#leader = undefined;
-  }
-
-  remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
   }
 
   /** A shell command inside, as root. */

@@ -25,6 +25,15 @@ export async function checkArrival(trial: Trial): Promise<void> {
     equal(trial.isActive(UNIT), false);
     return equal(machine.run("systemctl --failed --no-legend").out, "");
   });
+  await trial.check(
+    "systemd understands every line of the unit, and waits longer between restarts where it can",
+    () => {
+      equal(machine.run("journalctl --boot --no-pager --grep='erp-bridge.*(Unknown|ignoring|Failed)' _PID=1").code, 1);
+      const version = Number(/\d+/.exec(machine.must("systemctl --version"))?.[0]);
+      const steps = machine.run(`systemctl show --value --property=RestartSteps ${UNIT}`).out;
+      return equal(steps, version >= 254 ? "6" : "");
+    },
+  );
   await trial.check("init makes what the service needs, run by root", async () => {
     addSandbox(machine, "main", 18_080, 60);
     await configure(machine, "main", 18_080);
