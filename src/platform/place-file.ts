@@ -1,9 +1,9 @@
 import {
-  chownSync,
   closeSync,
   existsSync,
   fchmodSync,
   fsyncSync,
+  lchownSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -59,11 +59,11 @@ export function makeFolder(folder: string): void {
   giveToOwnerOf(path.dirname(folder), folder);
 }
 
-/** What root makes in a folder of the service's user is for that user. */
+/** What root makes in a folder of the service's user is for that user. Never through a link: its target may be root's. */
 function giveToOwnerOf(folder: string, file: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
-  chownSync(file, uid, gid);
+  lchownSync(file, uid, gid);
 }
 
 function syncFolder(folder: string): void {

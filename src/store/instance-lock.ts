@@ -54,9 +54,18 @@ function saveHolder(lockPath: string, holder: LockHolder): void {
   }
 }
 
-/** Never wider than the database itself, and the service's own where root starts a command before the first daemon. */
+/**
+ * Never wider than the database itself, and the service's own where root starts a command before the first daemon. Only
+ * what is made here is given away: a name that is there may be a link to a file that is nobody else's business.
+ */
 function makeLockFile(lockPath: string): void {
-  const file = openSync(lockPath, "a", 0o660);
+  let file: number;
+  try {
+    file = openSync(lockPath, "wx", 0o660);
+  } catch (error) {
+    if (faultCodeOf(error) === "EEXIST") return;
+    throw error;
+  }
   const folder = openSync(path.dirname(lockPath), "r");
   try {
     giveToOwnerOf(folder, file);

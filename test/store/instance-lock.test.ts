@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { exitCodeOf } from "../../src/domain/errors.ts";
@@ -89,5 +89,15 @@ describe("the instance lock", () => {
     for (const name of readdirSync(folder)) {
       expect(statSync(path.join(folder, name)), name).toMatchObject({ uid, gid });
     }
+  });
+
+  it.runIf(process.geteuid?.() === 0)("never gives away a file that a link in its place points to", () => {
+    const folder = tempFolder("lock");
+    chownSync(folder, 64_001, 64_002);
+    const precious = path.join(tempFolder("precious"), "shadow");
+    writeFileSync(precious, "");
+    symlinkSync(precious, path.join(folder, "bridge.db.lock"));
+    acquireInstanceLock(path.join(folder, "bridge.db"), { command: "erp-bridge sync" }).release();
+    expect(statSync(precious)).toMatchObject({ uid: 0, gid: 0 });
   });
 });
