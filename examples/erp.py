@@ -40,6 +40,9 @@ def open_database(path):
     database = sqlite3.connect(f"file:{path}?mode=rw", uri=True, timeout=10)
     # Asked for and not left to the library: with NORMAL a power cut may take a mark back, and the order comes once more.
     database.execute("PRAGMA synchronous = FULL")
+    # An SQLite older than this leaves checkpoints to the bridge; docs/sharing-the-database.md says why.
+    if sqlite3.sqlite_version_info < (3, 51, 3):
+        database.execute("PRAGMA wal_autocheckpoint = 0")
     database.row_factory = sqlite3.Row
     return database
 

@@ -5,6 +5,8 @@
 -- Tables of your own may stand in the same file; here my_documents and my_stock are the ERP's.
 .bail on
 .timeout 10000
+-- A shell older than 3.51.3 leaves checkpoints to the bridge; docs/sharing-the-database.md says why.
+PRAGMA wal_autocheckpoint = 0;
 
 CREATE TABLE IF NOT EXISTS my_documents (
   document INTEGER PRIMARY KEY, order_id TEXT NOT NULL UNIQUE, number TEXT, status TEXT, total TEXT, lines TEXT NOT NULL
