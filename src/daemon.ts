@@ -22,6 +22,7 @@ import type { Watch } from "./jobs/watch.ts";
 import type { ReadSpace } from "./jobs/watch-disk.ts";
 import { applyConfiguration } from "./repair.ts";
 import type { JobRunner } from "./scheduler/job-runner.ts";
+import { Pulse } from "./scheduler/pulse.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { disarmTriggers } from "./store/feed-triggers.ts";
 import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
@@ -38,6 +39,8 @@ export const MIGRATIONS_FOLDER = fileURLToPath(new URL("../drizzle", import.meta
 /** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
 const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;
+/** A pass that waits for longer than the longest request may take, and this on top, waits for something that never comes. */
+const HANGING_MS = 10 * 60_000;
 
 export interface BridgeOptions {
   loaded: LoadedConfig;
@@ -63,6 +66,7 @@ export class Bridge {
   readonly #desk: SyncDesk;
   /** How a feed is told to look at one row alone. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
+  readonly #hangingMs: number;
   #isStopping = false;
 
   /**
@@ -71,6 +75,8 @@ export class Bridge {
    */
   constructor(options: BridgeOptions, command: string) {
     const { config } = options.loaded;
+    const { total, import: importing } = config.service.timeouts;
+    this.#hangingMs = Math.max(total, importing) + HANGING_MS;
     this.#lock = acquireInstanceLock(config.database.path, { command });
     try {
       finishSwap(config.database.path);
@@ -79,9 +85,14 @@ export class Bridge {
       this.#lock.release();
       throw error;
     }
-    this.client = createClient(options);
+    const clock = Pulse.clock(options.clock);
+    this.client = createClient({ ...options, clock });
     const { store, client } = this;
-    this.context = { store, client, log: options.log, clock: options.clock, isStopping: () => this.#isStopping };
+    const isStopping = () => {
+      Pulse.beat();
+      return this.#isStopping;
+    };
+    this.context = { store, client, log: options.log, clock, isStopping };
     try {
       checkAccount(store, options.loaded);
       const schedules = buildJobs(this.context, options);
@@ -126,6 +137,11 @@ export class Bridge {
     this.#desk.start(this.#scheduler.signal);
     this.watch.start();
     this.web?.start();
+  }
+
+  /** The name of a flow that hangs, for which only a restart helps; undefined where everything gets on. */
+  findHanging(): string | undefined {
+    return this.#scheduler.findHanging(this.#hangingMs);
   }
 
   /**

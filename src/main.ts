@@ -54,7 +54,8 @@ export async function main(argv: readonly string[], terminal: Terminal = process
 type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
 type Act = <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => Promise<void>;
 
-function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
+/** The whole command line; also read by the programs that write the manual and the completions. */
+export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
   const program = new Command("erp-bridge")
     .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
     .version(VERSION)

@@ -4,7 +4,7 @@
  * replaced file is kept under another name. A crash before that leaves the old state and a file that the next restore
  * removes; a crash while the names change is finished by the next start.
  */
-import { chmodSync, chownSync, constants, copyFileSync, existsSync, rmSync, statSync } from "node:fs";
+import { chmodSync, constants, copyFileSync, existsSync, lchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { accountOf } from "./account.ts";
 import { readJournal } from "./backup/batch-journal.ts";
@@ -292,7 +292,8 @@ function handOver(work: string, database: string): void {
   chmodSync(work, before === undefined ? 0o660 : before.mode & 0o777);
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = before ?? statSync(path.dirname(database));
-  for (const file of [work, `${database}.lock`]) if (existsSync(file)) chownSync(file, uid, gid);
+  // Never through a link: the folder is not root's, and what a link points to may be.
+  for (const file of [work, `${database}.lock`]) if (existsSync(file)) lchownSync(file, uid, gid);
 }
 
 function wasWritten(replaced: Replaced & { state: "there" }, before: number): boolean {

@@ -41,15 +41,19 @@ const STDIN_WITHIN_MS = 10_000;
 /** Somebody who cannot answer by then needs to look something up first. */
 const TRIES_MAX = 10;
 
+/** Where an installed service keeps its configuration and its data; the units name the same places. */
+export const SERVICE_CONFIG = "/etc/erp-bridge";
+const SERVICE_DATA = "/var/lib/erp-bridge";
+
 export function proposedPlaces(configFile: string): Places {
   const folder = path.dirname(path.resolve(configFile));
   const name = path.basename(configFile, path.extname(configFile));
   const isMain = name === "config";
-  const dataFolder = folder === "/etc/erp-bridge" ? "/var/lib/erp-bridge" : folder;
-  return {
-    secretFile: path.join(folder, isMain ? "client-secret" : `${name}-client-secret`),
-    database: path.join(dataFolder, isMain ? "bridge.db" : `${name}.db`),
-  };
+  const secretFile = path.join(folder, isMain ? "client-secret" : `${name}-client-secret`);
+  if (folder !== SERVICE_CONFIG)
+    return { secretFile, database: path.join(folder, isMain ? "bridge.db" : `${name}.db`) };
+  // An instance of the service may write to a folder of its own and to nothing else.
+  return { secretFile, database: path.join(SERVICE_DATA, isMain ? "" : name, "bridge.db") };
 }
 
 /** Answers that the service did not like, and which of them are asked for again. */

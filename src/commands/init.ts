@@ -6,7 +6,7 @@ import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
 import { openDatabase, probeService, sendTestAlerts } from "../daemon.ts";
 import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
-import { giveToOwnerOf, makeFolder, placeFile } from "../platform/place-file.ts";
+import { makeFolder, placeFile } from "../platform/place-file.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import type { CheckResult } from "./check.ts";
 import { type Call, type Command, worstOf } from "./command.ts";
@@ -18,6 +18,7 @@ import {
   proposedPlaces,
   type Retry,
   readAnswers,
+  SERVICE_CONFIG,
 } from "./init-answers.ts";
 
 const SECRET_MODE = 0o600;
@@ -85,7 +86,7 @@ function configText(file: string, answers: Answers, inline?: string): string {
   const folder = path.dirname(file);
   const secret =
     inline === undefined
-      ? { "service.client_secret_file": near(folder, answers.secretFile) }
+      ? { "service.client_secret_file": secretPlace(folder, answers.secretFile) }
       : { "service.client_secret": inline };
   return exampleConfig({
     "service.base_url": answers.baseUrl,
@@ -96,6 +97,12 @@ function configText(file: string, answers: Answers, inline?: string): string {
     ...(answers.webhook === null ? {} : { "alerts.webhook": answers.webhook }),
     ...(answers.command === null ? {} : { "alerts.command": answers.command }),
   });
+}
+
+/** An installed service may not read the file itself: systemd hands it a copy, and only commands of root read the file. */
+function secretPlace(folder: string, file: string): string {
+  if (path.dirname(file) !== SERVICE_CONFIG) return near(folder, file);
+  return `\${CREDENTIALS_DIRECTORY:-${SERVICE_CONFIG}}/${path.basename(file)}`;
 }
 
 /** Relative to the configuration where it lies below it, so that the folder can be moved as a whole. */
@@ -115,7 +122,6 @@ function makeDatabase(loaded: LoadedConfig): boolean {
   } finally {
     store.close();
   }
-  if (isNew) giveToOwnerOf(path.dirname(file), file);
   return isNew;
 }
 
@@ -194,8 +200,12 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
   terminal.out(isWell ? `Next: ${next}` : `When that is put right: ${next}`);
 }
 
+const INSTANCE_FILE = new RegExp(`^${SERVICE_CONFIG}/([A-Za-z0-9][A-Za-z0-9._-]*)\\.yaml$`);
+
 /** As it is typed in a shell; nothing for the place that is looked at by itself. */
 function configFlag(file: string): string {
-  if (file === "/etc/erp-bridge/config.yaml") return "";
+  if (file === `${SERVICE_CONFIG}/config.yaml`) return "";
+  const [, instance] = INSTANCE_FILE.exec(file) ?? [];
+  if (instance !== undefined) return ` --instance ${instance}`;
   return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }

@@ -11,8 +11,12 @@ import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
 import { type Call, type Command, load } from "./command.ts";
 
-/** How often systemd's status line is renewed and its watchdog told that the program is alive. */
-const STATUS_EVERY_MS = 60_000;
+/** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
+const STATUS_EVERY_MS = 30_000;
+/** At the start itself hardly any pass has succeeded yet. */
+const FIRST_STATUS_MS = 5_000;
+/** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
+const WATCHDOG_SHARE = 3;
 
 /** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
 export const run: Command = async (call) => {
@@ -22,16 +26,21 @@ export const run: Command = async (call) => {
   catchDefects(() => log);
   const signals = new SignalQueue();
   let bridge = start(loaded, log);
-  notify("READY=1");
+  notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
-  const statusTimer = setInterval(() => notify(`STATUS=${sentenceOf(bridge, loaded)}`, "WATCHDOG=1"), STATUS_EVERY_MS);
+  const hanging = new HangingFlow();
+  const tell = () => {
+    const isWell = hanging.look(bridge, log);
+    notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
+  };
+  const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
   while ((await signals.next()) === "SIGHUP") {
     notify("RELOADING=1");
     const reloaded = await reload(call, { loaded, log, bridge });
     ({ loaded, log, bridge } = reloaded);
-    notify("READY=1");
+    notify("READY=1", statusLine(bridge, loaded));
   }
-  clearInterval(statusTimer);
+  for (const timer of statusTimers) clearInterval(timer);
   signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
   notify("STOPPING=1");
   log.info({}, "Stopping: passes under way are finished first.");
@@ -93,7 +102,31 @@ function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
   });
 }
 
-function sentenceOf(bridge: Bridge, { config }: LoadedConfig): string {
+function statusEveryMs(env: NodeJS.ProcessEnv): number {
+  const watchdogMs = Number(env["WATCHDOG_USEC"]) / 1000;
+  return watchdogMs > 0 ? Math.min(STATUS_EVERY_MS, watchdogMs / WATCHDOG_SHARE) : STATUS_EVERY_MS;
+}
+
+/** Keeps the watchdog unfed while something hangs, and says so once: the restart that follows explains itself. */
+class HangingFlow {
+  #told: string | undefined;
+
+  /** Whether everything gets on. */
+  look(bridge: Bridge, log: Log): boolean {
+    const name = bridge.findHanging();
+    if (name !== undefined && name !== this.#told) {
+      log.error({ job: name }, `${name} hangs: it has not got on for too long. The watchdog ends the program.`);
+    }
+    this.#told = name;
+    return name === undefined;
+  }
+}
+
+function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
+  return `STATUS=${sentenceOf(bridge, config)}`;
+}
+
+function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
     const facts = loadStatusFacts(bridge.store);
     return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, { erpReadWithinMs: config.erp.read_within })

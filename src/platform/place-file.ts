@@ -1,9 +1,9 @@
 import {
-  chownSync,
   closeSync,
   existsSync,
   fchmodSync,
   fsyncSync,
+  lchownSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -48,16 +48,22 @@ export function placeFile(
   }
 }
 
-/** Makes a folder and those above it where they are missing. Others than owner and group see nothing of it. */
+/**
+ * Makes a folder and those above it where they are missing. Others than owner and group see nothing of it, and it
+ * belongs to whom the folder above it belongs.
+ */
 export function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o750 });
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  mkdirSync(folder, { mode: 0o750 });
+  giveToOwnerOf(path.dirname(folder), folder);
 }
 
-/** What root makes in a folder of the service's user is for that user. */
-export function giveToOwnerOf(folder: string, file: string): void {
+/** What root makes in a folder of the service's user is for that user. Never through a link: its target may be root's. */
+function giveToOwnerOf(folder: string, file: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
-  chownSync(file, uid, gid);
+  lchownSync(file, uid, gid);
 }
 
 function syncFolder(folder: string): void {

@@ -5,6 +5,7 @@
 import type { Clock } from "../domain/ports.ts";
 import type { RunResult } from "../jobs/run-job.ts";
 import { backoffMs } from "./backoff.ts";
+import { Pulse } from "./pulse.ts";
 
 /** Passes in a row for one trigger; then others get a turn even if a service brings something new for ever. */
 const PASSES_IN_ROW_MAX = 1_000;
@@ -22,6 +23,7 @@ export interface RunnerOptions {
 export class JobRunner {
   readonly name: string;
   readonly #options: RunnerOptions;
+  readonly #pulse = new Pulse();
   #running: Promise<RunResult | undefined> | undefined;
   #isAskedAgain = false;
   #failures = 0;
@@ -46,6 +48,12 @@ export class JobRunner {
   /** Milliseconds on the monotonic clock since the last pass began. */
   sinceLastStartMs(): number {
     return this.#options.clock.monotonicMs() - this.#lastStartMs;
+  }
+
+  /** Milliseconds for which looks have found no sign of life of the pass under way; 0 where none is. */
+  silentMs(): number {
+    const silentMs = this.#pulse.silentMs(this.#options.clock.monotonicMs());
+    return this.isRunning ? silentMs : 0;
   }
 
   /** By schedule: nothing while the job backs off after a failure. */
@@ -78,7 +86,7 @@ export class JobRunner {
       for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
         this.#isAskedAgain = false;
         this.#lastStartMs = this.#options.clock.monotonicMs();
-        const pass = await this.#options.run(signal);
+        const pass = await this.#pulse.during(() => this.#options.run(signal));
         this.#note(pass);
         this.#options.onResult?.(pass);
         result = result === undefined ? pass : addUp(result, pass);

@@ -48,6 +48,8 @@ export class Scheduler {
   readonly #clock: Clock;
   readonly #watched: Watched[];
   readonly #stop = new AbortController();
+  /** Monotonic time of the last look. */
+  #lookedMs: number;
   /** Wall clock less monotonic clock at the last look. */
   #clockOffsetMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -55,6 +57,7 @@ export class Scheduler {
   constructor(entries: readonly ScheduleEntry[], { log, clock }: { log: Log; clock: Clock }) {
     this.#log = log;
     this.#clock = clock;
+    this.#lookedMs = clock.monotonicMs();
     this.#watched = entries.map((entry) => {
       // Never started: it is asked for its next runs only.
       const task = createTask(entry.pattern, () => {}, { timezone: "UTC" });
@@ -74,6 +77,16 @@ export class Scheduler {
     return new Map(own.map(({ entry, intervalMs }) => [entry.runner, intervalMs]));
   }
 
+  /**
+   * What hangs: the name of a flow whose pass has shown no sign of life for `limitMs`, `schedule` where the looks
+   * themselves have stopped; undefined where everything gets on. To be asked much more often than `limitMs`.
+   */
+  findHanging(limitMs: number): string | undefined {
+    if (this.#clock.monotonicMs() - this.#lookedMs > limitMs) return "schedule";
+    const silent = this.#watched.map(({ entry: { runner } }) => ({ name: runner.name, ms: runner.silentMs() }));
+    return silent.find(({ ms }) => ms > limitMs)?.name;
+  }
+
   /** Runs every job that a start begins with once, then all by schedule. */
   start(): void {
     this.#clockOffsetMs = this.#offsetMs();
@@ -87,6 +100,7 @@ export class Scheduler {
 
   /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would forget. */
   tick(): void {
+    this.#lookedMs = this.#clock.monotonicMs();
     const offsetMs = this.#offsetMs();
     const hasJumped = Math.abs(offsetMs - this.#clockOffsetMs) > JUMP_MS;
     this.#clockOffsetMs = offsetMs;

@@ -4,7 +4,18 @@
  * and shared memory work, on a local file system. Only looks at metadata: reading a database file with `fs` while a
  * connection of this process is open on it would drop SQLite's locks. Writes nothing but an empty file at first use.
  */
-import { accessSync, closeSync, constants, fsyncSync, lstatSync, openSync, readFileSync, realpathSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+} from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
@@ -128,13 +139,22 @@ export function checkDatabaseFile(file: string, access: "read" | "write"): numbe
  */
 export function createDatabaseFile(file: string): void {
   try {
-    closeSync(openSync(file, "wx", 0o660));
+    const created = openSync(file, "wx", 0o660);
     const folder = openSync(path.dirname(file), "r");
+    giveToOwnerOf(folder, created);
+    closeSync(created);
     fsyncSync(folder);
     closeSync(folder);
   } catch (error) {
     if (faultCodeOf(error) !== "EEXIST") throw asBridgeError(error, "Creating the database", file);
   }
+}
+
+/** What root makes in the folder of the service's user is for that user, who could not open it otherwise. Both are descriptors. */
+export function giveToOwnerOf(folder: number, file: number): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = fstatSync(folder);
+  fchownSync(file, uid, gid);
 }
 
 /** Names of everything in a schema, in lower case, without SQLite's own. */

@@ -5,9 +5,10 @@
  * ever: removing it would let two processes lock two files of one name.
  */
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
-import { resolveDatabasePath } from "./file-checks.ts";
+import { giveToOwnerOf, resolveDatabasePath } from "./file-checks.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 
 export interface LockHolder {
@@ -53,6 +54,27 @@ function saveHolder(lockPath: string, holder: LockHolder): void {
   }
 }
 
+/**
+ * Never wider than the database itself, and the service's own where root starts a command before the first daemon. Only
+ * what is made here is given away: a name that is there may be a link to a file that is nobody else's business.
+ */
+function makeLockFile(lockPath: string): void {
+  let file: number;
+  try {
+    file = openSync(lockPath, "wx", 0o660);
+  } catch (error) {
+    if (faultCodeOf(error) === "EEXIST") return;
+    throw error;
+  }
+  const folder = openSync(path.dirname(lockPath), "r");
+  try {
+    giveToOwnerOf(folder, file);
+  } finally {
+    closeSync(folder);
+    closeSync(file);
+  }
+}
+
 function closeQuietly(db: Database.Database | undefined): void {
   try {
     db?.close();
@@ -80,7 +102,7 @@ export function acquireInstanceLock(
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;
   try {
-    closeSync(openSync(lockPath, "a", 0o660)); // never wider than the database itself
+    makeLockFile(lockPath);
   } catch (error) {
     throw asBridgeError(error, "Taking the instance lock", lockPath);
   }

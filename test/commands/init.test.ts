@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { proposedPlaces } from "../../src/commands/init-answers.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { openDatabase } from "../../src/daemon.ts";
 import { main } from "../../src/main.ts";
@@ -62,6 +63,17 @@ describe("init without anybody to ask", () => {
     expect(await main(flags.with(2, other), terminal)).toBe(0);
     expect(modeOf(path.join(folder, "shop-b-client-secret"))).toBe(0o600);
     expect(existsSync(path.join(folder, "shop-b.db"))).toBe(true);
+  });
+
+  it("proposes the places that the service's units name, an instance's own folder among them", () => {
+    expect(proposedPlaces("/etc/erp-bridge/config.yaml")).toEqual({
+      secretFile: "/etc/erp-bridge/client-secret",
+      database: "/var/lib/erp-bridge/bridge.db",
+    });
+    expect(proposedPlaces("/etc/erp-bridge/north.yaml")).toEqual({
+      secretFile: "/etc/erp-bridge/north-client-secret",
+      database: "/var/lib/erp-bridge/north/bridge.db",
+    });
   });
 
   it("names everything that is missing or wrong at once, and writes nothing", async () => {

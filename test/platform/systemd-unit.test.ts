@@ -4,57 +4,112 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempFolder } from "../support/temp.ts";
 
-const UNIT = "systemd/erp-bridge.service";
-/** In tenths, as systemd-analyze takes it: 1.2. The half of it is the network, NotifyAccess=all and V8's own needs. */
-const EXPOSURE_MAX = 12;
+const UNITS = ["erp-bridge.service", "erp-bridge@.service"];
+/** In tenths, as systemd-analyze takes it: 1.1. Almost all of it is the network and V8's own needs. */
+const EXPOSURE_MAX = 11;
+/** The same with the drop-in that lets the ERP's user share the database. */
+const SHARED_EXPOSURE_MAX = 13;
 const hasAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
 
-function settings(): Map<string, string[]> {
+function textOf(unit: string): string {
+  return readFileSync(path.join("systemd", unit), "utf8");
+}
+
+function settings(text: string): Map<string, string[]> {
   const map = new Map<string, string[]>();
-  for (const line of readFileSync(UNIT, "utf8").split("\n")) {
+  for (const line of text.split("\n")) {
     const [, key, value] = /^([A-Za-z]+)=(.*)$/.exec(line) ?? [];
     if (key !== undefined && value !== undefined) map.set(key, [...(map.get(key) ?? []), value]);
   }
   return map;
 }
 
-describe("the systemd unit", () => {
-  it("starts, reloads and stops the program in the way that the program understands", () => {
-    const unit = settings();
+/** The unit as systemd reads it with a drop-in: later settings win. */
+function withDropIn(unit: string, dropIn: string): string {
+  const own = settings(textOf(dropIn));
+  return textOf(unit).replace(/^([A-Za-z]+)=.*$/gm, (line, key: string) => {
+    const value = own.get(key)?.[0];
+    return value === undefined ? line : `${key}=${value}`;
+  });
+}
+
+function analyze(text: string, name: string, ...args: string[]) {
+  const file = path.join(tempFolder("unit"), name);
+  writeFileSync(file, text);
+  const { status, stderr, stdout } = spawnSync("systemd-analyze", [...args, file], { encoding: "utf8" });
+  return { status, text: stderr + stdout };
+}
+
+describe("the systemd units", () => {
+  it("start, reload and stop the program in the way that the program understands", () => {
     const node = "/usr/lib/erp-bridge/node /usr/lib/erp-bridge/bin/erp-bridge.mjs";
-    expect(Object.fromEntries(unit)).toMatchObject({
-      Type: ["notify"],
-      NotifyAccess: ["all"],
-      ExecStart: [`${node} run`],
-      // Its failure must not keep the program from the exit code that ends the restarts.
-      ExecStartPre: [`-${node} check`],
-      ExecReload: ["/bin/kill -HUP $MAINPID"],
-      Restart: ["on-failure"],
-      RestartPreventExitStatus: ["78"],
-      StartLimitIntervalSec: ["0"],
-      LoadCredential: ["client-secret:/etc/erp-bridge/client-secret"],
-      StateDirectory: ["erp-bridge"],
-      ConfigurationDirectory: ["erp-bridge"],
-    });
-    expect(Number(unit.get("TimeoutStopSec")?.[0]?.replace("s", ""))).toBeGreaterThan(10);
-    expect(unit.has("MemoryDenyWriteExecute")).toBe(false);
+    for (const [unit, instance, name] of [
+      ["erp-bridge.service", "", "config"],
+      ["erp-bridge@.service", " --instance %i", "%i"],
+    ] as const) {
+      const unitSettings = settings(textOf(unit));
+      expect(Object.fromEntries(unitSettings)).toMatchObject({
+        Type: ["notify"],
+        NotifyAccess: ["main"],
+        ConditionPathExists: [`/etc/erp-bridge/${name}.yaml`],
+        ExecStart: [`/usr/lib/erp-bridge/with-notify-socket ${node} run${instance}`],
+        // Its failure must not keep the program from the exit code that ends the restarts.
+        ExecStartPre: [`-${node} check${instance}`],
+        ExecReload: ["/bin/kill -HUP $MAINPID"],
+        Restart: ["always"],
+        RestartPreventExitStatus: ["78"],
+        StartLimitIntervalSec: ["0"],
+        ConfigurationDirectory: ["erp-bridge"],
+      });
+      expect(Number(unitSettings.get("TimeoutStopSec")?.[0]?.replace("s", ""))).toBeGreaterThan(10);
+      expect(unitSettings.has("MemoryDenyWriteExecute")).toBe(false);
+    }
   });
 
-  it.runIf(hasAnalyze)("is understood by systemd without a word of complaint", () => {
-    const copy = path.join(tempFolder("unit"), "erp-bridge.service");
-    const here = readFileSync(UNIT, "utf8")
-      .replaceAll("/usr/lib/erp-bridge/node", process.execPath)
-      .replaceAll("/usr/lib/erp-bridge/bin", path.resolve("bin"))
-      // Checked for existence of the file that it names, which is there only where the program is installed.
-      .replace(/^Documentation=.*\n/m, "");
-    writeFileSync(copy, here);
-    const { status, stderr, stdout } = spawnSync("systemd-analyze", ["verify", copy], { encoding: "utf8" });
-    expect({ status, text: stderr + stdout }).toEqual({ status: 0, text: "" });
+  it("give each shop a secret, a folder and a database of its own", () => {
+    const [one, many] = UNITS.map((unit) => settings(textOf(unit)));
+    expect(one?.get("LoadCredential")).toEqual(["client-secret:/etc/erp-bridge/client-secret"]);
+    expect(one?.get("StateDirectory")).toEqual(["erp-bridge"]);
+    expect(many?.get("LoadCredential")).toEqual([
+      "client-secret:/etc/erp-bridge/%i-client-secret",
+      "%i-client-secret:/etc/erp-bridge/%i-client-secret",
+    ]);
+    expect(many?.get("StateDirectory")).toEqual(["erp-bridge/%i"]);
+    // A missing file is the program's to name: systemd itself would start it again for ever.
+    const fallback = (unit: Map<string, string[]> | undefined) =>
+      unit?.get("SetCredential")?.map((line) => line.split(":")[0]);
+    expect(fallback(one)).toEqual(["client-secret"]);
+    expect(fallback(many)).toEqual(["client-secret", "%i-client-secret"]);
   });
 
-  it.runIf(hasAnalyze)("leaves the program little more than its folder and the network", () => {
-    const args = ["security", "--offline=true", "--no-pager", `--threshold=${EXPOSURE_MAX}`, UNIT];
-    const { status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
-    expect(status, stdout + stderr).toBe(0);
+  it("differ in nothing else", () => {
+    const own =
+      /^(Description|ConditionPathExists|ExecStart|ExecStartPre|StateDirectory|WorkingDirectory|SyslogIdentifier|.*Credential)$/;
+    const [one, many] = UNITS.map((unit) => [...settings(textOf(unit))].filter(([key]) => !own.test(key)));
+    expect(many).toEqual(one);
+  });
+
+  it.runIf(hasAnalyze)("are understood by systemd without a word of complaint", () => {
+    for (const unit of UNITS) {
+      const here = textOf(unit)
+        .replaceAll("/usr/lib/erp-bridge/node", process.execPath)
+        .replaceAll("/usr/lib/erp-bridge/with-notify-socket", path.resolve("packaging/with-notify-socket"))
+        .replaceAll("/usr/lib/erp-bridge/bin", path.resolve("bin"))
+        // Checked for existence of the files that it names, which are there only where the program is installed.
+        .replace(/^Documentation=.*\n/m, "");
+      expect(analyze(here, unit.replace("@", "@shop"), "verify")).toEqual({ status: 0, text: "" });
+    }
+  });
+
+  it.runIf(hasAnalyze)("leave the program little more than its folder and the network", () => {
+    const security = ["security", "--offline=true", "--no-pager"];
+    for (const unit of UNITS) {
+      const alone = analyze(textOf(unit), unit, ...security, `--threshold=${EXPOSURE_MAX}`);
+      expect(alone.status, alone.text).toBe(0);
+      const shared = withDropIn(unit, "erp-group.conf");
+      expect(settings(shared).get("UMask")).toEqual(["0007"]);
+      const beside = analyze(shared, unit, ...security, `--threshold=${SHARED_EXPOSURE_MAX}`);
+      expect(beside.status, beside.text).toBe(0);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, watch, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createNotifier } from "../../src/platform/systemd.ts";
@@ -35,6 +35,20 @@ describe("telling systemd", () => {
     notify("STATUS=Up to date. Asked 2 s ago.", "WATCHDOG=1");
     await untilLines(3);
     expect(lines()).toEqual(["RELOADING=1", "READY=1", "STATUS=Up to date. Asked 2 s ago. WATCHDOG=1"]);
+  });
+
+  it("writes to the socket that it was started with, and starts no other program", async () => {
+    const { lines } = standIn();
+    const socket = path.join(tempFolder("notify-socket"), "datagrams");
+    const descriptor = openSync(socket, "a");
+    onTestFinished(() => closeSync(descriptor));
+    const notify = createNotifier({ NOTIFY_SOCKET: "/run/systemd/notify", ERP_BRIDGE_NOTIFY_FD: String(descriptor) });
+    notify("READY=1", "STATUS=Orders failing: it said\nWATCHDOG=1");
+    notify("STOPPING=1");
+    await new Promise((resolve) => setImmediate(resolve));
+    // The words of others cannot begin a variable of their own.
+    expect(readFileSync(socket, "utf8")).toBe("READY=1\nSTATUS=Orders failing: it said WATCHDOG=1STOPPING=1");
+    expect(lines()).toEqual([]);
   });
 
   it("says nothing where nobody listens", async () => {

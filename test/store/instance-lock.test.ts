@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { exitCodeOf } from "../../src/domain/errors.ts";
 import { acquireInstanceLock, isLocked } from "../../src/store/instance-lock.ts";
+import { openStore } from "../../src/store/open.ts";
 import { tempFolder } from "../support/temp.ts";
 
 /** A process that takes the lock, says so, and then lives until it is killed. */
@@ -76,5 +77,27 @@ describe("the instance lock", () => {
       expect(isLocked(file)).toBeUndefined();
     }
     expect(readdirSync(folder)).toEqual(["bridge.db.lock"]);
+  });
+
+  it.runIf(process.geteuid?.() === 0)("is the service's own where root runs a command before the first daemon", () => {
+    const folder = tempFolder("lock");
+    const [uid, gid] = [64_001, 64_002];
+    chownSync(folder, uid, gid);
+    const file = path.join(folder, "bridge.db");
+    acquireInstanceLock(file, { command: "erp-bridge sync" }).release();
+    openStore({ path: file, migrationsFolder: "drizzle", mode: "daemon" }).close();
+    for (const name of readdirSync(folder)) {
+      expect(statSync(path.join(folder, name)), name).toMatchObject({ uid, gid });
+    }
+  });
+
+  it.runIf(process.geteuid?.() === 0)("never gives away a file that a link in its place points to", () => {
+    const folder = tempFolder("lock");
+    chownSync(folder, 64_001, 64_002);
+    const precious = path.join(tempFolder("precious"), "shadow");
+    writeFileSync(precious, "");
+    symlinkSync(precious, path.join(folder, "bridge.db.lock"));
+    acquireInstanceLock(path.join(folder, "bridge.db"), { command: "erp-bridge sync" }).release();
+    expect(statSync(precious)).toMatchObject({ uid: 0, gid: 0 });
   });
 });

@@ -1,0 +1,105 @@
+import type { Machine } from "./machine.ts";
+
+export interface Packages {
+  /** The package of this tree, and the same tree under a former version. */
+  present: string;
+  former: string;
+  version: string;
+  formerVersion: string;
+}
+
+/** One trial on one machine: its checks, in their order, each a line. */
+export class Trial {
+  readonly machine: Machine;
+  readonly packages: Packages;
+  failures = 0;
+
+  constructor(machine: Machine, packages: Packages) {
+    this.machine = machine;
+    this.packages = packages;
+  }
+
+  /** What `act` gives is told; what it throws, and `false`, is a failure. The checks after it go on. */
+  async check(words: string, act: () => Promise<unknown> | unknown): Promise<void> {
+    try {
+      const told = await act();
+      if (told === false) throw new Error("it is not so");
+      console.log(`ok      ${words}${typeof told === "string" ? `: ${told}` : ""}`);
+    } catch (error) {
+      this.failures += 1;
+      console.log(`FAILED  ${words}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  /** Lines of the journal of a unit since it was last cleared of interest, as objects. */
+  journal(unit: string): { MESSAGE: string; PRIORITY: string; SYSLOG_IDENTIFIER: string }[] {
+    this.machine.run("journalctl --sync");
+    const text = this.machine.must(`journalctl --unit=${unit} --output=json --no-pager`);
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+  }
+
+  async untilSaid(unit: string, words: string, count = 1): Promise<void> {
+    const said = () => this.journal(unit).filter(({ MESSAGE }) => MESSAGE.includes(words)).length;
+    await this.machine.until(`${unit} says "${words}"`, () => said() >= count);
+  }
+
+  sql(database: string, statement: string): string {
+    return this.machine.must(`sqlite3 -cmd '.timeout 5000' ${database} "${statement}"`);
+  }
+
+  /** Waits until the bridge has stored so many orders more than it has now. */
+  async untilOrders(database: string, more: number): Promise<number> {
+    const count = () => Number(this.sql(database, "SELECT count(*) FROM orders"));
+    const before = count();
+    await this.machine.until(`${more} more orders in ${database}`, () => count() >= before + more, 150_000);
+    return count();
+  }
+
+  isActive(unit: string): boolean {
+    return this.machine.run(`systemctl is-active --quiet ${unit}`).code === 0;
+  }
+}
+
+export function equal(actual: unknown, expected: unknown): true {
+  if (actual !== expected) throw new Error(`${JSON.stringify(actual)} in the place of ${JSON.stringify(expected)}`);
+  return true;
+}
+
+/** A stand-in service inside the machine, from the package itself, that starts with the machine. */
+export function addSandbox(machine: Machine, name: string, port: number, rate: number): void {
+  // Other orders after each start, as at a service that goes on while this machine is away.
+  const program = `/usr/bin/erp-bridge sandbox --port ${port} --rate ${rate} --seed $(date +%%s)`;
+  const command = `/bin/sh -c 'exec ${program} --client-id ${name} --client-secret secret-of-${name}'`;
+  machine.write(
+    `/etc/systemd/system/sandbox-${name}.service`,
+    `[Service]\nExecStart=${command}\nUser=nobody\n[Install]\nWantedBy=multi-user.target\n`,
+  );
+  machine.must(`systemctl daemon-reload; systemctl enable --quiet --now sandbox-${name}`);
+}
+
+/** The ids of every order that a stand-in has taken as confirmed, by its own ledger. */
+export function confirmedAt(machine: Machine, port: number): string[] {
+  const ask = `fetch("http://127.0.0.1:${port}/_sandbox/ledger").then((answer) => answer.text()).then(console.log)`;
+  const { entries } = JSON.parse(machine.must(`/usr/lib/erp-bridge/node -e '${ask}'`)) as {
+    entries: { effect?: { kind: string; orderIds?: string[] } }[];
+  };
+  return entries.flatMap(({ effect }) => (effect?.kind === "confirmed" ? (effect.orderIds ?? []) : []));
+}
+
+/** `erp-bridge init` against a stand-in; polls every five seconds, so that a trial need not wait for minutes. */
+export async function configure(machine: Machine, name: string, port: number, instance?: string): Promise<string> {
+  await machine.until("the stand-in answers", () => machine.run(LISTENS(port)).code === 0);
+  const flag = instance === undefined ? "" : `--instance ${instance} `;
+  const file = `/etc/erp-bridge/${instance ?? "config"}.yaml`;
+  const out = machine.must(
+    `ERP_BRIDGE_CLIENT_SECRET=secret-of-${name} erp-bridge init ${flag}--base-url http://127.0.0.1:${port} --client-id ${name}`,
+  );
+  const fast = machine.read(file).replaceAll('#schedule: "* * * * *"', 'schedule: "*/5 * * * * *"');
+  machine.write(file, fast);
+  return out;
+}
+
+const LISTENS = (port: number) => `grep -qi ':${port.toString(16).padStart(4, "0")} 0' /proc/net/tcp`;
