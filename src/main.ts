@@ -19,6 +19,8 @@ import { status } from "./commands/status.ts";
 import { sync } from "./commands/sync.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
 import { JOB_NAMES } from "./domain/job-names.ts";
+import { systemClock } from "./platform/clock.ts";
+import { Progress } from "./platform/progress.ts";
 import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./platform/terminal.ts";
 import { VERSION } from "./platform/version.ts";
 
@@ -76,8 +78,14 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .option("--json", "results in a stable machine form")
       .addHelpText("after", exampleText(example));
   const act = async <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => {
-    const call = { terminal, configFile: configFileOf(common, terminal.env), json: common.json === true };
-    done(await command(call, options));
+    const json = common.json === true;
+    const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
+    const call = { terminal: progress.terminal, configFile: configFileOf(common, terminal.env), json, progress };
+    try {
+      done(await command(call, options));
+    } finally {
+      progress.end();
+    }
   };
 
   add(program, "run", "the daemon: keeps everything in step until it is stopped", "run --config config.yaml").action(

@@ -33,7 +33,13 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     ...checkSources(loaded),
     await checkListen(loaded),
   ];
-  if (online === true) results.push(...(await probeService(loaded, systemClock)));
+  if (online === true) {
+    const asked = await call.progress.during(
+      () => ({ what: "Asking the service" }),
+      () => probeService(loaded, systemClock),
+    );
+    results.push(...asked);
+  }
   report(call, results);
   return worstOf(results.map(({ exitCode }) => exitCode));
 };
