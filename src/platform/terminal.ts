@@ -28,7 +28,7 @@ export const processTerminal: Terminal = {
 
 /** Cut to the width, because a line that wraps cannot be taken away again. */
 function drawLine(line: string): void {
-  const width = Math.max(20, (process.stderr.columns ?? 80) - 1);
+  const width = Math.max(20, (process.stderr.columns || 80) - 1);
   process.stderr.write(`\r\u001b[2K${line.slice(0, width)}`);
 }
 
