@@ -60,6 +60,13 @@ export class Progress {
     this.#draw(describeStep(step, { from: this.#first.done, elapsedMs: nowMs - this.#first.atMs }));
   }
 
+  /** Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts. */
+  announce(what: string): void {
+    if (this.#draw === undefined) return;
+    this.#isDrawn = true;
+    this.#draw(`${what} …`);
+  }
+
   /** Looks again and again how far it is while `work` is under way. A look that fails shows nothing and harms nothing. */
   async during<T>(look: () => Step | undefined, work: () => Promise<T>): Promise<T> {
     if (this.#draw === undefined) return await work();

@@ -95,6 +95,14 @@ describe("progress", () => {
     expect(all.seen).toEqual([]);
   });
 
+  it("announces at once what stops the whole process, and takes it away before the next line", () => {
+    const all = watched();
+    all.progress.announce("Looking through the database");
+    all.progress.terminal.out("sound");
+    watched({ isOn: false }).progress.announce("nothing");
+    expect(all.seen).toEqual(["~Looking through the database …", "~", "out sound"]);
+  });
+
   it("leaves out what is not known", () => {
     const after = (elapsedMs: number) => ({ from: 0, elapsedMs });
     expect(describeStep({ what: "Verifying the copy" }, after(5_400))).toBe("Verifying the copy, 5 s …");
