@@ -19,6 +19,8 @@ import { status } from "./commands/status.ts";
 import { sync } from "./commands/sync.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
 import { JOB_NAMES } from "./domain/job-names.ts";
+import { systemClock } from "./platform/clock.ts";
+import { Progress } from "./platform/progress.ts";
 import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./platform/terminal.ts";
 import { VERSION } from "./platform/version.ts";
 
@@ -54,7 +56,7 @@ export async function main(argv: readonly string[], terminal: Terminal = process
 type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
 type Act = <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => Promise<void>;
 
-/** The whole command line; also read by the programs that write the manual and the completions. */
+/** All commands, with their help. `done` is told the exit code of the one that runs. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
   const program = new Command("erp-bridge")
     .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
@@ -64,6 +66,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
     })
+    .addHelpText("after", exampleText("init --config config.yaml"))
     .showSuggestionAfterError();
 
   const add = (parent: Command, usage: string, summary: string, example: string) =>
@@ -73,10 +76,16 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .option("-c, --config <file>", "configuration file (default: $ERP_BRIDGE_CONFIG or /etc/erp-bridge/config.yaml)")
       .option("-i, --instance <name>", "instead of --config: /etc/erp-bridge/NAME.yaml")
       .option("--json", "results in a stable machine form")
-      .addHelpText("after", `\nExample:\n  erp-bridge ${example}`);
+      .addHelpText("after", exampleText(example));
   const act = async <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => {
-    const call = { terminal, configFile: configFileOf(common, terminal.env), json: common.json === true };
-    done(await command(call, options));
+    const json = common.json === true;
+    const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
+    const call = { terminal: progress.terminal, configFile: configFileOf(common, terminal.env), json, progress };
+    try {
+      done(await command(call, options));
+    } finally {
+      progress.end();
+    }
   };
 
   add(program, "run", "the daemon: keeps everything in step until it is stopped", "run --config config.yaml").action(
@@ -107,7 +116,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   add(program, "approve", "let through what a feed's guard holds", "approve stocks")
     .argument("<feed>", "stocks, prices, catalog or images")
     .action((feed: string, common: Common) => act(approve, common, { feed }));
-  const config = program.command("config").description("the configuration");
+  const config = addGroup(program, "config", "the configuration", "config show");
   add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
     act(configShow, common, {}),
   );
@@ -144,7 +153,7 @@ function addRepairs(program: Command, add: Add, act: Act): void {
     .argument("<file>", "a copy made by backup or by the daemon")
     .option("--yes", "do not ask")
     .action((file: string, options: Common & { yes?: boolean }) => act(restore, options, { ...options, file }));
-  const quarantine = program.command("quarantine").description("records that could not be used");
+  const quarantine = addGroup(program, "quarantine", "records that could not be used", "quarantine list");
   add(
     quarantine,
     "list",
@@ -209,8 +218,17 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
     .option("--client-id <id>", "client id to accept", "sandbox")
     .option("--client-secret <secret>", "client secret to accept", "sandbox-secret")
     .option("--switches <file>", "JSON file with switches: how the service behaves")
-    .addHelpText("after", "\nExample:\n  erp-bridge sandbox --port 8080 --rate 30")
+    .addHelpText("after", exampleText("sandbox --port 8080 --rate 30"))
     .action(async (options) => done(await sandbox(terminal, options)));
+}
+
+/** A command that only leads to others. */
+function addGroup(program: Command, name: string, summary: string, example: string): Command {
+  return program.command(name).description(summary).addHelpText("after", exampleText(example));
+}
+
+function exampleText(example: string): string {
+  return `\nExample:\n  erp-bridge ${example}`;
 }
 
 function wholeNumber(text: string): number {

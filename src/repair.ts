@@ -90,15 +90,23 @@ export type { PreviewRow };
 /** Rows of one kind that a preview shows at most: more of them say no more. */
 const PREVIEWED_MAX = 100_000;
 
-/** What a pass of this job would send, from the database alone; and whether the feed's guard would hold rows back. */
-export function* previewSends(store: Store, loaded: LoadedConfig, job: JobName): Generator<PreviewRow> {
+/**
+ * What a pass of this job would send, from the database alone; and whether the feed's guard would hold rows back.
+ * @param onRow called with each row of a feed that was looked at
+ */
+export function* previewSends(
+  store: Store,
+  loaded: LoadedConfig,
+  job: JobName,
+  onRow?: () => void,
+): Generator<PreviewRow> {
   if (job === "orders") return yield* previewConfirms(store, PREVIEWED_MAX);
   const { statuses } = loaded.config;
   if (job === "statuses" && statuses.path !== null) {
     return yield* previewStatuses(store, compileStatusRules({ ...statuses, path: statuses.path }), PREVIEWED_MAX);
   }
   const rules = feedRulesOf(loaded).get(job as FeedName);
-  if (rules !== undefined) yield* previewFeed(store, rules);
+  if (rules !== undefined) yield* previewFeed(store, rules, onRow);
 }
 
 /** How many rows a guard would keep from going to zero or away, if these went now; 0 where it would let them. */

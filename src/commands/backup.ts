@@ -1,15 +1,16 @@
+import { statSync } from "node:fs";
 import path from "node:path";
 import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
 import { showConfig } from "../config/show.ts";
 import { describeBytes } from "../domain/disk-space.ts";
 import { EXIT } from "../domain/errors.ts";
 import { isoTime } from "../domain/ports.ts";
-import { jsonLine, type Terminal } from "../platform/terminal.ts";
+import type { Step } from "../platform/progress.ts";
+import { jsonLine } from "../platform/terminal.ts";
 import { resolveDatabasePath } from "../store/file-checks.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
 
-/** A line for so much progress. */
-const SHARE_PER_LINE = 0.1;
+const BYTES_PER_MB = 1024 * 1024;
 
 /** A consistent, verified copy, also while the daemon runs, with the effective configuration beside it. */
 export const backup: Command<{ file: string }> = async (call, { file }) => {
@@ -20,14 +21,20 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   try {
-    const made = await copyDatabase({
-      source: resolveDatabasePath(loaded.config.database.path),
-      target: path.resolve(file),
-      at: isoTime(Date.now()),
-      configText: showConfig(loaded),
-      signal: abort.signal,
-      ...(call.terminal.isTerminal && { onProgress: tellProgress(call.terminal) }),
-    });
+    const source = resolveDatabasePath(loaded.config.database.path);
+    let far: CopyProgress = { step: "copying", share: 0 };
+    const copying = () =>
+      copyDatabase({
+        source,
+        target: path.resolve(file),
+        at: isoTime(Date.now()),
+        configText: showConfig(loaded),
+        signal: abort.signal,
+        onProgress: (progress) => {
+          far = progress;
+        },
+      });
+    const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
     if (call.json) call.terminal.out(jsonLine(made));
     else call.terminal.out(`${made.file}: a verified copy (${describeBytes(made.bytes)}).`);
     return EXIT.ok;
@@ -37,14 +44,8 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
   }
 };
 
-function tellProgress(terminal: Terminal): (progress: CopyProgress) => void {
-  let told = 0;
-  let step = "";
-  return (progress) => {
-    if (progress.step === "verifying" && step !== "verifying") terminal.err("Verifying the copy");
-    step = progress.step;
-    if (progress.step === "verifying" || progress.share - told < SHARE_PER_LINE) return;
-    told = progress.share;
-    terminal.err(`Copying: ${Math.floor(progress.share * 100)} %`);
-  };
+function stepOf({ step, share }: CopyProgress, bytes: number): Step {
+  if (step === "verifying") return { what: "Verifying the copy" };
+  const total = bytes / BYTES_PER_MB;
+  return { what: "Copying", unit: "MB", done: share * total, total };
 }

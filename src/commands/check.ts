@@ -21,6 +21,8 @@ export interface CheckResult {
 
 /** Less free space than this is worth a word: a day of orders and a migration's copy need room. */
 const FREE_BYTES_MIN = 200 * 1024 * 1024;
+/** Looking through a database of this size takes longer than a person waits without a word. */
+const LONG_FROM_BYTES = 256 * 1024 * 1024;
 
 /** Configuration, database, permissions, disk; `--online` adds credentials, subscription and clocks. */
 export const check: Command<{ online?: boolean }> = async (call, { online }) => {
@@ -28,20 +30,27 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   const results: CheckResult[] = [
     { check: "configuration", ok: true, message: `${loaded.file} is valid`, exitCode: EXIT.ok },
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
-    checkDatabase(loaded),
+    checkDatabase(call, loaded),
     checkDisk(loaded),
     ...checkSources(loaded),
     await checkListen(loaded),
     ...checkImages(loaded),
   ];
-  if (online === true) results.push(...(await probeService(loaded, systemClock)));
+  if (online === true) {
+    const asked = await call.progress.during(
+      () => ({ what: "Asking the service" }),
+      () => probeService(loaded, systemClock),
+    );
+    results.push(...asked);
+  }
   report(call, results);
   return worstOf(results.map(({ exitCode }) => exitCode));
 };
 
-function checkDatabase(loaded: LoadedConfig): CheckResult {
+function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
   try {
-    return { check: "database", ok: true, message: describeDatabase(loaded), exitCode: EXIT.ok };
+    const message = describeDatabase(loaded, () => progress.announce("Looking through the database"));
+    return { check: "database", ok: true, message, exitCode: EXIT.ok };
   } catch (error) {
     const { message, hint } = asError(error);
     const text = hint === undefined ? message : `${message} ${hint}`;
@@ -50,10 +59,11 @@ function checkDatabase(loaded: LoadedConfig): CheckResult {
 }
 
 /** Whether a bridge could work on it: it may be written, is sound, and belongs to this account. Changes nothing. */
-function describeDatabase(loaded: LoadedConfig): string {
+function describeDatabase(loaded: LoadedConfig, onLong: () => void): string {
   const file = resolveDatabasePath(loaded.config.database.path);
-  if (checkDatabaseFile(file, "write") === undefined)
-    return `${file} does not exist yet and is made at the first start`;
+  const bytes = checkDatabaseFile(file, "write");
+  if (bytes === undefined) return `${file} does not exist yet and is made at the first start`;
+  if (bytes >= LONG_FROM_BYTES) onLong();
   const store = openDatabase(loaded, "readonly");
   try {
     refuseOtherAccount(store, loaded);

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { nearest, printable } from "../config/problems.ts";
 import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
+import type { Progress } from "../platform/progress.ts";
 import type { Terminal } from "../platform/terminal.ts";
 
 /** What every command is handed. */
@@ -10,6 +11,8 @@ export interface Call {
   /** `--config`, `--instance` or neither, resolved to a file. */
   configFile: string;
   json: boolean;
+  /** For whatever may take longer than two seconds. */
+  progress: Progress;
 }
 
 export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;

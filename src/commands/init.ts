@@ -36,7 +36,10 @@ export const init: Command<InitOptions> = async (call, options) => {
   const madeDatabase = makeDatabase(loaded);
   const kept = writeFiles(file, answers, options);
   const written = loadConfig({ file, env: call.terminal.env });
-  const alerts = await sendTestAlerts(written, systemClock);
+  const alerts = await call.progress.during(
+    () => ({ what: "Sending a test message" }),
+    () => sendTestAlerts(written, systemClock),
+  );
   const exitCode = worstOf([
     ...checks.map((check) => check.exitCode),
     ...alerts.map(({ error }) => (error === undefined ? EXIT.ok : EXIT.attention)),
@@ -69,7 +72,10 @@ async function decide(call: Call, file: string, given: InitOptions, places: Plac
       ? await askAnswers(terminal, input, given, places, retry)
       : await readAnswers(terminal, given, places);
     const loaded = parseConfig({ text: configText(file, answers, answers.secret), file, env: terminal.env });
-    const checks = await probeService(loaded, systemClock);
+    const checks = await call.progress.during(
+      () => ({ what: "Asking the service" }),
+      () => probeService(loaded, systemClock),
+    );
     const failed = checks.filter(({ ok }) => !ok);
     const isRefused = failed.some(({ exitCode }) => exitCode === EXIT.credentials);
     const isFar = failed.some(({ exitCode }) => exitCode === EXIT.unreachable);

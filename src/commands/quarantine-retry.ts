@@ -36,7 +36,7 @@ export const quarantineRetry: Command<{ names: readonly string[]; all?: boolean 
     const batchIds = all
       ? loadUnreadBatches(store, BATCHES_MAX).map(({ id }) => id)
       : named.filter(({ kind }) => kind === "batch").map(({ id }) => id);
-    const retried = retryInParts(store, loaded, ids);
+    const retried = retryInParts(call, store, loaded, ids);
     const batches = store.write(() => batchIds.filter((id) => markUnreadUntried(store, id)));
     const jobs = new Set<JobName>(retried.flatMap(({ job }) => job ?? []));
     if (batches.length > 0) jobs.add("orders");
@@ -57,12 +57,14 @@ function heldIds(store: Store): number[] {
   }
 }
 
-function retryInParts(store: Store, loaded: LoadedConfig, ids: readonly number[]): Retried[] {
+function retryInParts({ progress }: Call, store: Store, loaded: LoadedConfig, ids: readonly number[]): Retried[] {
   const retried: Retried[] = [];
   for (let from = 0; from < ids.length; from += RECORDS_PER_COMMIT) {
     const part = ids.slice(from, from + RECORDS_PER_COMMIT);
     retried.push(...store.write(() => retryRecords(store, loaded, part, Date.now())));
+    progress.show({ what: "quarantine retry", unit: "records", done: retried.length, total: ids.length });
   }
+  progress.end();
   return retried;
 }
 

@@ -7,9 +7,9 @@ import { systemClock } from "../platform/clock.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { type RemapReport, remap } from "../repair.ts";
+import { countOrders } from "../store/work-left.ts";
 import { type Call, type Command, load, requireDatabase } from "./command.ts";
 
-const PROGRESS_EVERY = 10_000;
 const CHANGES_SHOWN = 4;
 
 /** Derives columns and lines of all stored orders again from their payloads, without asking the service. */
@@ -23,15 +23,15 @@ export const remapCommand: Command<{ dryRun?: boolean }> = async (call, { dryRun
   process.once("SIGTERM", onSignal);
   try {
     refuseOtherAccount(store, loaded);
+    const total = countOrders(store);
     const report = await remap(store, loaded, {
       dryRun,
       clock: systemClock,
       log: createTerminalLog(loaded.config, call.terminal),
       signal: stop.signal,
-      onProgress: ({ orders }) => {
-        if (orders % PROGRESS_EVERY === 0) call.terminal.err(`${orders} orders …`);
-      },
+      onProgress: ({ orders }) => call.progress.show({ what: "remap", unit: "orders", done: orders, total }),
     });
+    call.progress.end();
     show(call, report, dryRun);
     return report.unreadable + report.held > 0 ? EXIT.attention : EXIT.ok;
   } finally {

@@ -29,7 +29,12 @@ export function previewSync(call: Call, loaded: LoadedConfig, { names, only }: A
     if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
     for (const job of names) {
       let drops = 0;
-      for (const row of previewSends(store, loaded, job)) {
+      let done = 0;
+      const onRow = () => {
+        done += 1;
+        call.progress.show({ what: job, unit: "rows compared", done });
+      };
+      for (const row of previewSends(store, loaded, job, onRow)) {
         if (only !== undefined && row.key !== only) continue;
         drops += Number(row.isDrop);
         out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row));

@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../store/sync-requests.ts";
 import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
 import { previewSync } from "./sync-dry-run.ts";
+import { SyncProgress } from "./sync-progress.ts";
 
 /** How often the command looks for the daemon's answer. */
 const LOOK_MS = 100;
@@ -106,10 +107,8 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
   const log = createTerminalLog(loaded.config, call.terminal);
   let bridge: Bridge;
   try {
-    const onResult = (job: string, { outcome, counts }: Pick<SyncOutcome, "outcome" | "counts">) => {
-      if (outcome === "more") call.terminal.err(`${job}: ${describeCounts(counts)}, and more waits …`);
-    };
-    bridge = new Bridge({ loaded, log, clock: systemClock, onResult }, "sync");
+    // Each job's outcome is told by this command, so a line of the log for each pass would say everything twice.
+    bridge = new Bridge({ loaded, log, clock: systemClock, onResult: () => {} }, "sync");
   } catch (error) {
     const isInUse = error instanceof BridgeError && error.code === "instance_running";
     if (!isInUse || !isDaemonRunning(loaded)) throw error;
@@ -122,7 +121,12 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   try {
-    await bridge.sync(work.names, work.show, work.only);
+    const { count, show } = counting(work.show);
+    const progress = new SyncProgress(bridge.store, work.names, count);
+    await call.progress.during(
+      () => progress.look(),
+      () => bridge.sync(work.names, show, work.only),
+    );
     return bridge.store.db.open ? holdsOf(bridge.store, work.names) : [];
   } finally {
     process.off("SIGINT", stop);
@@ -131,36 +135,57 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
   }
 }
 
+/** The same, and how often it was called. */
+function counting(show: Work["show"]): { show: Work["show"]; count: () => number } {
+  let count = 0;
+  const counted = (outcome: SyncOutcome) => {
+    count += 1;
+    show(outcome);
+  };
+  return { show: counted, count: () => count };
+}
+
 /** Another sync holds the lock as well, but answers no requests. */
 function isDaemonRunning(loaded: LoadedConfig): boolean {
   const lock = isLocked(loaded.config.database.path);
   return lock !== undefined && lock.holder?.command !== "sync";
 }
 
-async function askDaemon(call: Call, loaded: LoadedConfig, { names, show, only }: Work): Promise<HoldRow[]> {
+async function askDaemon(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
   call.terminal.err("A daemon is running; asking it.");
   const store = openDatabase(loaded, "command");
   try {
     refuseOtherAccount(store, loaded);
+    const { names, only } = work;
     const id = store.write(() => saveSyncRequest(store, { jobs: names, only, at: isoTime(Date.now()) }));
-    const startedMs = performance.now();
-    for (let shown = 0; ; await sleep(LOOK_MS)) {
-      // Before the result: a daemon that has just ended may have finished the request first.
-      const isGone = isLocked(store.path) === undefined;
-      const { taken, finished, outcomes } = loadSyncResult(store, id);
-      for (const outcome of outcomes.slice(shown)) show(outcome);
-      shown = outcomes.length;
-      if (shown === names.length) return holdsOf(store, names);
-      if (finished || isGone) throw daemonEnded();
-      if (!taken && performance.now() - startedMs > TAKEN_WITHIN_MS) {
-        if (!store.write(() => cancelSyncRequest(store, id, isoTime(Date.now())))) continue;
-        throw new BridgeError("timed_out", "The daemon has not taken the request.", {
-          hint: "erp-bridge status, and the daemon's log, say why.",
-        });
-      }
-    }
+    const { count, show } = counting(work.show);
+    const progress = new SyncProgress(store, names, count);
+    return await call.progress.during(
+      () => progress.look(),
+      () => followDaemon(store, id, { names, show, only }),
+    );
   } finally {
     store.close();
+  }
+}
+
+/** Shows what the daemon does until everything that was asked for is done. */
+async function followDaemon(store: Store, id: number, { names, show }: Work): Promise<HoldRow[]> {
+  const startedMs = performance.now();
+  for (let shown = 0; ; await sleep(LOOK_MS)) {
+    // Before the result: a daemon that has just ended may have finished the request first.
+    const isGone = isLocked(store.path) === undefined;
+    const { taken, finished, outcomes } = loadSyncResult(store, id);
+    for (const outcome of outcomes.slice(shown)) show(outcome);
+    shown = outcomes.length;
+    if (shown === names.length) return holdsOf(store, names);
+    if (finished || isGone) throw daemonEnded();
+    if (!taken && performance.now() - startedMs > TAKEN_WITHIN_MS) {
+      if (!store.write(() => cancelSyncRequest(store, id, isoTime(Date.now())))) continue;
+      throw new BridgeError("timed_out", "The daemon has not taken the request.", {
+        hint: "erp-bridge status, and the daemon's log, say why.",
+      });
+    }
   }
 }
 

@@ -25,11 +25,15 @@ export interface PreviewRow {
   isDrop: boolean;
 }
 
-/** @throws BridgeError `table_missing`, `database_busy` */
-export function* previewFeed(store: Store, rules: FeedRules): Generator<PreviewRow> {
+/**
+ * @param onRow called with each row of the source, also where it differs in nothing
+ * @throws BridgeError `table_missing`, `database_busy`
+ */
+export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void): Generator<PreviewRow> {
   const isTracked = readSourceKind(store, rules) === "tracked";
   const seen = new Set<string>();
   for (const row of isTracked ? trackedRows(store, rules) : scannedRows(store, rules)) {
+    onRow?.();
     const key = keyTexts(rules, row);
     if (key === undefined) {
       yield { key: "?", old: null, new: null, why: "cannot be sent: nothing names the row", isDrop: false };

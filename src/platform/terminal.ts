@@ -8,18 +8,29 @@ export interface Terminal {
   outIsTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
+  /** Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where nobody watches. */
+  draw?(line: string): void;
   /** Absent where nobody can be asked and nothing is to be read. */
   input?: Input;
 }
 
+const isWatched = process.stderr.isTTY === true;
+
 export const processTerminal: Terminal = {
   env: process.env,
-  isTerminal: process.stderr.isTTY === true,
+  isTerminal: isWatched,
   outIsTerminal: process.stdout.isTTY === true,
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
+  ...(isWatched && process.env["TERM"] !== "dumb" && { draw: drawLine }),
   input: createInput(process),
 };
+
+/** Cut to the width, because a line that wraps cannot be taken away again. */
+function drawLine(line: string): void {
+  const width = Math.max(20, (process.stderr.columns || 80) - 1);
+  process.stderr.write(`\r\u001b[2K${line.slice(0, width)}`);
+}
 
 /** A reader that has seen enough (`status | head -1`) is no reason to end with a stack trace. */
 export function tolerateClosedPipes(): void {

@@ -1,0 +1,36 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+
+/** Pages that come with packages and campaigns of their own. */
+const ELSEWHERE = new Set(["docs/installation.md", "docs/sharing-the-database.md", "docs/reliability.md"]);
+const PAGES = ["README.md", ...globSync("docs/*.md")];
+
+/** The anchors that a page's headings get where it is shown. */
+function anchorsOf(file: string): string[] {
+  const text = readFileSync(file, "utf8").replaceAll(/^```[\s\S]*?^```/gm, "");
+  return [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function brokenLinks(page: string): string[] {
+  const links = [...readFileSync(page, "utf8").matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  return links.filter((target) => {
+    if (/^https?:/.test(target)) return false;
+    const [file = "", anchor] = target.split("#");
+    const place = file === "" ? page : path.join(path.dirname(page), file);
+    if (!existsSync(place)) return !ELSEWHERE.has(place);
+    return anchor !== undefined && !anchorsOf(place).includes(anchor);
+  });
+}
+
+describe("the pages", () => {
+  it("link to pages and headings that are there", () => {
+    expect(PAGES.length).toBeGreaterThan(6);
+    expect(PAGES.flatMap((page) => brokenLinks(page).map((target) => `${page}: ${target}`))).toEqual([]);
+  });
+});
