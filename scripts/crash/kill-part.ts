@@ -77,15 +77,16 @@ export function changeStock(scene: Scene): void {
 
 /** Starts the program again and again, unharmed, until nothing is owed; what is still wrong then. */
 export async function recover(scene: Scene): Promise<string[]> {
-  const problems: string[] = [];
+  let problems: string[] = [];
   for (let starts = 0; starts < RECOVERIES_MAX; starts++) {
     scene.control?.reset();
     const ended = await scene.run(["sync", "orders", "updates", "stocks"]);
-    if (!isFine(ended))
-      problems.push(`the recovery ended with ${ended.code ?? ended.signal}: ${lastLine(ended.output)}`);
+    problems = isFine(ended)
+      ? []
+      : [`the recovery ended with ${ended.code ?? ended.signal}: ${lastLine(ended.output)}`];
     // Rows in doubt rest until their request has certainly ended: that time is let pass at once.
     scene.write("UPDATE feed_outbox SET doubt_until_ms = 0 WHERE doubt_until_ms IS NOT NULL");
-    if (problems.length > 0 || findUnfinished(scene).length === 0) break;
+    if (problems.length === 0 && findUnfinished(scene).length === 0) break;
   }
   return [...problems, ...findUnfinished(scene), ...findLostIn(scene)];
 }

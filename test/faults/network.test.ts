@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { RequestKind } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { PATIENT } from "../support/program.ts";
 import { createOrders, expectComplete, orderCount } from "../support/pull.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -64,7 +65,7 @@ async function expectConverged(t: TestBridge, quantity: number): Promise<void> {
   expect(t.rows("SELECT * FROM holds")).toEqual([]);
 }
 
-describe("a line to the service that fails in every request, before and after the effect", () => {
+describe("a line to the service that fails in every request, before and after the effect", PATIENT, () => {
   it.each(FAULTS)("loses nothing, is named, and everything converges after it: $kind $of $bytes", async (action) => {
     const t = await startTestBridge({ settings: QUICK });
     addWork(t, 0);
@@ -88,7 +89,7 @@ describe("a line to the service that fails in every request, before and after th
   });
 
   it("confirms nothing while the answer with the batch is cut, at whatever byte", async () => {
-    const t = await startTestBridge({ settings: QUICK });
+    const t = await startTestBridge();
     t.sandbox.service.createOrder({ lines: [{ sku: "A" }], extra: {} });
     let bytes = 0;
     for (; orderCount(t) === 0; bytes++) {
@@ -105,7 +106,7 @@ describe("a line to the service that fails in every request, before and after th
   });
 
   it("sends the newest value again where the answer to a push is cut, at whatever byte", async () => {
-    const t = await startTestBridge({ settings: QUICK });
+    const t = await startTestBridge();
     await everythingOnce(t);
     const write = t.bridge.store.db.prepare(
       "INSERT INTO stock (sku, quantity) VALUES ('A', ?) ON CONFLICT DO UPDATE SET quantity = excluded.quantity",
@@ -134,7 +135,7 @@ describe("a redirect", () => {
     "with %i is followed nowhere, and the other host hears nothing",
     async (status) => {
       const other = await startReceiver();
-      const t = await startTestBridge({ settings: QUICK });
+      const t = await startTestBridge();
       addWork(t, 0);
       await everythingOnce(t);
       for (const to of [`${other.url}/api/v1/1c/orders`, "http://example.com/", `${t.sandbox.url}/api/v1/1c/orders`]) {
