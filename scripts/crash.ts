@@ -1,11 +1,12 @@
 /*
  * Crashes the installed program on purpose, and lets the ledger of the stand-in service judge whether anything that was
- * confirmed is lost: `npm run crash -- [--part kill|power|disk|locks] [--seed S] [--step N] [--stride N] [--long]`.
+ * confirmed is lost: `npm run crash -- [--part kill|power|disk|locks|giant] [--seed S] [--step N] [--stride N] [--long]`.
  *
  * - kill: SIGKILL at every write of a batch, a push, a recovery, and at random times;
  * - power: what was not synced is gone, whole or in part;
  * - disk: writes and syncs that fail, once and until there is room again;
- * - locks: an ERP that holds the write lock, a reader that stays open; `--long` adds ten minutes.
+ * - locks: an ERP that holds the write lock, a reader that stays open; `--long` adds ten minutes;
+ * - giant: a batch of 50,000 orders and 200 MB, within the memory that the unit allows.
  *
  * Exit code 1: something was lost; 2: a part could not be done here (no gcc); 64: usage. Without arguments about ten
  * minutes on two cores; `--stride 10` tries every tenth operation only.
@@ -13,6 +14,7 @@
 import { parseArgs } from "node:util";
 import { Campaign } from "./crash/campaign.ts";
 import { runDiskPart } from "./crash/disk-part.ts";
+import { runGiantPart } from "./crash/giant-part.ts";
 import { runKillPart } from "./crash/kill-part.ts";
 import { runLockPart } from "./crash/lock-part.ts";
 import { runPowerPart } from "./crash/power-part.ts";
@@ -23,6 +25,7 @@ const PARTS = {
   power: (campaign: Campaign) => runPowerPart(campaign, { cuts: 50, recorded: 8, planted: true }),
   disk: (campaign: Campaign) => runDiskPart(campaign, { rounds: 12 }),
   locks: (campaign: Campaign, long: boolean) => runLockPart(campaign, { long }),
+  giant: (campaign: Campaign) => runGiantPart(campaign),
 };
 type Part = keyof typeof PARTS;
 
@@ -64,7 +67,7 @@ async function main({ parts, long, ...options }: Options): Promise<number> {
   const startedMs = performance.now();
   const campaign = await Campaign.begin({ ...options, report });
   // Ill disks are mostly waited for, kills and cuts keep both cores busy; gaps of the event loop are measured alone.
-  for (const together of [["kill", "disk"], ["power"], ["locks"]] as const)
+  for (const together of [["kill", "disk"], ["power"], ["locks"], ["giant"]] as const)
     await Promise.all(together.filter((part) => parts.includes(part)).map((part) => PARTS[part](campaign, long)));
   campaign.end();
   const seconds = Math.round((performance.now() - startedMs) / 1000);
