@@ -19,6 +19,8 @@ const FIRST_START_STRIDE = 24;
 /** A failed pass waits up to 2 s, and twice as long each time; on a busy machine several fail before the disk is freed. */
 const RECOVERED_WITHIN_MS = 90_000;
 const LOOK_MS = 50;
+const QUIET_MS = 400;
+const QUIET_LOOKS_MAX = 20;
 /** How long a disk stays ill once somebody has noticed. */
 const ILL_MS = 300;
 const ILL_AT_RANDOM_MS = 1_500;
@@ -55,6 +57,17 @@ async function untilDone(scene: Scene, daemon: Child): Promise<string[]> {
   }
 }
 
+/**
+ * Waits until nothing is written any more: a pass that ends well forgets the failures before it, and the next case is to
+ * begin without them.
+ */
+async function untilQuiet({ control }: Scene): Promise<void> {
+  for (let looks = 0, last = -1; last !== control?.operations && looks < QUIET_LOOKS_MAX; looks++) {
+    last = control?.operations ?? 0;
+    await sleep(QUIET_MS);
+  }
+}
+
 /** Waits until the disk has failed somebody, or everything is done without. */
 async function untilNoticed(scene: Scene, daemon: Child): Promise<void> {
   while (scene.control?.hits === 0 && !hasEnded(daemon) && findUnfinished(scene).length > 0) await sleep(LOOK_MS);
@@ -88,6 +101,7 @@ async function beIllOnce(scene: Scene, daemon: Child, illness: Illness, at: numb
     control?.free();
   }
   found.push(...(await untilDone(scene, daemon)));
+  await untilQuiet(scene);
   return [...found, ...findLostIn(scene)];
 }
 
