@@ -18,9 +18,9 @@ export class Report {
     this.#say(`  ${what}: skipped, ${why}`);
   }
 
-  /** A count of its own for cases that run beside others; `replay`: the arguments that bring them back. */
-  tally(replay: string): Tally {
-    return new Tally(this, replay);
+  /** A count of its own for cases that run beside others; `replay`: the arguments of the script that bring them back. */
+  tally(replay: string, script: "crash" | "soak" = "crash"): Tally {
+    return new Tally(this, replay, script);
   }
 }
 
@@ -28,10 +28,12 @@ export class Tally {
   violations = 0;
   readonly #report: Report;
   readonly #replay: string;
+  readonly #script: string;
 
-  constructor(report: Report, replay: string) {
+  constructor(report: Report, replay: string, script: string) {
     this.#report = report;
     this.#replay = replay;
+    this.#script = script;
   }
 
   /** One case, with what was found in it; `where` names it. */
@@ -40,7 +42,9 @@ export class Tally {
     this.violations += found.length;
     for (const sentence of found) {
       this.#report.violations.push(`${where}: ${sentence}`);
-      this.#report.say(`  VIOLATION at ${where}: ${sentence}\n            again with: npm run crash -- ${replay}`);
+      this.#report.say(
+        `  VIOLATION at ${where}: ${sentence}\n            again with: npm run ${this.#script} -- ${replay}`,
+      );
     }
   }
 
