@@ -1,9 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type InputOptions, type OutputOptions, rolldown } from "rolldown";
 import { afterAll, beforeAll } from "vitest";
-import config from "../../rolldown.config.ts";
+import { buildProgram } from "../../scripts/crash/build-program.ts";
 
 /**
  * For the tests of a file: the program as it is installed (the bundles, its migrations, the launcher, the native
@@ -12,18 +11,11 @@ import config from "../../rolldown.config.ts";
  */
 export function installProgram(): () => string {
   let folder = "";
+  let launcher = "";
   beforeAll(async () => {
     folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-installed-"));
-    for (const { output, ...input } of config as (InputOptions & { output: OutputOptions & { file: string } })[]) {
-      const bundle = await rolldown(input);
-      await bundle.write({ ...output, file: path.join(folder, output.file) });
-      await bundle.close();
-    }
-    cpSync("drizzle", path.join(folder, "drizzle"), { recursive: true });
-    cpSync("bin", path.join(folder, "bin"), { recursive: true });
-    mkdirSync(path.join(folder, "node_modules"));
-    symlinkSync(path.resolve("node_modules/better-sqlite3"), path.join(folder, "node_modules", "better-sqlite3"));
+    launcher = await buildProgram(folder);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  return () => path.join(folder, "bin", "erp-bridge.mjs");
+  return () => launcher;
 }

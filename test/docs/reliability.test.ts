@@ -1,0 +1,46 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+
+const TEXT = readFileSync("docs/reliability.md", "utf8");
+const ROWS = [...Array.from({ length: 37 }, (_, index) => String(index + 1)), "26a"];
+
+const quoted = [...TEXT.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text ?? "");
+
+/** The cells of each numbered row. */
+const rows = new Map(
+  TEXT.split("\n")
+    .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| | \|$/g, "")))
+    .filter(([number]) => /^\d+a?$/.test(number ?? ""))
+    .map((cells) => [cells[0] ?? "", cells]),
+);
+
+describe("docs/reliability.md", () => {
+  it("has every row, each with a command that shows it", () => {
+    expect([...rows.keys()].sort()).toEqual([...ROWS].sort());
+    for (const [number, [, fault, does, shown, seen]] of rows) {
+      expect(
+        [fault, does, seen].every((cell) => cell !== undefined && cell !== ""),
+        `row ${number}`,
+      ).toBe(true);
+      expect(shown, `row ${number}`).toMatch(/`(test\/\S+\.test\.ts|npm run crash|node scripts\/)/);
+    }
+  });
+
+  it("names only files that exist", () => {
+    const files = quoted.flatMap((text) => text.split(" ").filter((word) => /^(test|scripts|docs|src)\//.test(word)));
+    expect(files.length).toBeGreaterThan(50);
+    expect(files.filter((file) => !existsSync(file))).toEqual([]);
+  });
+
+  it("names only scripts and parts that exist", () => {
+    const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+    const named = [
+      ...new Set(quoted.map((text) => /^npm run (\S+)/.exec(text)?.[1]).filter((name) => name !== undefined)),
+    ];
+    expect(named).toContain("crash");
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+    const parts = /--part ([a-z|]+)\]/.exec(readFileSync("scripts/crash.ts", "utf8"))?.[1]?.split("|");
+    const used = new Set([...TEXT.matchAll(/--part ([a-z]+)/g)].map(([, part]) => part));
+    expect([...used].sort()).toEqual(parts?.sort());
+  });
+});
