@@ -19,6 +19,8 @@ export interface ClientOptions {
   answerBytesMax: number;
   userAgent: string;
   clock: Clock;
+  /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
+  dispatcher?: Dispatcher;
 }
 
 export interface ServiceRequest {
@@ -52,7 +54,7 @@ const ERROR_BODY_BYTES_MAX = 64 * 1024;
  */
 export class ServiceClient {
   readonly #options: ClientOptions;
-  readonly #agent: Agent;
+  readonly #dispatcher: Dispatcher;
   readonly #pacer: Pacer;
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
@@ -65,15 +67,17 @@ export class ServiceClient {
     this.#base = new URL(options.baseUrl);
     this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
-    this.#agent = new Agent({
-      connect: { timeout: options.connectTimeoutMs },
-      headersTimeout: options.headersTimeoutMs,
-      bodyTimeout: options.totalTimeoutMs,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      connections: 4,
-      pipelining: 1,
-      allowH2: false,
-    });
+    this.#dispatcher =
+      options.dispatcher ??
+      new Agent({
+        connect: { timeout: options.connectTimeoutMs },
+        headersTimeout: options.headersTimeoutMs,
+        bodyTimeout: options.totalTimeoutMs,
+        maxHeaderSize: HEADER_BYTES_MAX,
+        connections: 4,
+        pipelining: 1,
+        allowH2: false,
+      });
   }
 
   /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
@@ -82,7 +86,7 @@ export class ServiceClient {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#dispatcher.destroy();
   }
 
   /**
@@ -95,7 +99,7 @@ export class ServiceClient {
     const deadline = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([request.signal, deadline]);
     try {
-      const response = await this.#agent.request({
+      const response = await this.#dispatcher.request({
         origin: this.#base.origin,
         path: this.#pathOf(request),
         method: request.method,
