@@ -110,8 +110,9 @@ export async function compareTable(
   const { store } = context;
   const total = { compared: 0, owed: 0, bad: 0 };
   const unnamed: Buffer[] = [];
-  store.db.exec("DROP TABLE IF EXISTS temp.compared_keys");
-  store.db.exec("CREATE TEMP TABLE compared_keys (k0, k1, k2, k3, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID");
+  const compared = comparedKeys(rules);
+  store.db.exec(`DROP TABLE IF EXISTS ${compared}`);
+  store.db.exec(`CREATE TABLE ${compared} (k0, k1, k2, k3, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID`);
   // At first use everything is owed, and there is nothing that could be missing.
   const isFilled = KNOWN.some((table) => loadKnownKeys(store, rules, { table, after: undefined, limit: 1 }).length > 0);
   const takeUp = async (keys: readonly KeyValues[]) => {
@@ -133,14 +134,19 @@ export async function compareTable(
         const known = loadKnownKeys(store, rules, { table, after, limit: ROWS_PER_READ });
         if (known.length === 0) break;
         after = known.at(-1);
-        await takeUp(withoutCompared(store, known).map((key) => key.slice(0, rules.keys.length)));
+        await takeUp(withoutCompared(store, rules, known).map((key) => key.slice(0, rules.keys.length)));
       }
     }
     add(total, await settleUnnamed(context, rules, unnamed, signal));
   } finally {
-    store.db.exec("DROP TABLE IF EXISTS temp.compared_keys");
+    store.db.exec(`DROP TABLE IF EXISTS ${compared}`);
   }
   return total;
+}
+
+/** A list of each feed's own: all of them are compared at the same hour of the night. */
+function comparedKeys({ name }: FeedRules): string {
+  return `temp.compared_${name}`;
 }
 
 /** Lists the rows as present and returns the keys of those that owe something. */
@@ -149,7 +155,7 @@ function noteAndDiffer(
   rules: FeedRules,
   page: { rows: readonly SourceRow[]; keys: readonly KeyValues[] },
 ): KeyValues[] {
-  const note = store.prepare("INSERT INTO temp.compared_keys VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING");
+  const note = store.prepare(`INSERT INTO ${comparedKeys(rules)} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`);
   const differ = (row: SourceRow): boolean => {
     const key = keyTexts(rules, row);
     // A key that was there before stands for two rows, and neither may be sent.
@@ -160,8 +166,8 @@ function noteAndDiffer(
   return store.db.transaction(() => page.keys.filter((_, index) => differ(page.rows[index] ?? {})))();
 }
 
-function withoutCompared(store: Store, keys: readonly string[][]): string[][] {
-  const find = store.prepare("SELECT 1 FROM temp.compared_keys WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
+function withoutCompared(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
+  const find = store.prepare(`SELECT 1 FROM ${comparedKeys(rules)} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?`);
   return keys.filter((key) => find.get(...key) === undefined);
 }
 
