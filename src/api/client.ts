@@ -60,6 +60,7 @@ export class ServiceClient {
   readonly hideSecrets: (text: string) => string;
   readonly clock: Clock;
   #lastDate: string | undefined;
+  #lastDateAtMs = 0;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -83,6 +84,16 @@ export class ServiceClient {
   /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
   get lastDate(): string | undefined {
     return this.#lastDate;
+  }
+
+  /**
+   * The service's own clock as it stands now, in whole seconds: its last `Date` header and the time since. For comparing
+   * only, because the service never sent it. A header that only a proxy's error page bears would else stop time.
+   */
+  get serviceNow(): string | undefined {
+    const lastMs = Date.parse(this.#lastDate ?? "");
+    if (Number.isNaN(lastMs)) return undefined;
+    return new Date(lastMs + this.clock.monotonicMs() - this.#lastDateAtMs).toUTCString();
   }
 
   async close(): Promise<void> {
@@ -153,7 +164,8 @@ export class ServiceClient {
     response.body.on("error", () => {});
     const refused = codeOfStatus(response.statusCode);
     const header = (name: string) => firstOf(response.headers[name]);
-    this.#lastDate = header("date") ?? this.#lastDate;
+    const date = header("date");
+    if (date !== undefined) [this.#lastDate, this.#lastDateAtMs] = [date, this.clock.monotonicMs()];
     if (refused !== undefined) {
       const preview = await readPreview(response.body);
       throw this.#refusal(request, response, { ...refused, preview });
