@@ -65,6 +65,8 @@ export function act(world: World, deed: Deed) {
       world.machine.wallOffsetMs += deed.ms;
       return;
     case "service clock":
+      // Nobody could notice it.
+      if (!world.service.options.dateHeader) return;
       world.service.setOptions({ clockOffsetMs: world.service.options.clockOffsetMs + deed.ms });
       return;
     case "switch":

@@ -93,13 +93,13 @@ function resume(world: World): void {
 }
 
 /** A record that was refused is tried again when its row changes; and a hold ends with the next request let in. */
-function touchRows({ erp, forms }: World): void {
+function touchRows({ erp, forms, auditor }: World): void {
+  const refused = auditor.prepare("SELECT k0 FROM feed_outbox WHERE state = 'refused'").pluck().all() as string[];
   for (const feed of forms.prices ? (["stocks", "prices"] as const) : (["stocks"] as const)) {
     for (const key of KEYS) {
-      const { exists, value } = erp.current(feed, key);
-      if (exists || erp.history(feed, key).length === 0) erp.write(feed, key, "upsert");
-      else if (value === undefined) erp.remove(feed, key);
+      if (erp.current(feed, key).exists || refused.includes(key)) erp.write(feed, key, "upsert");
     }
+    erp.write(feed, KEYS[0], "upsert");
   }
 }
 
@@ -115,6 +115,7 @@ async function settleLosses(world: World): Promise<Losses> {
   for (const id of lost) {
     world.orders.losses.add(id);
     changeOrder(world, { order: indexOf(world, id), what: "lines", stamp: "now" });
+    await world.time.pass(2_000);
   }
   for (let polls = 0; polls < POLLS_MAX && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);
   const left = missing();
@@ -150,6 +151,9 @@ async function lookBack(world: World): Promise<void> {
 /** The same answers again are no news: nothing is written but what happened when. */
 async function expectQuiet(world: World): Promise<void> {
   if (world.violation !== undefined) return;
+  // What the comparisons changed is met once more by what the feed says.
+  await world.time.pass(MINUTE_MS);
+  await rest(world);
   const before = world.database.dump();
   const posts = () =>
     world.service.ledger.entries.filter(({ method, kind }) => method === "POST" && kind !== "confirm");

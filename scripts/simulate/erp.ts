@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import type { FeedName } from "./schedule.ts";
 
 /** A value that a row of the ERP had, in the order of the commits. Undefined: nothing that could be sent. */
-export type Value = number | undefined;
+export type Value = number | null | undefined;
 
 interface Table {
   readonly name: string;
@@ -64,7 +64,7 @@ export class Erp {
   /** The row has the value again that it had before the last one. */
   setBack(feed: FeedName, key: string): void {
     const before = this.history(feed, key).at(-2);
-    if (before === undefined) this.write(feed, key, "upsert");
+    if (before === undefined || before === null) this.write(feed, key, "upsert");
     else this.write(feed, key, "upsert", before);
   }
 
@@ -79,7 +79,7 @@ export class Erp {
     const { name, value } = TABLES[feed];
     const text = literal.replace(/^'(.*)'$/, "$1");
     const number = /^[0-9.]+$/.test(text) ? Number(text) : undefined;
-    this.#note(feed, key, number);
+    this.#note(feed, key, text === "NULL" ? null : number);
     this.db.exec(
       `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
     );

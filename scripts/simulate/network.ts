@@ -182,7 +182,7 @@ class Exchange {
 
   #answer(response: SandboxResponse | undefined, fate: Fate | undefined) {
     const { time, random } = this.#line;
-    const { status, headers, body } = distorted(response, fate, this.#nowOfService());
+    const { status, headers, body } = distorted(response, fate, this.#line.service);
     const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed";
     const isTrue = isWhole && response !== undefined && body.equals(response.body);
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
@@ -197,10 +197,6 @@ class Exchange {
       this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: body.toString("utf8"), isTrue });
       this.#handler.onResponseEnd?.(this.#controller, {});
     });
-  }
-
-  #nowOfService(): number {
-    return this.#line.service.now();
   }
 
   #failAfter(ms: number, code: string, effect: "none" | "unknown") {
@@ -228,9 +224,10 @@ function networkError(code: string): Error {
 function distorted(
   response: SandboxResponse | undefined,
   fate: Fate | undefined,
-  nowMs: number,
+  service: SandboxService,
 ): Pick<SandboxResponse, "status" | "headers" | "body"> {
-  const date = { date: new Date(nowMs).toUTCString() };
+  const nowMs = service.now();
+  const date: Record<string, string> = service.options.dateHeader ? { date: new Date(nowMs).toUTCString() } : {};
   switch (fate?.kind) {
     case "status":
       return {

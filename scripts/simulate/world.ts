@@ -129,6 +129,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#life = life;
     this.database.onStart(life.store.db);
     this.discipline.onStart(life);
+    this.position.onStart();
     this.#triggerAll();
   }
 
