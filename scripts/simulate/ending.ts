@@ -3,7 +3,7 @@ import { approveGuarded } from "../../src/store/feeds.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import { differencesOf } from "./differences.ts";
 import { KEYS } from "./erp.ts";
-import { isUnsafe } from "./forms.ts";
+import { isUnsafe, namesBatches } from "./forms.ts";
 import type { World } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -35,6 +35,7 @@ export async function end(world: World): Promise<Losses> {
   world.isTicking = true;
   resume(world);
   touchRows(world);
+  if (!world.forms.whole) await endWithPoison(world);
   // Where a confirm names nothing, only a further answer tells that none is missing any more.
   createOrder(world);
   await poll(world, "polls", (each) => each.isExpectedByPolls);
@@ -45,6 +46,22 @@ export async function end(world: World): Promise<Losses> {
   world.orders.checkImage();
   world.database.checkImage();
   return losses;
+}
+
+/** One record that the service refuses for good never keeps the others of its feed away. */
+async function endWithPoison(world: World): Promise<void> {
+  const [poison] = KEYS;
+  const { reject } = world.service.options;
+  world.service.setOptions({ reject: { skus: [poison], how: world.forms.rejectHow } });
+  const others = () => world.pushes.differences().filter((what) => !what.includes(` ${poison}:`));
+  for (let polls = 0; polls < POLLS_MAX && others().length > 0; polls++) {
+    await world.time.pass(MINUTE_MS);
+    await rest(world);
+    resume(world);
+  }
+  if (others().length > 0) world.fail(10, `beside one refused record: ${others().join("; ")}`);
+  world.service.setOptions({ reject });
+  touchRows(world);
 }
 
 /** Lets minutes pass until nothing differs. What still does then is a violation. */
@@ -74,6 +91,7 @@ function resume(world: World): void {
   const { life, erp } = world;
   if (life === undefined || erp.isLocking) return;
   const { store } = life;
+  if (!namesBatches(world.forms)) store.write(() => store.prepare("DELETE FROM batches WHERE state = 'unread'").run());
   const held = store.db.prepare("SELECT area, reason FROM holds WHERE next_probe_at IS NULL").all() as {
     area: "stocks" | "prices";
     reason: string;

@@ -105,8 +105,9 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
       return chooseStatus(random, on);
     case "empty object":
     case "renamed":
-      // Such a body is kept unread and blocks confirms that name nothing until a person has looked: a test of its own.
-      if (on === "orders" && !namesBatches(forms)) return { kind: "html", when };
+      // Such a body is kept unread and blocks confirms that name nothing until a person has looked and given it up:
+      // only a service that then serves it again loses nothing by that.
+      if (on === "orders" && !namesBatches(forms) && forms.handOut === "next") return { kind: "html", when };
       // Nobody can tell a success that did not happen from one that did.
       return kind === "empty object" && (on === "import" || on === "status") ? { kind: "html", when } : { kind };
     default:

@@ -40,6 +40,8 @@ export class DisciplineInvariants {
   /** Orders with a status request of which nobody knows whether it took effect. */
   readonly #openStatus = new Set<string>();
   readonly #statusEffects = new Map<number, string>();
+  /** Jobs that were answered with something else than they were told to expect. */
+  readonly #notUnderstood = new Set<string>();
   #lives: readonly ProgramLife[] = [];
 
   constructor(scene: Scene) {
@@ -52,6 +54,7 @@ export class DisciplineInvariants {
   }
 
   onStart(life: ProgramLife) {
+    this.#notUnderstood.clear();
     this.#lives = [life];
   }
 
@@ -73,8 +76,13 @@ export class DisciplineInvariants {
     }
   }
 
-  onTold({ route, life }: Sent, told: Told) {
+  onTold({ route, life, fate }: Sent, told: Told) {
     const { time } = this.#scene;
+    const isOther = fate?.kind === "renamed" || fate?.kind === "empty object";
+    const isList = route.kind === "orders" || route.kind === "updates";
+    if (isOther && isList && told.kind === "answer" && told.status === 200 && !told.isTrue) {
+      this.#notUnderstood.add(route.kind);
+    }
     const orderId = (route.orderId ?? "").toLowerCase();
     if (told.kind === "nothing") {
       if (told.effect === "none") this.#openStatus.delete(orderId);
@@ -108,6 +116,9 @@ export class DisciplineInvariants {
   }
 
   onResult(_life: ProgramLife, job: string, result: RunResult) {
+    if (this.#notUnderstood.delete(job) && result.error === null) {
+      this.#scene.fail(8, `${job}: an answer that cannot be understood was taken for an empty one`);
+    }
     if (result.error !== null || result.outcome !== "held") return;
     const { area, reason } = result.hold;
     this.#scene.coverage.count("hold", reason);
