@@ -78,7 +78,8 @@ function staleOrders(world: World): Difference[] {
     // A feed that names its own next place decides by itself what it shows; and what shares a stamp with more changes
     // than a page holds cannot be asked for.
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
-    const isOurs = forms.next === "none" && !isMisled && versions.tieSize(id, unitOf(forms)) <= forms.page;
+    const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
+    const isOurs = forms.next === "none" && !isMisled && !isHidden && versions.tieSize(id, unitOf(forms)) <= forms.page;
     return [
       {
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,

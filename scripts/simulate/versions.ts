@@ -60,6 +60,12 @@ export class Versions {
     return all.filter(({ stampMs }) => unit(stampMs) === unit(newest.stampMs)).length;
   }
 
+  /** Whether a change of the newest version shows nothing that one of the version before did not show. */
+  isHidden(orderId: string): boolean {
+    const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
+    return newest !== undefined && before?.status === newest.status && before.stamp === newest.stamp;
+  }
+
   newest(orderId: string): Version | undefined {
     return this.#orders.get(orderId)?.at(-1);
   }

@@ -29,6 +29,8 @@ interface Closed {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly why: string;
+  /** The ERP held the lock when the bridge was told. */
+  readonly isHeldUp: boolean;
 }
 
 export class DisciplineInvariants {
@@ -102,7 +104,9 @@ export class DisciplineInvariants {
     const untilMs = time.elapsedMs + waitMs;
     const closed = this.#closed[area];
     if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) return;
-    this.#closed[area] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why: `${status} ${told.retryAfter}` };
+    const why = `${status} ${told.retryAfter}`;
+    const isHeldUp = this.#scene.erp.isLocking;
+    this.#closed[area] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
   }
 
   onEntry({ effect, requestBody }: LedgerEntry) {
@@ -133,6 +137,8 @@ export class DisciplineInvariants {
   #checkClosed({ route, life }: Sent) {
     const { time, fail } = this.#scene;
     const closed = this.#closed[route.kind === "import" ? "imports" : "orders"];
+    // A job writes down how far it came before its refusal is known to the others, and an ERP may keep it from that.
+    if (this.#scene.erp.isLocking || closed?.isHeldUp === true) return;
     if (closed === undefined || closed.life !== life.number || time.elapsedMs >= closed.untilMs - 1) return;
     // A pass that was under way when another one was refused goes on to its end.
     const passes = this.#lives.flatMap(({ entries }) => entries.map(({ runner }) => runner));
