@@ -2,7 +2,7 @@
  * Checks the checker: plants known bugs, one after the other, in copies of the source, and lets the simulation, or a
  * direct check, find each. See docs/simulation.md.
  *
- *   npm run simulate:check [-- --seeds N] [--from S] [--only WORDS]
+ *   npm run simulate:check [-- --seeds N] [--from S] [--only WORDS,WORDS]
  */
 import { execFile, fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -73,7 +73,7 @@ async function find(bug: PlantedBug, number: number): Promise<Finding> {
   return { bug: bug.name, ...finding };
 }
 
-const bugs = PLANTED_BUGS.filter(({ name }) => name.includes(values.only));
+const bugs = PLANTED_BUGS.filter(({ name }) => values.only.split(",").some((words) => name.includes(words)));
 const findings: Finding[] = [];
 let next = 0;
 await Promise.all(

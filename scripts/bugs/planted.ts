@@ -146,8 +146,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "pending cleared without its revision",
     OUTBOX,
-    "\"DELETE FROM feed_outbox WHERE id = ? AND record = ? AND state = 'waiting'\"",
-    '"DELETE FROM feed_outbox WHERE id = ? AND (record = ? OR true)"',
+    "    // Fenced by the value that was sent: a newer one stays owed.\n",
+    '    store.prepare("DELETE FROM feed_dirty WHERE feed_id = ? AND k0 = ?").run(rules.feedId, row.key[0]);\n',
   ),
   one(
     "413 drops the chunk",

@@ -48,6 +48,10 @@ export function act(world: World, deed: Deed) {
         changeOrder(world, { order: integerBetween(world.random, 0, 30), what: "status", stamp: "now" });
       }
       return;
+    case "race":
+      world.races.push(() => changeOrder(world, { order: deed.order, what: "status", stamp: "now" }));
+      world.racesAfter.push(() => changeOrder(world, { order: deed.order + 1, what: "lines", stamp: "now" }));
+      return;
     case "delete":
       return deleteOrder(world, deed.order);
     case "net":
@@ -231,6 +235,8 @@ export function endFaults(world: World) {
   world.fates.length = 0;
   world.crashes = [];
   for (const write of world.inFlight.splice(0)) write();
+  world.races = [];
+  world.racesAfter = [];
   world.erp.unlock();
   for (const what of Object.keys(SWITCHED_ON) as Switch[]) turnOff(world, what);
 }

@@ -40,6 +40,8 @@ export type Deed =
   | { do: "bad order"; what: "no id" | "no uuid" | "wrong types" | "no status" }
   | { do: "change"; order: number; what: "status" | "lines" | "stamp" | "back"; stamp: StampFault }
   | { do: "burst"; count: number }
+  /** One order changes as the next question for updates leaves, and another one when it has just been answered. */
+  | { do: "race"; order: number }
   | { do: "delete"; order: number }
   | { do: "write"; feed: FeedName; key: number; how: "upsert" | "replace" | "delete-insert" | "in flight" | "zero" }
   | { do: "set back" | "remove"; feed: FeedName; key: number }
@@ -158,7 +160,8 @@ function chooseDeed(random: Random, forms: Forms): Deed {
     const stamp = random() < 0.6 ? "now" : pickOne(random, faults);
     return { do: "change", order, what: one("status", "status", "lines", "stamp", "back"), stamp };
   }
-  if (upTo(29)) return { do: "burst", count: integerBetween(random, 2, 12) };
+  if (upTo(28)) return { do: "burst", count: integerBetween(random, 2, 12) };
+  if (upTo(29)) return { do: "race", order };
   if (upTo(30)) return { do: "delete", order };
   if (upTo(41))
     return { do: "write", feed, key, how: one("upsert", "upsert", "replace", "delete-insert", "in flight", "zero") };

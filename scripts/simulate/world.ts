@@ -59,6 +59,9 @@ export class World implements Scene, Line, CommitHooks {
   crashes: { at: CrashPoint; skip: number; reboot: boolean }[] = [];
   /** Done as soon as the next import has left. */
   inFlight: (() => void)[] = [];
+  /** Done as the next question for updates leaves, and when it has been answered. */
+  races: (() => void)[] = [];
+  racesAfter: (() => void)[] = [];
   isTicking = true;
   rescued = 0;
   #hasNews = false;
@@ -249,12 +252,14 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);
     this.orders.onSent(sent);
     this.discipline.onSent(sent);
+    if (route.kind === "updates") for (const change of this.races.splice(0)) change();
     if (route.kind === "import") for (const write of this.inFlight.splice(0)) this.time.at(2, write);
     this.#dies("request", ` of ${route.kind}`);
   }
 
   onServed({ number, route, life }: Sent, response: SandboxResponse): void {
     this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
+    if (route.kind === "updates") for (const change of this.racesAfter.splice(0)) change();
     if (life === this.life) this.#dies("answer", ` to ${route.kind}`);
   }
 
