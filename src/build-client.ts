@@ -1,10 +1,15 @@
-import { ServiceClient } from "./api/client.ts";
+import { type ClientOptions, ServiceClient } from "./api/client.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import type { Clock } from "./domain/ports.ts";
 
 const USER_AGENT = "erp-bridge";
 
-export function createClient({ loaded, clock }: { loaded: LoadedConfig; clock: Clock }): ServiceClient {
+export interface ClientSources extends Pick<ClientOptions, "dispatcher"> {
+  loaded: LoadedConfig;
+  clock: Clock;
+}
+
+export function createClient({ loaded, clock, dispatcher }: ClientSources): ServiceClient {
   const { service } = loaded.config;
   return new ServiceClient({
     baseUrl: service.base_url,
@@ -17,5 +22,6 @@ export function createClient({ loaded, clock }: { loaded: LoadedConfig; clock: C
     answerBytesMax: service.answer_bytes_max,
     userAgent: USER_AGENT,
     clock,
+    ...(dispatcher === undefined ? {} : { dispatcher }),
   });
 }

@@ -107,7 +107,7 @@ function upkeepEntries(
 ): ScheduleEntry[] {
   const { backup, retention } = loaded.config;
   const { runnerOf, journal, readSpace } = parts;
-  const copies = { folder: backup.dir, keep: backup.keep, configText: showConfig(loaded), journal, readSpace };
+  const copies = { folder: backup.dir, keep: backup.keep, configText: () => showConfig(loaded), journal, readSpace };
   const backUp = new BackUp(context, copies);
   const keepHouse = new KeepHouse(context, { runsMs: retention.runs, eventsMs: retention.events });
   return [

@@ -19,6 +19,8 @@ export interface ClientOptions {
   answerBytesMax: number;
   userAgent: string;
   clock: Clock;
+  /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
+  dispatcher?: Dispatcher;
 }
 
 export interface ServiceRequest {
@@ -53,12 +55,13 @@ const ERROR_BODY_BYTES_MAX = 64 * 1024;
  */
 export class ServiceClient {
   readonly #options: ClientOptions;
-  readonly #agent: Agent;
+  readonly #dispatcher: Dispatcher;
   readonly #pacer: Pacer;
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
   readonly clock: Clock;
   #lastDate: string | undefined;
+  #lastDateAtMs = 0;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -66,15 +69,17 @@ export class ServiceClient {
     this.#base = new URL(options.baseUrl);
     this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
-    this.#agent = new Agent({
-      connect: { timeout: options.connectTimeoutMs },
-      headersTimeout: options.headersTimeoutMs,
-      bodyTimeout: options.totalTimeoutMs,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      connections: 4,
-      pipelining: 1,
-      allowH2: false,
-    });
+    this.#dispatcher =
+      options.dispatcher ??
+      new Agent({
+        connect: { timeout: options.connectTimeoutMs },
+        headersTimeout: options.headersTimeoutMs,
+        bodyTimeout: options.totalTimeoutMs,
+        maxHeaderSize: HEADER_BYTES_MAX,
+        connections: 4,
+        pipelining: 1,
+        allowH2: false,
+      });
   }
 
   /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
@@ -82,8 +87,18 @@ export class ServiceClient {
     return this.#lastDate;
   }
 
+  /**
+   * The service's own clock as it stands now, in whole seconds: its last `Date` header and the time since. For comparing
+   * only, because the service never sent it. A header that only a proxy's error page bears would else stop time.
+   */
+  get serviceNow(): string | undefined {
+    const lastMs = Date.parse(this.#lastDate ?? "");
+    if (Number.isNaN(lastMs)) return undefined;
+    return new Date(lastMs + this.clock.monotonicMs() - this.#lastDateAtMs).toUTCString();
+  }
+
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#dispatcher.destroy();
   }
 
   /**
@@ -96,7 +111,7 @@ export class ServiceClient {
     const deadline = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([request.signal, deadline]);
     try {
-      const response = await this.#agent.request({
+      const response = await this.#dispatcher.request({
         origin: this.#base.origin,
         path: this.#pathOf(request),
         method: request.method,
@@ -150,7 +165,8 @@ export class ServiceClient {
     response.body.on("error", () => {});
     const refused = codeOfStatus(response.statusCode);
     const header = (name: string) => firstOf(response.headers[name]);
-    this.#lastDate = header("date") ?? this.#lastDate;
+    const date = header("date");
+    if (date !== undefined) [this.#lastDate, this.#lastDateAtMs] = [date, this.clock.monotonicMs()];
     if (refused !== undefined) {
       const preview = await readPreview(response.body);
       throw this.#refusal(request, response, { ...refused, preview });

@@ -23,7 +23,8 @@ const LOOK_MS = 200;
 export interface BackUpOptions {
   folder: string;
   keep: number;
-  configText: string;
+  /** The configuration as it is shown; worked out when a copy is made. */
+  configText: () => string;
   journal: BatchJournal | undefined;
   readSpace: ReadSpace;
 }
@@ -97,7 +98,7 @@ export class BackUp implements Job {
     // A copy can be made again at any time: it never keeps the program from ending.
     const timer = setInterval(() => this.#context.isStopping() && stop(), LOOK_MS);
     try {
-      const { configText } = this.#options;
+      const configText = this.#options.configText();
       const at = isoTime(clock.nowMs());
       return await copyDatabase({ source: store.path, target, at, configText, signal: abort.signal });
     } finally {

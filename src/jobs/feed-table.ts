@@ -88,7 +88,7 @@ export class FeedTable {
   }
 
   #readSchemaVersion(): number {
-    return this.#context.store.db.pragma("schema_version", { simple: true }) as number;
+    return (this.#context.store.prepare("PRAGMA schema_version").get() as { schema_version: number }).schema_version;
   }
 
   /** What held the feed, and what was held against its rows, was said of the old rules. */

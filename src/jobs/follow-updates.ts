@@ -64,6 +64,8 @@ interface Pass {
   learned: Learned;
   /** The service's clock at the pass's first answer that told it. */
   serviceNow: string | undefined;
+  /** The same where this pass's own answers told it: a position is only what the service itself sent. */
+  serviceDate: string | undefined;
   high: High | undefined;
   /** The position that the service named itself. */
   token: string | undefined;
@@ -126,7 +128,7 @@ export class FollowUpdates implements Job {
     if (watermark === undefined && !hasPulled(store)) return true;
     const learned = loadLearned(store);
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
-    const lookBackMs = planSweep(sweptAt, client.lastDate, {
+    const lookBackMs = planSweep(sweptAt, client.serviceNow, {
       sweepOverlapMs,
       overlapMs: follow.overlapMs,
       isWanted: this.#sweepWanted,
@@ -140,6 +142,7 @@ export class FollowUpdates implements Job {
       watermark,
       learned: { ...learned, form: learned.form ?? learnForm(undefined, [loadNewestStamp(store)], follow.timezone) },
       serviceNow: undefined,
+      serviceDate: undefined,
       high: undefined,
       token: undefined,
       pageMax: 0,
@@ -149,7 +152,7 @@ export class FollowUpdates implements Job {
     };
     let isComplete: boolean;
     try {
-      isComplete = await this.#readPages(pass, client.lastDate);
+      isComplete = await this.#readPages(pass, client.serviceNow);
     } catch (error) {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again.
       await this.#store(pass, { isWhole: false });
@@ -164,31 +167,31 @@ export class FollowUpdates implements Job {
         { records: pass.changes.records },
         "The sweep was too wide for one pass and was cut short.",
       );
-    const swept = isSweep || sweptAt === undefined ? pass.serviceNow : undefined;
+    const swept = isSweep || sweptAt === undefined ? pass.serviceDate : undefined;
     await this.#store(pass, { watermark: isMove ? position : undefined, isWhole: isComplete, swept });
     if (isSweep) this.#sweepWanted = false;
     return isComplete || !(isMove || isSweep);
   }
 
-  #positionOf({ token, serviceNow, high, watermark, learned }: Pass): string | undefined {
+  #positionOf({ token, serviceNow, serviceDate, high, watermark, learned }: Pass): string | undefined {
     const { follow } = this.#options;
     if (token !== undefined) {
       const isTime = !isToken(token, learned.form, follow.timezone);
       if (!isTime || !isFromFuture(token, serviceNow, follow.timezone)) return token;
     }
-    return high?.text ?? (isSetBack(watermark, serviceNow, follow) ? serviceNow : undefined);
+    return high?.text ?? (isSetBack(watermark, serviceNow, follow) ? serviceDate : undefined);
   }
 
   /** Reads pages until none is left that could bring anything new. Returns false where a bound ended it before. */
-  async #readPages(pass: Pass, lastDate: string | undefined): Promise<boolean> {
+  async #readPages(pass: Pass, serviceNow: string | undefined): Promise<boolean> {
     const { watermark, rules } = pass;
     const hasTokens = this.#options.rules.next !== null;
-    const firstAsk = (serviceNow: string | undefined) =>
-      planFirstAsk({ watermark, serviceNow, form: pass.learned.form }, rules);
+    const firstAsk = (now: string | undefined) =>
+      planFirstAsk({ watermark, serviceNow: now, form: pass.learned.form }, rules);
     if (hasTokens && watermark !== undefined && isToken(watermark, pass.learned.form, rules.timezone)) {
       return await this.#readByToken(pass, watermark);
     }
-    let asked = firstAsk(lastDate);
+    let asked = firstAsk(serviceNow);
     let tie: Tie | undefined;
     for (let pages = 0; pages < PAGES_MAX && pass.changes.records < RECORDS_MAX; pages++) {
       const { page, token } = await this.#readPage(pass, asked.since);
@@ -243,8 +246,9 @@ export class FollowUpdates implements Job {
     const { store, client } = this.#context;
     const { rules } = this.#options;
     const answer = await fetchUpdates(client, since, pass.signal);
-    const serviceNow = answer.date ?? client.lastDate;
+    const serviceNow = answer.date ?? client.serviceNow;
     pass.serviceNow ??= serviceNow;
+    pass.serviceDate ??= answer.date;
     const list = readList(answer, rules.changes);
     const token = answer.status === 204 ? undefined : readToken(answer, list.root, rules);
     if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };

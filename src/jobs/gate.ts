@@ -45,6 +45,8 @@ export class HoldGate {
   readonly #context: JobContext;
   /** Monotonic time of the next probe, by area and reason. */
   readonly #probeAtMs = new Map<string, number>();
+  /** Monotonic time until which an answer has asked for patience; a shorter wait that another one asks for is over before. */
+  readonly #toldUntilMs = new Map<string, number>();
   /** Holds that could not be written. */
   readonly #unsaved = new Map<string, HoldRow>();
   /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
@@ -121,15 +123,22 @@ export class HoldGate {
   async hold(plan: HoldPlan, error: BridgeError, signal: AbortSignal): Promise<HoldRow> {
     const { store, clock, log, client } = this.#context;
     const now = clock.nowMs();
+    const key = keyOf(plan);
+    const waitMs =
+      plan.probeAfterMs === null
+        ? null
+        : Math.max(plan.probeAfterMs, (this.#toldUntilMs.get(key) ?? 0) - clock.monotonicMs());
     const row: HoldRow = {
       area: plan.area,
       reason: plan.reason,
       since: isoTime(now),
-      nextProbeAt: plan.probeAfterMs === null ? null : isoTime(now + plan.probeAfterMs),
+      nextProbeAt: waitMs === null ? null : isoTime(now + waitMs),
       detail: client.hideSecrets(describeFailure(error)),
     };
-    const key = keyOf(row);
-    if (plan.probeAfterMs !== null) this.#probeAtMs.set(key, clock.monotonicMs() + plan.probeAfterMs);
+    if (waitMs !== null) {
+      this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
+      this.#toldUntilMs.set(key, clock.monotonicMs() + waitMs);
+    }
     this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
     try {
       await commit(this.#context, signal, () => saveHold(store, row));

@@ -42,6 +42,8 @@ export class PullOrders implements Job {
   readonly #batches: StoreBatches;
   readonly #journal: JournalBatches;
   readonly #confirms: ConfirmBatches;
+  /** The lost answer that is waited for, and until when at most. */
+  #lost: { openedAt: string; untilMs: number } | undefined;
 
   constructor(context: JobContext, options: PullOptions) {
     this.#context = context;
@@ -128,7 +130,7 @@ export class PullOrders implements Job {
     if (confirmNames(this.#options.rules.confirm)) return;
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => openPullMark(store, at));
-    if (!mark.lost || clock.nowMs() - Date.parse(mark.openedAt) < this.#options.rules.confirmWaitMs) return;
+    if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     const detail =
       `An answer of GET /orders was lost at ${mark.openedAt} and has not been served again. Confirms wait, because ` +
       "they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders";
@@ -136,6 +138,20 @@ export class PullOrders implements Job {
       saveHold(store, { area: "orders", reason: "hand-out lost", since: at, nextProbeAt: null, detail }),
     );
     if (isNew) log.warn({ area: "orders", reason: "hand-out lost" }, detail);
+  }
+
+  /**
+   * Whether a lost answer has been waited for long enough. By the monotonic clock from when this process first saw it;
+   * the wall clock only tells how much of the wait was over by then, and may be wrong by years.
+   */
+  #hasWaited(openedAt: string): boolean {
+    const { clock } = this.#context;
+    const waitMs = this.#options.rules.confirmWaitMs;
+    if (this.#lost?.openedAt !== openedAt) {
+      const waitedMs = Math.min(Math.max(clock.nowMs() - Date.parse(openedAt), 0), waitMs);
+      this.#lost = { openedAt, untilMs: clock.monotonicMs() + waitMs - waitedMs };
+    }
+    return clock.monotonicMs() >= this.#lost.untilMs;
   }
 
   async #closeMark(signal: AbortSignal): Promise<void> {

@@ -172,9 +172,10 @@ export class HandOuts {
     const { options } = this.site;
     const noIds = options.batchIdKind === "none" || options.shape.batch.length === 0;
     const form = options.confirmForm === "batch_id" && noIds ? "order_ids" : options.confirmForm;
-    if (form === "all") {
-      const orders = this.open.flatMap((batch) => batch.orders.filter((order) => !order.confirmed));
-      return { batches: this.open, orders, known: this.batches.length > 0 };
+    if (form === "all" || form === "everything") {
+      const open = this.open.flatMap((batch) => batch.orders.filter((order) => !order.confirmed));
+      const unseen = form === "all" ? [] : this.site.book.waiting(Number.POSITIVE_INFINITY);
+      return { batches: this.open, orders: [...open, ...unseen], known: this.batches.length > 0 };
     }
     const path = options.confirmKey ?? [form];
     const node = nodeAt(body, path);

@@ -85,7 +85,7 @@ const ALL = {
   batchIdKind: oneOf("string", "number", "huge-number", "none"),
   batchOverlap: whole(0),
   batchTwice: oneOf("no", "equal", "older"),
-  confirmForm: oneOf("batch_id", "order_ids", "all"),
+  confirmForm: oneOf("batch_id", "order_ids", "all", "everything"),
   confirmKey: either(path, nothing),
   confirmRepeated: oneOf(200, 404, 409, 410),
   confirmUnknown: oneOf(200, 404, 409, 410),

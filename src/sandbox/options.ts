@@ -75,8 +75,11 @@ export interface SandboxOptions {
   batchOverlap: number;
   /** Whether a batch names its first order twice, the second time as it was one version ago. */
   batchTwice: "no" | "equal" | "older";
-  /** `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was handed out so far. */
-  confirmForm: "batch_id" | "order_ids" | "all";
+  /**
+   * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was handed out so far; `everything`
+   * also what no batch has held yet, which is then never handed out.
+   */
+  confirmForm: "batch_id" | "order_ids" | "all" | "everything";
   /** Where the confirm's body names them; null: at the form's own name. */
   confirmKey: readonly string[] | null;
   confirmRepeated: ConfirmRefusal;

@@ -54,6 +54,10 @@ export function newestVersion(order: StoredOrder): OrderVersion {
   return version;
 }
 
+function isWaiting(order: StoredOrder): boolean {
+  return !order.handedOut && !order.confirmed && !order.deleted;
+}
+
 /** All orders of the service with every version they ever had. Ids are in lower case. */
 export class OrderBook {
   private readonly sources: BookSources;
@@ -105,19 +109,19 @@ export class OrderBook {
     return this.byId.values();
   }
 
-  /** The oldest orders that were never handed out, at most `limit`. */
+  /** The oldest orders that were neither handed out nor confirmed unseen, at most `limit`. */
   waiting(limit: number): StoredOrder[] {
     const found: StoredOrder[] = [];
     for (const order of this.queue) {
       if (found.length === limit) break;
-      if (!order.handedOut && !order.deleted) found.push(order);
+      if (isWaiting(order)) found.push(order);
     }
     return found;
   }
 
-  /** Forgets in the queue what has been handed out or deleted. */
+  /** Forgets in the queue what waits no more. */
   dropWaiting(): void {
-    this.queue = this.queue.filter((order) => !order.handedOut && !order.deleted);
+    this.queue = this.queue.filter(isWaiting);
   }
 
   private addVersion(order: StoredOrder, stampUs: number, patch: StampPatch, content: OrderContent): void {

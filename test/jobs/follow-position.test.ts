@@ -139,6 +139,16 @@ describe("the watermark", () => {
     expect(test.logs.filter(({ message }) => /future/.test(message))).toHaveLength(1);
   });
 
+  it("does not take the present for the future where only one answer long ago told the time", async () => {
+    const test = await startFollowed(3, { service: { updates: { pageLimit: 2 } } });
+    test.sandbox.service.setOptions({ dateHeader: false });
+    for (const id of test.ids) test.change(id, { status: "paid" }, 60_000);
+    await test.poll();
+    expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid", "paid"]);
+    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[2]!)!).updated_at);
+    expect(test.logs.filter(({ message }) => /future/.test(message))).toEqual([]);
+  });
+
   it("follows more changes from the future than a page holds, without moving there", async () => {
     const test = await startFollowed(25, { service: { updates: { pageLimit: 10 } } });
     for (const [index, id] of test.ids.entries()) {

@@ -37,6 +37,19 @@ describe("a hold", () => {
     expect(await admit("orders")).toEqual({ state: "open" });
   });
 
+  it("waits as long as the longest wait that was asked for, whichever job met it last", async () => {
+    const limited = (probeAfterMs: number) => ({ area: "orders", reason: "rate limit", probeAfterMs }) as const;
+    await gate.hold(limited(30_000), refused, SIGNAL);
+    await gate.hold(limited(1_000), refused, SIGNAL);
+    test.clock.advance(29_000);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(1_000);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+    await gate.hold(limited(2_000), refused, SIGNAL);
+    test.clock.advance(2_000);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+  });
+
   it("is not lifted by a pass that was let in before it began", async () => {
     const before = await admit("orders", "updates");
     await gate.hold(CREDENTIALS, refused, SIGNAL);

@@ -201,6 +201,24 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
+  it.each([
+    ["an hour back", -3_600_000],
+    ["a day ahead", 86_400_000],
+  ])("is waited for as long as ever when the wall clock jumps %s", async (_how, jumpMs) => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    await t.run("orders");
+    t.clock.jump(jumpMs);
+    t.clock.advance(14 * 60_000);
+    await t.run("orders");
+    expect(holds(t)).toEqual([]);
+    t.clock.advance(2 * 60_000);
+    await t.run("orders");
+    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+  });
+
   it("goes on when a person has looked", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 2);

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
+import { markCompareOwed } from "../../src/store/feeds.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 
 const EAN = {
@@ -21,6 +22,29 @@ describe("the nightly comparison", () => {
     await compare();
     for (let passed = 0; passed < 4; passed++) await minute();
     expect([level("A"), level("B"), level("C")]).toEqual([0, 6, 7]);
+  });
+
+  it("goes on beside that of another feed, each with its own list of rows", async () => {
+    const settings = { imports: { prices: { path: "/api/v1/import/prices" } } };
+    const { erp, run, bridge, clock, level, minute } = await startFeeds({ settings, arm: ["stocks", "prices"] });
+    fillStock(erp, 3);
+    erp.exec("INSERT INTO prices (sku, price) SELECT sku, 9 FROM stock");
+    await minute("stocks", "prices");
+    // Gone without a trace, while the price of the same article stays.
+    const triggers = erp.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'stock'");
+    const armed = triggers.all() as { name: string; sql: string }[];
+    for (const { name } of armed) erp.exec(`DROP TRIGGER ${name}`);
+    erp.exec("DELETE FROM stock WHERE sku = 'S-2'");
+    for (const { sql } of armed) erp.exec(sql);
+    const { store } = bridge;
+    store.write(() => {
+      for (const feed of ["stocks", "prices"] as const) markCompareOwed(store, feed, "the nightly comparison");
+    });
+    const results = await Promise.all([run("stocks"), run("prices")]);
+    expect(results.map(({ error }) => error)).toEqual([null, null]);
+    clock.advance(180_000);
+    await run("stocks");
+    expect([level("S-1"), level("S-2"), level("S-3")]).toEqual([10, 0, 10]);
   });
 
   it("finds what a program wrote with the triggers switched off", async () => {

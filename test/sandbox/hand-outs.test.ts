@@ -102,6 +102,14 @@ describe("hand-outs", () => {
     expect((await post(sandbox, CONFIRM, "{}")).status).toBe(409);
   });
 
+  it("may take a confirm for everything that there is, and then never serves what no batch has held", async () => {
+    const { sandbox, ids, idsOf } = await withOrders(3, { confirmForm: "everything" });
+    expect(idsOf(await get(sandbox))).toEqual(ids.slice(0, 2));
+    expect((await post(sandbox, CONFIRM, "{}")).status).toBe(200);
+    expect(sandbox.ledger.confirmedOrderIds()).toEqual(new Set(ids));
+    expect(idsOf(await get(sandbox))).toEqual([]);
+  });
+
   it.each([200, 404, 409, 410] as const)(
     "answers %i to a repeated and to an unknown confirm, if told so",
     async (code) => {

@@ -1,0 +1,91 @@
+/*
+ * Checks the checker: plants known bugs, one after the other, in copies of the source, and lets the simulation, or a
+ * direct check, find each. See docs/simulation.md.
+ *
+ *   npm run simulate:check [-- --seeds N] [--from S] [--only WORDS,WORDS]
+ */
+import { execFile, fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { plant } from "./bugs/plant.ts";
+import { PLANTED_BUGS, type PlantedBug } from "./bugs/planted.ts";
+import type { Progress } from "./simulate/campaign.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const AT_ONCE = 2;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "400" },
+    from: { type: "string", default: "1" },
+    only: { type: "string", default: "" },
+  },
+});
+
+interface Finding {
+  bug: string;
+  found: boolean;
+  /** How many seeds it took, or which check it was. */
+  effort: string;
+  by: string;
+}
+
+const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-bugs-"));
+process.once("SIGINT", () => process.exit(130));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+/** Plays seeds in the copy until one fails. */
+function simulate(copy: string): Promise<Omit<Finding, "bug">> {
+  const part = { from: Number(values.from), count: Number(values.seeds), failuresMax: 1 };
+  const child = fork(path.join(copy, "scripts/simulate.ts"), ["--worker", JSON.stringify(part)], { silent: true });
+  let finding: Omit<Finding, "bug"> = { found: false, effort: `${part.count} seeds`, by: "nobody" };
+  let words = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    words += chunk.toString("utf8");
+  });
+  return new Promise((resolve) => {
+    child.on("message", (progress) => {
+      const [failure] = (progress as Progress).tally.failures;
+      if (failure === undefined) return;
+      const { invariant, what } = failure.violation;
+      const effort = `${failure.seed - part.from + 1} seeds`;
+      finding = { found: true, effort, by: `invariant ${invariant}: ${what.slice(0, 90)}` };
+    });
+    // A copy that does not even start has found nothing.
+    child.on("exit", (code) => resolve(code === 0 ? finding : { ...finding, found: false, by: words.slice(-300) }));
+  });
+}
+
+async function checkDirectly(copy: string, check: string): Promise<Omit<Finding, "bug">> {
+  const script = path.join(copy, "scripts/bugs/direct-checks.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, [script, check]);
+  return { found: stdout.trim() !== "", effort: "direct check", by: `${check}: ${stdout.trim()}` };
+}
+
+async function find(bug: PlantedBug, number: number): Promise<Finding> {
+  const copy = path.join(folder, String(number));
+  plant(ROOT, copy, bug);
+  const finding = bug.foundBy === "simulation" ? await simulate(copy) : await checkDirectly(copy, bug.foundBy);
+  rmSync(copy, { recursive: true, force: true });
+  return { bug: bug.name, ...finding };
+}
+
+const bugs = PLANTED_BUGS.filter(({ name }) => values.only.split(",").some((words) => name.includes(words)));
+const findings: Finding[] = [];
+let next = 0;
+await Promise.all(
+  Array.from({ length: AT_ONCE }, async () => {
+    for (let number = next++; number < bugs.length; number = next++) {
+      const finding = await find(bugs[number] as PlantedBug, number);
+      findings.push(finding);
+      const sign = finding.found ? "found    " : "NOT FOUND";
+      console.log(`${sign}  ${finding.bug.padEnd(38)} ${finding.effort.padEnd(13)} ${finding.by}`);
+    }
+  }),
+);
+const missed = findings.filter(({ found }) => !found);
+console.log(`${findings.length - missed.length} of ${findings.length} planted bugs found.`);
+process.exitCode = missed.length === 0 ? 0 : 1;

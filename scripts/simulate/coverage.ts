@@ -1,0 +1,21 @@
+/** How often everything that may happen did happen: a fault that never comes proves nothing. */
+export class Coverage {
+  readonly #counts = new Map<string, number>();
+
+  count(kind: string, name: string | number): void {
+    const key = `${kind}: ${name}`;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  get(kind: string, name: string | number): number {
+    return this.#counts.get(`${kind}: ${name}`) ?? 0;
+  }
+
+  add(counts: Readonly<Record<string, number>>): void {
+    for (const [key, count] of Object.entries(counts)) this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
+  }
+
+  toJSON(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}

@@ -1,0 +1,242 @@
+import { defaultOptions, type SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import type { ChangePatch } from "../../src/sandbox/order-book.ts";
+import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
+import { writeStamp } from "../../src/sandbox/stamps.ts";
+import { KEYS } from "./erp.ts";
+import { type Deed, STATUSES, type StampFault, type Switch } from "./schedule.ts";
+import type { World } from "./world.ts";
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DRAIN_MS = 7_000;
+const ENDED_MS = 9_000;
+
+const BAD_RECORDS: Record<string, (number: number) => string> = {
+  "no id": (number) => `{"number":"bad ${number}","status":"new","items":[]}`,
+  "no uuid": (number) => `{"order_id":"not-a-uuid-${number}","status":"new","items":[]}`,
+  "wrong types": (number) => `{"order_id":${9000 + number},"status":{"is":"new"},"items":7}`,
+  "no status": (number) => `{"order_id":"00000000-0000-4000-8000-${String(number).padStart(12, "0")}","items":[]}`,
+};
+
+const SWITCHED_ON: Record<Switch, SandboxOptionsPatch> = {
+  "orders refused": { refuse: ["1c"] },
+  "imports refused": { refuse: ["import"] },
+  unpaid: { paid: false },
+  "record refused": { reject: { skus: [KEYS[0]] } },
+  "all records refused": { reject: { skus: "all" } },
+  "small bodies": { limits: { maxBodyBytes: 120 } },
+  "few requests": { limits: { requestsPerMinute: 3 } },
+  "same page": { updates: { stuck: "same-page" } },
+  "empty feed": { updates: { stuck: "empty" } },
+  "no date": { dateHeader: false },
+};
+
+/** One deed of somebody else: the service, its customers, the ERP, the line, the machine. */
+export function act(world: World, deed: Deed) {
+  world.trace(`* ${JSON.stringify(deed)}`);
+  world.coverage.count("deed", deed.do);
+  switch (deed.do) {
+    case "orders":
+      for (let made = 0; made < deed.count; made++) createOrder(world);
+      return;
+    case "bad order":
+      return createBadOrder(world, deed.what);
+    case "change":
+      return changeOrder(world, deed);
+    case "burst":
+      for (let made = 0; made < deed.count; made++) {
+        changeOrder(world, { order: integerBetween(world.random, 0, 30), what: "status", stamp: "now" });
+      }
+      return;
+    case "race":
+      world.races.push(() => changeOrder(world, { order: deed.order, what: "status", stamp: "now" }));
+      world.racesAfter.push(() => changeOrder(world, { order: deed.order + 1, what: "lines", stamp: "now" }));
+      return;
+    case "delete":
+      return deleteOrder(world, deed.order);
+    case "net":
+      return void world.fates.push({ on: deed.on, fate: deed.fate });
+    case "crash":
+      if (deed.at !== "idle") return void world.crashes.push({ at: deed.at, skip: deed.skip, reboot: deed.reboot });
+      world.coverage.count("crash", "idle");
+      if (deed.reboot) world.coverage.count("crash", "with the machine");
+      return world.kill("idle", deed.reboot);
+    case "stop":
+      return stop(world);
+    case "night":
+      return night(world);
+    case "clock":
+      world.machine.wallOffsetMs += deed.ms;
+      return;
+    case "service clock":
+      // Nobody could notice it.
+      if (!world.service.options.dateHeader) return;
+      world.service.setOptions({ clockOffsetMs: world.service.options.clockOffsetMs + deed.ms });
+      return;
+    case "switch":
+      return turn(world, deed.what, deed.ms);
+    default:
+      return actAsErp(world, deed);
+  }
+}
+
+type ErpDeed = Extract<
+  Deed,
+  { do: "write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "ask" }
+>;
+
+function actAsErp(world: World, deed: ErpDeed) {
+  const { erp, versions } = world;
+  const keyOf = (key: number) => KEYS[key % KEYS.length] ?? KEYS[0];
+  switch (deed.do) {
+    case "write": {
+      const { feed, how } = deed;
+      const key = keyOf(deed.key);
+      if (how === "in flight") return void world.inFlight.push(() => erp.write(feed, key, "upsert"));
+      return how === "zero" ? erp.write(feed, key, "upsert", 0) : erp.write(feed, key, how);
+    }
+    case "set back":
+      return erp.setBack(deed.feed, keyOf(deed.key));
+    case "remove":
+      return erp.remove(deed.feed, keyOf(deed.key));
+    case "odd value":
+      return erp.writeOdd(deed.feed, keyOf(deed.key), deed.value);
+    case "rewrite":
+      return erp.rewrite(deed.feed);
+    case "rollback":
+      return erp.rollback(deed.feed);
+    case "lock":
+      erp.lock();
+      world.time.at(deed.ms, () => erp.unlock());
+      return;
+    case "take":
+      return erp.take();
+    case "ask": {
+      const orderId = versions.ids[deed.order % Math.max(1, versions.ids.length)];
+      if (orderId !== undefined) erp.ask(orderId, deed.status);
+    }
+  }
+}
+
+export function createOrder(world: World) {
+  const id = world.service.createOrder({ status: "new" });
+  world.versions.note(id);
+}
+
+function createBadOrder(world: World, what: string) {
+  const { service, versions, forms } = world;
+  // Where a confirm names orders, one that cannot be named keeps its batch open for ever, whatever a client does.
+  const namesOrders = forms.confirm === "order_ids" || forms.batchId === "none";
+  const kind = what === "no id" && namesOrders ? "no uuid" : what;
+  const raw = (BAD_RECORDS[kind] ?? BAD_RECORDS["no uuid"])?.(versions.bad.size + 1) ?? "{}";
+  world.coverage.count("bad order", kind);
+  versions.bad.set(service.createOrder({ raw }), raw);
+}
+
+export function changeOrder(
+  world: World,
+  change: { order: number; what: "status" | "lines" | "stamp" | "back"; stamp: StampFault },
+) {
+  const { service, versions, random } = world;
+  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const id = living[change.order % Math.max(1, living.length)];
+  if (id === undefined) return;
+  const content: ChangePatch =
+    change.what === "status"
+      ? { status: pickOne(random, STATUSES) }
+      : change.what === "back"
+        ? { status: "new" }
+        : change.what === "lines"
+          ? { lines: [{ sku: `s-${integerBetween(random, 1, 5)}`, quantity: integerBetween(random, 1, 900) }] }
+          : {};
+  world.coverage.count("stamp", change.stamp);
+  const stamp = stampOf(world, change.stamp);
+  const stampMs = stamp.keepStamp ? versions.newest(id)?.stampMs : service.now() - (stamp.lateByMs ?? 0);
+  service.changeOrder(id, { ...content, ...stamp });
+  versions.note(id, stampMs);
+}
+
+function stampOf({ service }: World, fault: StampFault): ChangePatch {
+  switch (fault) {
+    case "tied":
+      return { keepStamp: true };
+    case "late":
+      return { lateByMs: 8 * SECOND_MS };
+    case "very late":
+      return { lateByMs: 2 * HOUR_MS };
+    case "future":
+      return { stampText: writeStamp((service.now() + 24 * HOUR_MS) * 1000, service.options) };
+    case "missing":
+      return { stampText: null };
+    case "now":
+      return {};
+  }
+}
+
+function deleteOrder({ service, versions }: World, order: number) {
+  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const id = living[order % Math.max(1, living.length)];
+  // The last one stays: a service that knows none of its orders has rather lost its way.
+  if (id !== undefined && living.length > 2) service.deleteOrder(id);
+}
+
+/** SIGTERM: what is under way may end, then it is cut off. */
+function stop(world: World) {
+  const { life } = world;
+  if (life === undefined) return;
+  life.beginStop();
+  world.time.at(DRAIN_MS, () => life.abort());
+  world.time.at(ENDED_MS, () => {
+    if (life.isDead) return;
+    if (life.isBusy) world.fail(15, "a pass did not end within the time of a stop");
+    life.die();
+    world.afterDeath(false, 0);
+  });
+}
+
+/** What the schedule does once a day: the sweep, the comparison of all rows, the look at stored orders. */
+function night(world: World) {
+  const { life } = world;
+  if (life === undefined) return;
+  for (const entry of life.entries) {
+    const isNightly = entry.before !== undefined || entry.runner.name === "reconcile";
+    if (isNightly) void life.prepare(entry).then(() => life.trigger((each) => each === entry));
+  }
+}
+
+function turn(world: World, what: Switch, ms: number) {
+  world.coverage.count("switch", what);
+  const { reject } = world.service.options;
+  const patch = SWITCHED_ON[what];
+  world.service.setOptions(
+    patch.reject === undefined ? patch : { reject: { ...reject, ...patch.reject, how: world.forms.rejectHow } },
+  );
+  world.time.at(ms, () => turnOff(world, what));
+}
+
+function turnOff(world: World, what: Switch) {
+  const usual = defaultOptions();
+  const { updates, limits, reject, refuse, paid } = usual;
+  const off: Partial<Record<Switch, SandboxOptionsPatch>> = {
+    "orders refused": { refuse },
+    "imports refused": { refuse },
+    unpaid: { paid },
+    "record refused": { reject },
+    "all records refused": { reject },
+    "small bodies": { limits: { maxBodyBytes: limits.maxBodyBytes } },
+    "few requests": { limits: { requestsPerMinute: limits.requestsPerMinute } },
+    "no date": { dateHeader: world.forms.date },
+  };
+  world.service.setOptions(off[what] ?? { updates: { stuck: updates.stuck } });
+}
+
+/** Everything that was wrong with the service, the line and the ERP's lock is over. */
+export function endFaults(world: World) {
+  world.fates.length = 0;
+  world.crashes = [];
+  for (const write of world.inFlight.splice(0)) write();
+  world.races = [];
+  world.racesAfter = [];
+  world.erp.unlock();
+  for (const what of Object.keys(SWITCHED_ON) as Switch[]) turnOff(world, what);
+}

@@ -1,0 +1,97 @@
+import { isUnsafe } from "./forms.ts";
+import type { World } from "./world.ts";
+
+export interface Difference {
+  what: string;
+  /** The polls alone must settle it. */
+  isExpectedByPolls: boolean;
+  /** The sweep must settle it. */
+  isExpectedBySweep: boolean;
+}
+
+interface StoredOrder {
+  order_id: string;
+  payload: string;
+  removed_at: string | null;
+}
+
+interface StoredLine {
+  order_id: string;
+  sku: string;
+  quantity: string;
+}
+
+/** Rows that say that something is still to be done. */
+const OWED: readonly [sql: string, what: string][] = [
+  ["SELECT order_id FROM owed_reads", "reads are owed"],
+  ["SELECT id FROM batches WHERE state = 'stored'", "confirms are owed"],
+  ["SELECT id FROM status_requests WHERE state IN ('pending', 'sending')", "statuses wait"],
+  ["SELECT id FROM feed_outbox WHERE state <> 'refused'", "rows wait to be pushed"],
+  ["SELECT opened_at FROM pull_mark WHERE lost = 1 OR is_open = 1", "a hand-out is open"],
+  // A hold that ends with the next request stands where nobody has anything to ask.
+  ["SELECT area || ' ' || reason FROM holds WHERE area <> 'statuses'", "holds stand"],
+];
+
+/** Everything in which the disk is not yet what the service and the ERP say. */
+export function differencesOf(world: World): Difference[] {
+  const { auditor, pushes } = world;
+  const always = { isExpectedByPolls: true, isExpectedBySweep: true };
+  const owed = OWED.flatMap(([sql, what]) => {
+    const rows = auditor.prepare(sql).pluck().all();
+    return rows.length === 0 ? [] : [{ what: `${what} (${rows.join(", ")})`, ...always }];
+  });
+  const pushed = pushes.differences().map((what) => ({ what, ...always }));
+  return [...owed, ...pushed, ...missingOrders(world), ...staleOrders(world)];
+}
+
+function missingOrders(world: World): Difference[] {
+  const { versions, service, orders, forms } = world;
+  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const missing = [...living, ...versions.bad.keys()].filter((id) => !orders.isKept(id));
+  // Under an unsafe reading these are judged apart.
+  const isCounted = !isUnsafe(forms);
+  return isCounted && missing.length > 0
+    ? [{ what: `not stored: ${missing.join(", ")}`, isExpectedByPolls: true, isExpectedBySweep: true }]
+    : [];
+}
+
+function staleOrders(world: World): Difference[] {
+  const { auditor, versions, service, forms } = world;
+  const lines = Map.groupBy(
+    auditor.prepare("SELECT order_id, sku, quantity FROM order_lines ORDER BY order_id, line_no").all() as StoredLine[],
+    ({ order_id }) => order_id,
+  );
+  const stored = auditor.prepare("SELECT order_id, payload, removed_at FROM orders").all() as StoredOrder[];
+  return stored.flatMap(({ order_id: id, payload, removed_at }) => {
+    const text = service.newestText(id);
+    if (text === undefined || forms.retention) return [];
+    const newest = JSON.parse(text) as { status: string; items: { sku: string; quantity: unknown }[] };
+    const own = JSON.parse(payload) as typeof newest;
+    const isSame =
+      removed_at === null &&
+      own.status === newest.status &&
+      JSON.stringify(own.items) === JSON.stringify(newest.items) &&
+      (lines.get(id) ?? []).map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join() ===
+        newest.items.map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join();
+    if (isSame) return [];
+    const lateMs = versions.latenessMs(id);
+    // A feed that names its own next place decides by itself what it shows; and what shares a stamp with more changes
+    // than a page holds cannot be asked for.
+    const isMisled = forms.carry === "whole" && versions.isMisleading(id);
+    const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
+    const isOurs = forms.next === "none" && !isMisled && !isHidden && versions.tieSize(id, unitOf(forms)) <= forms.page;
+    return [
+      {
+        what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,
+        isExpectedByPolls: isOurs && lateMs < forms.lookBackMs,
+        isExpectedBySweep: isOurs && lateMs < 24 * 3_600_000,
+      },
+    ];
+  });
+}
+
+/** What `since` can tell apart, in milliseconds; 0: less than one. */
+function unitOf({ since, precision }: World["forms"]): number {
+  if (since === "unix" || precision === "s") return 1_000;
+  return since === "unix_ms" || precision === "ms" ? 1 : 0;
+}

@@ -1,0 +1,187 @@
+import { clearPullMark } from "../../src/store/batches.ts";
+import { approveGuarded } from "../../src/store/feeds.ts";
+import { changeOrder, createOrder, endFaults } from "./deeds.ts";
+import { differencesOf } from "./differences.ts";
+import { KEYS } from "./erp.ts";
+import { isUnsafe, namesBatches } from "./forms.ts";
+import type { World } from "./world.ts";
+
+const MINUTE_MS = 60_000;
+/** Longer than the longest wait that any answer may ask for. */
+const LONGEST_HOLD_MS = 61 * MINUTE_MS;
+/** Polls after the faults within which everything must have come to rest. */
+const POLLS_MAX = 12;
+/** A pass that takes longer than this has lost its way. */
+const SECONDS_MAX = 600;
+
+export interface Losses {
+  /** Orders that the service thinks were taken, and that the bridge never got whole. */
+  count: number;
+  rescued: number;
+  /** Not rescued; a failed pull or a hold tells of it. */
+  told: number;
+  /** Nothing that the bridge can see tells of it. */
+  untold: number;
+}
+
+/** The faults stop, and within a bounded number of polls the disk equals the service and nothing waits. */
+export async function end(world: World): Promise<Losses> {
+  endFaults(world);
+  // One that was killed starts again; one that was told to stop ends.
+  await world.time.pass(MINUTE_MS / 2);
+  world.isTicking = false;
+  await rest(world);
+  world.time.skip(LONGEST_HOLD_MS);
+  world.isTicking = true;
+  resume(world);
+  touchRows(world);
+  if (!world.forms.whole) await endWithPoison(world);
+  // Where a confirm names nothing, only a further answer tells that none is missing any more.
+  createOrder(world);
+  await poll(world, "polls", (each) => each.isExpectedByPolls);
+  const losses = await settleLosses(world);
+  if (world.violation !== undefined) return losses;
+  await lookBack(world);
+  await expectQuiet(world);
+  world.orders.checkImage();
+  world.database.checkImage();
+  return losses;
+}
+
+/** One record that the service refuses for good never keeps the others of its feed away. */
+async function endWithPoison(world: World): Promise<void> {
+  const [poison] = KEYS;
+  const { reject } = world.service.options;
+  world.service.setOptions({ reject: { skus: [poison], how: world.forms.rejectHow } });
+  const others = () => world.pushes.differences().filter((what) => !what.includes(` ${poison}:`));
+  for (let polls = 0; polls < POLLS_MAX && others().length > 0; polls++) {
+    await world.time.pass(MINUTE_MS);
+    await rest(world);
+    resume(world);
+  }
+  if (others().length > 0) world.fail(10, `beside one refused record: ${others().join("; ")}`);
+  world.service.setOptions({ reject });
+  touchRows(world);
+}
+
+/** Lets minutes pass until nothing differs. What still does then is a violation. */
+async function poll(
+  world: World,
+  by: string,
+  counts: (difference: ReturnType<typeof differencesOf>[number]) => boolean,
+): Promise<void> {
+  await rest(world);
+  let left = differencesOf(world).filter(counts);
+  for (let polls = 0; polls < POLLS_MAX && left.length > 0 && world.violation === undefined; polls++) {
+    await world.time.pass(MINUTE_MS);
+    await rest(world);
+    resume(world);
+    left = differencesOf(world).filter(counts);
+  }
+  if (left.length > 0) world.fail(4, `after all ${by}: ${left.map(({ what }) => what).join("; ")}`);
+}
+
+/** Until nothing is on its way. */
+async function rest(world: World): Promise<void> {
+  for (let seconds = 0; seconds < SECONDS_MAX && world.life?.isBusy !== false; seconds++) await world.time.pass(1_000);
+}
+
+/** What a person does who reads `status`: put right what was wrong, approve, resume. */
+function resume(world: World): void {
+  const { life, erp } = world;
+  if (life === undefined || erp.isLocking) return;
+  const { store } = life;
+  if (!namesBatches(world.forms)) store.write(() => store.prepare("DELETE FROM batches WHERE state = 'unread'").run());
+  const held = store.db.prepare("SELECT area, reason FROM holds WHERE next_probe_at IS NULL").all() as {
+    area: "stocks" | "prices";
+    reason: string;
+  }[];
+  for (const { area, reason } of held) {
+    world.coverage.count("resumed", reason);
+    world.told.add(`hold ${reason}`);
+    // The service comes round by itself, and then the hold must end by itself.
+    if (reason === "hand-out lost" && !isUnsafe(world.forms)) continue;
+    world.discipline.reopen();
+    store.write(() => {
+      if (reason === "guard") approveGuarded(store, area);
+      if (reason === "hand-out lost") clearPullMark(store);
+      store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason);
+    });
+  }
+}
+
+/** A record that was refused is tried again when its row changes; and a hold ends with the next request let in. */
+function touchRows({ erp, forms, auditor }: World): void {
+  const refused = auditor.prepare("SELECT k0 FROM feed_outbox WHERE state = 'refused'").pluck().all() as string[];
+  for (const feed of forms.prices ? (["stocks", "prices"] as const) : (["stocks"] as const)) {
+    for (const key of KEYS) {
+      if (erp.current(feed, key).exists || refused.includes(key)) erp.write(feed, key, "upsert");
+    }
+    erp.write(feed, KEYS[0], "upsert");
+  }
+}
+
+/** Under an unsafe reading: what became of the orders that no client could have kept. */
+async function settleLosses(world: World): Promise<Losses> {
+  const losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
+  if (!isUnsafe(world.forms)) return losses;
+  const { service, versions, orders, forms } = world;
+  const missing = () => versions.ids.filter((id) => service.statusOf(id) !== undefined && !orders.isKept(id));
+  const lost = missing();
+  losses.count = lost.length;
+  // An order goes on living at the service: the next change of it tells.
+  for (const id of lost) {
+    world.orders.losses.add(id);
+    changeOrder(world, { order: indexOf(world, id), what: "lines", stamp: "now" });
+    await world.time.pass(2_000);
+  }
+  for (let polls = 0; polls < POLLS_MAX && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);
+  const left = missing();
+  losses.rescued = lost.length - left.length;
+  for (const id of left) {
+    const isShown = forms.scope === "all" || service.ledger.handedOutOrderIds().has(id);
+    if (isShown) world.fail(4, `order ${id}, which no batch brought, was not rescued by its next change`);
+    if (world.told.size > 0) losses.told += 1;
+    else losses.untold += 1;
+  }
+  return losses;
+}
+
+function indexOf({ service, versions }: World, id: string): number {
+  return versions.ids.filter((each) => service.statusOf(each) !== undefined).indexOf(id);
+}
+
+/** The wider looks back find what appeared late; the comparison with the service finds the rest. */
+async function lookBack(world: World): Promise<void> {
+  const { life } = world;
+  if (life === undefined) return;
+  for (const entry of life.entries) {
+    if (entry.before === undefined && entry.runner.name !== "reconcile") continue;
+    await life.prepare(entry);
+    life.trigger((each) => each === entry);
+    await world.time.pass(1_000);
+    await rest(world);
+    if (entry.runner.name === "updates") await poll(world, "sweeps", (each) => each.isExpectedBySweep);
+  }
+  await poll(world, "comparisons", () => true);
+}
+
+/** The same answers again are no news: nothing is written but what happened when. */
+async function expectQuiet(world: World): Promise<void> {
+  if (world.violation !== undefined) return;
+  // What the comparisons changed is met once more by what the feed says.
+  await world.time.pass(MINUTE_MS);
+  await rest(world);
+  const before = world.database.dump();
+  const posts = () =>
+    world.service.ledger.entries.filter(({ method, kind }) => method === "POST" && kind !== "confirm");
+  const count = posts().length;
+  await world.time.pass(MINUTE_MS);
+  const after = world.database.dump();
+  if (after !== before) {
+    const lines = before.split("\n");
+    const changed = after.split("\n").filter((line) => !lines.includes(line));
+    world.fail(14, `written though nothing happened: ${changed.join("; ").slice(0, 2_000)}`);
+  }
+  if (posts().length > count) world.fail(14, `sent though nothing happened: ${posts().at(-1)?.requestBody}`);
+}

@@ -1,0 +1,151 @@
+import Database from "better-sqlite3";
+import type { FeedName } from "./schedule.ts";
+
+/** A value that a row of the ERP had, in the order of the commits. Undefined: nothing that could be sent. */
+export type Value = number | null | undefined;
+
+interface Table {
+  readonly name: string;
+  readonly value: string;
+  /** What the site is given for a row that is gone; undefined: nothing. */
+  readonly gone: number | undefined;
+}
+
+const TABLES: Record<FeedName, Table> = {
+  stocks: { name: "stock", value: "quantity", gone: 0 },
+  prices: { name: "prices", value: "price", gone: undefined },
+};
+
+export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
+
+/** The ERP: a connection of its own to the bridge's database, and a memory of what it wrote. */
+export class Erp {
+  readonly db: Database.Database;
+  readonly asked: { id: number; orderId: string; status: string }[] = [];
+  readonly #history = new Map<string, Value[]>();
+  readonly #statements = new Map<string, Database.Statement>();
+  #last = 0;
+  #isLocking = false;
+
+  constructor(file: string) {
+    this.db = new Database(file, { timeout: 0 });
+    // As an ERP would not: but its fsyncs are not what is looked at here.
+    this.db.pragma("synchronous = OFF");
+  }
+
+  get isLocking(): boolean {
+    return this.#isLocking;
+  }
+
+  /** Every value that the row had, oldest first. */
+  history(feed: FeedName, key: string): readonly Value[] {
+    return this.#history.get(`${feed} ${key}`) ?? [];
+  }
+
+  current(feed: FeedName, key: string): { exists: boolean; value: unknown } {
+    const { name, value } = TABLES[feed];
+    const row = this.#run(`SELECT ${value} AS value FROM ${name} WHERE sku = ?`).get(key) as
+      | { value: unknown }
+      | undefined;
+    return { exists: row !== undefined, value: row?.value };
+  }
+
+  write(feed: FeedName, key: string, how: string, value: number = ++this.#last): void {
+    const { name, value: column } = TABLES[feed];
+    this.#note(feed, key, value);
+    if (how === "delete-insert") this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key);
+    const sql =
+      how === "replace"
+        ? `INSERT OR REPLACE INTO ${name} (sku, ${column}) VALUES (?, ?)`
+        : `INSERT INTO ${name} (sku, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`;
+    this.#run(sql).run(key, value);
+  }
+
+  /** The row has the value again that it had before the last one. */
+  setBack(feed: FeedName, key: string): void {
+    const before = this.history(feed, key).at(-2);
+    if (before === undefined || before === null) this.write(feed, key, "upsert");
+    else this.write(feed, key, "upsert", before);
+  }
+
+  remove(feed: FeedName, key: string): void {
+    const { name, gone } = TABLES[feed];
+    const { changes } = this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key);
+    if (changes > 0) this.#note(feed, key, gone);
+  }
+
+  /** `literal` is an SQL literal. */
+  writeOdd(feed: FeedName, key: string, literal: string): void {
+    const { name, value } = TABLES[feed];
+    const text = literal.replace(/^'(.*)'$/, "$1");
+    const number = /^[0-9.]+$/.test(text) ? Number(text) : undefined;
+    this.#note(feed, key, text === "NULL" ? null : number);
+    this.db.exec(
+      `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
+    );
+  }
+
+  /** The same rows again, as ERPs do every night. */
+  rewrite(feed: FeedName): void {
+    const { name } = TABLES[feed];
+    this.#transaction(
+      `CREATE TEMP TABLE c AS SELECT * FROM ${name}; DELETE FROM ${name}; INSERT INTO ${name} SELECT * FROM c; DROP TABLE c`,
+    );
+  }
+
+  rollback(feed: FeedName): void {
+    const { name, value } = TABLES[feed];
+    const savepoint = "SAVEPOINT s; ";
+    this.db.exec(`${savepoint}UPDATE ${name} SET ${value} = 999999; DELETE FROM ${name}; ROLLBACK TO s; RELEASE s`);
+  }
+
+  take(): void {
+    this.#run(
+      `INSERT INTO erp_orders (order_id, seen_revision) SELECT order_id, revision FROM orders_pending WHERE true
+       ON CONFLICT (order_id) DO UPDATE SET seen_revision = max(seen_revision, excluded.seen_revision)`,
+    ).run();
+  }
+
+  ask(orderId: string, status: string): void {
+    const comment = `request ${this.asked.length + 1}`;
+    const insert = this.#run("INSERT INTO status_requests (order_id, status, comment) VALUES (?, ?, ?)");
+    this.asked.push({ id: Number(insert.run(orderId, status, comment).lastInsertRowid), orderId, status });
+  }
+
+  /** Holds the write lock until `unlock`; what is written meanwhile is seen by nobody until then. */
+  lock(): void {
+    if (this.#isLocking) return;
+    this.db.exec("BEGIN IMMEDIATE");
+    this.#isLocking = true;
+  }
+
+  unlock(): void {
+    if (!this.#isLocking) return;
+    this.db.exec("COMMIT");
+    this.#isLocking = false;
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  #transaction(sql: string): void {
+    this.db.exec(this.#isLocking ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
+  }
+
+  #note(feed: FeedName, key: string, value: Value): void {
+    const name = `${feed} ${key}`;
+    const known = this.#history.get(name);
+    if (known === undefined) this.#history.set(name, [value]);
+    else known.push(value);
+  }
+
+  #run(sql: string): Database.Statement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

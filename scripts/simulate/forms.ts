@@ -1,0 +1,202 @@
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { pickOne, type Random } from "../../src/sandbox/random.ts";
+
+/**
+ * How one simulated service understands its own interface, and the configuration that fits it. Plain data, so that
+ * a schedule can be printed and replayed.
+ */
+export interface Forms {
+  readonly handOut: "repeat" | "next";
+  readonly redeliver: 60_000 | "cycle" | null;
+  readonly batchSize: number;
+  readonly batchId: "string" | "number" | "huge-number" | "none";
+  readonly overlap: 0 | 2;
+  readonly twice: "no" | "equal" | "older";
+  readonly confirm: "batch_id" | "order_ids" | "all" | "everything";
+  readonly confirmRepeated: 200 | 404 | 409 | 410;
+  readonly empty: "list" | "null" | "null-parent" | "204" | "bare-list";
+  readonly bare: boolean;
+  readonly upperCase: boolean;
+  readonly amounts: "number" | "string";
+  readonly extra: "everywhere" | "snapshot";
+  readonly shuffleKeys: boolean;
+  readonly stamps: "iso-z" | "iso-offset" | "iso-naive" | "unix" | "unix_ms";
+  readonly precision: "s" | "ms" | "us";
+  readonly date: boolean;
+  readonly boundary: "inclusive" | "exclusive";
+  readonly page: number;
+  readonly carry: "changes" | "whole";
+  readonly lines: boolean;
+  readonly order: "ascending" | "descending" | "shuffled";
+  readonly scope: "handed-out" | "all";
+  readonly history: "latest" | "log";
+  readonly created: boolean;
+  readonly next: "none" | "stamp" | "cursor";
+  readonly since: "iso" | "unix" | "unix_ms";
+  readonly lookBackMs: 0 | 30_000 | 600_000;
+  readonly retention: boolean;
+  readonly gone: 404 | 410;
+  readonly transitions: boolean;
+  readonly statusRefusal: 409 | 422;
+  readonly importAnswer: "counts" | "success" | "empty" | "text";
+  readonly result: boolean;
+  readonly rejectHow: "422" | "per-record" | "success-false";
+  readonly chunk: number;
+  readonly maxRecords: number | null;
+  readonly prices: boolean;
+  readonly whole: boolean;
+  readonly guard: boolean;
+  readonly perSecond: number;
+}
+
+/** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
+export function isUnsafe({ handOut, redeliver, confirm }: Forms): boolean {
+  return confirm === "everything" || (handOut === "next" && redeliver === null);
+}
+
+/** Whether the confirm says which hand-out it means. */
+export function namesBatches({ confirm }: Forms): boolean {
+  return confirm === "batch_id" || confirm === "order_ids";
+}
+
+export function chooseForms(random: Random): Forms {
+  const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
+  const chance = (share: number) => random() < share;
+  const handOut = one("repeat", "repeat", "next");
+  const bare = chance(0.1);
+  const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
+  const stamps = one("iso-z", "iso-z", "iso-offset", "iso-naive", "unix", "unix_ms");
+  const precision = one("s", "ms", "us");
+  const next = bare ? "none" : one("none", "none", "none", "stamp", "cursor");
+  const confirm = chance(0.06) ? "everything" : one("batch_id", "batch_id", "order_ids", "all");
+  return {
+    handOut,
+    redeliver: handOut === "repeat" ? 60_000 : chance(0.15) ? null : one<60_000 | "cycle">(60_000, "cycle"),
+    batchSize: one(1, 2, 3, 5, 100),
+    batchId,
+    overlap: one(0, 0, 0, 2),
+    twice: one("no", "no", "no", "equal", "older"),
+    confirm: confirm === "batch_id" && batchId === "none" ? "order_ids" : confirm,
+    confirmRepeated: one(200, 404, 409, 410),
+    empty: bare ? one("list", "204", "bare-list") : one("list", "null", "null-parent", "204", "bare-list"),
+    bare,
+    upperCase: chance(0.15),
+    amounts: one("number", "string"),
+    extra: one("everywhere", "everywhere", "snapshot"),
+    shuffleKeys: chance(0.15),
+    stamps,
+    precision,
+    date: chance(0.9),
+    boundary: one("inclusive", "exclusive"),
+    page: one(2, 3, 5, 10, 100),
+    carry: one("changes", "whole"),
+    lines: chance(0.8),
+    order: one("ascending", "ascending", "descending", "shuffled"),
+    scope: one("handed-out", "handed-out", "all"),
+    history: one("latest", "log"),
+    created: chance(0.2),
+    next,
+    since: next !== "none" || chance(0.8) ? "iso" : one("unix", "unix_ms"),
+    lookBackMs: one(0, 30_000, 600_000),
+    retention: chance(0.05),
+    gone: one(404, 410),
+    transitions: chance(0.5),
+    statusRefusal: one(409, 422),
+    importAnswer: one("counts", "success", "empty", "text"),
+    result: chance(0.5),
+    rejectHow: one("422", "422", "per-record", "success-false"),
+    chunk: one(2, 3, 500),
+    maxRecords: chance(0.2) ? one(1, 2) : null,
+    prices: chance(0.4),
+    whole: chance(0.08),
+    guard: chance(0.1),
+    perSecond: one(5, 50, 10_000),
+  };
+}
+
+export const TRANSITIONS = {
+  new: ["accepted", "cancelled"],
+  accepted: ["packed", "new", "cancelled"],
+  packed: ["shipped", "accepted"],
+  shipped: ["packed"],
+};
+
+export function serviceOptions(forms: Forms): SandboxOptionsPatch {
+  return {
+    handOut: forms.handOut,
+    redeliverAfterMs: forms.redeliver,
+    batchSize: forms.batchSize,
+    batchIdKind: forms.batchId,
+    batchOverlap: forms.overlap,
+    batchTwice: forms.twice,
+    confirmForm: forms.confirm,
+    confirmRepeated: forms.confirmRepeated,
+    emptyForm: forms.empty,
+    shape: {
+      batch: forms.bare ? [] : ["data", "orders"],
+      batchId: ["data", "batch_id"],
+      updates: forms.bare ? [] : ["data", "updates"],
+      snapshot: forms.bare ? [] : ["order"],
+      upperCaseIds: forms.upperCase,
+      amounts: forms.amounts,
+      extra: forms.extra,
+      shuffleKeys: forms.shuffleKeys,
+    },
+    stamps: forms.stamps,
+    precision: forms.precision,
+    dateHeader: forms.date,
+    updates: {
+      boundary: forms.boundary,
+      pageLimit: forms.page,
+      carry: forms.carry,
+      lines: forms.lines,
+      order: forms.order,
+      scope: forms.scope,
+      history: forms.history,
+      created: forms.created,
+      next: forms.next === "none" ? null : ["next"],
+      nextForm: forms.next === "cursor" ? "cursor" : "stamp",
+      since: forms.since === "iso" ? "any" : forms.since,
+    },
+    orderRetentionMs: forms.retention ? 20 * 60_000 : null,
+    goneStatus: forms.gone,
+    status: { transitions: forms.transitions ? TRANSITIONS : null, refusal: forms.statusRefusal },
+    importAnswer: forms.importAnswer,
+    limits: { maxRecords: forms.whole ? null : forms.maxRecords },
+    imports: { stocks: { replace: forms.whole } },
+  };
+}
+
+const CONFIRM_BODIES = { batch_id: "auto", order_ids: { order_ids: "{order_ids}" }, all: {}, everything: {} } as const;
+
+/** What an operator who knows this service would write. */
+export function bridgeSettings(forms: Forms): Record<string, unknown> {
+  const feed = {
+    chunk: forms.chunk,
+    guard: { from: forms.guard ? 1 : 1_000_000 },
+    result: forms.result && !forms.whole ? { rejected: "$.errors", key: "$.sku", message: "$.message" } : null,
+  };
+  return {
+    service: { requests_per_second: forms.perSecond },
+    orders: {
+      batch: forms.bare
+        ? { orders: "$" }
+        : { orders: "$.data.orders", ...(forms.batchId === "none" ? {} : { id: "$.data.batch_id" }) },
+      confirm: { body: CONFIRM_BODIES[forms.confirm] },
+      statuses: { closed: ["delivered", "cancelled"] },
+    },
+    updates: {
+      changes: forms.bare ? "$" : "$.data.updates",
+      snapshot: forms.bare ? "$" : "$.order",
+      carry: forms.carry === "whole" ? "whole" : "changes",
+      since: forms.since,
+      overlap: `${forms.lookBackMs / 1000}s`,
+      next: forms.next === "none" ? null : "$.next",
+    },
+    statuses: { path: "/api/v1/1c/orders/{order_id}/status", body: { status: "{status}", comment: "{comment}" } },
+    imports: {
+      stocks: { ...feed, scope: forms.whole ? "whole" : "changed" },
+      prices: { ...feed, ...(forms.prices ? { path: "/api/v1/import/prices" } : {}) },
+    },
+  };
+}

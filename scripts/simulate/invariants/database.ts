@@ -1,0 +1,54 @@
+/*
+ * The file itself: sound, durable on every connection, and the ERP's own columns as the ERP wrote them.
+ */
+import type Database from "better-sqlite3";
+import type { Scene } from "../scene.ts";
+
+/** Written at every pass, or when nothing has changed but time. */
+const BOOKKEEPING = new Set([
+  "runs",
+  "flows",
+  "watermarks",
+  "holds",
+  "sync_requests",
+  "meta",
+  "pull_mark",
+  "observations",
+]);
+
+export class DatabaseInvariants {
+  readonly #scene: Scene;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  onStart(db: Database.Database): void {
+    const synchronous = db.pragma("synchronous", { simple: true });
+    if (synchronous !== 2) this.#scene.fail(13, `synchronous is ${synchronous}`);
+    const mode = db.pragma("journal_mode", { simple: true });
+    if (mode !== "wal") this.#scene.fail(13, `journal_mode is ${mode}`);
+  }
+
+  checkImage(): void {
+    const { auditor, fail } = this.#scene;
+    const integrity = auditor.pragma("integrity_check", { simple: true });
+    if (integrity !== "ok") fail(13, `integrity_check: ${integrity}`);
+    if ((auditor.pragma("foreign_key_check") as unknown[]).length > 0) fail(13, "foreign keys are not clean");
+  }
+
+  /** Everything that must stay as it is where nothing happens. */
+  dump(): string {
+    const { auditor } = this.#scene;
+    const tables = auditor
+      .prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__*' AND name NOT GLOB 'sqlite_*'",
+      )
+      .pluck()
+      .all() as string[];
+    return tables
+      .filter((name) => !BOOKKEEPING.has(name))
+      .map((name) => `${name} ${JSON.stringify(auditor.prepare(`SELECT * FROM "${name}"`).all())}`)
+      .join("\n");
+  }
+}

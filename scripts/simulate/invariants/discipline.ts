@@ -1,0 +1,184 @@
+/*
+ * How the bridge behaves towards the service: the rate, the waits it was asked for, holds that stay in their area,
+ * nothing repeated blindly, nobody else asked.
+ */
+import type { RunResult } from "../../../src/jobs/run-job.ts";
+import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import type { ProgramLife } from "../life.ts";
+import type { Sent, Told } from "../network.ts";
+import type { Scene } from "../scene.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const ORIGIN = "http://127.0.0.1:8080";
+/** The least that a job backs off after a failure. */
+const BACKOFF_MIN_MS = 900;
+
+/** Jobs that send such requests. */
+const SENDERS: Record<string, readonly string[]> = {
+  orders: ["orders"],
+  confirm: ["orders"],
+  updates: ["updates"],
+  snapshot: ["updates", "statuses", "reconcile"],
+  status: ["statuses"],
+  import: ["stocks", "prices"],
+};
+
+interface Closed {
+  readonly life: number;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly why: string;
+  /** The ERP held the lock when the bridge was told. */
+  readonly isHeldUp: boolean;
+}
+
+export class DisciplineInvariants {
+  readonly #scene: Scene;
+  #closed: Record<string, Closed | undefined> = {};
+  readonly #causes = new Set<string>();
+  #lastSent = { life: 0, atMs: Number.NEGATIVE_INFINITY };
+  #lostPull: { life: number; atMs: number } | undefined;
+  /** Orders with a status request of which nobody knows whether it took effect. */
+  readonly #openStatus = new Set<string>();
+  readonly #statusEffects = new Map<number, string>();
+  /** Jobs that were answered with something else than they were told to expect. */
+  readonly #notUnderstood = new Set<string>();
+  #lives: readonly ProgramLife[] = [];
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  /** A person has lifted all holds. */
+  reopen() {
+    this.#closed = {};
+  }
+
+  onStart(life: ProgramLife) {
+    this.#notUnderstood.clear();
+    this.#lives = [life];
+  }
+
+  onSent(sent: Sent) {
+    const { fail, time, forms } = this.#scene;
+    const { route, request, life, origin } = sent;
+    if (origin !== ORIGIN || route.kind === "unknown") return fail(11, `a request to ${origin}${request.path}`);
+    const gapMs = time.elapsedMs - this.#lastSent.atMs;
+    if (life.number === this.#lastSent.life && gapMs < 1000 / forms.perSecond - 0.01) {
+      fail(11, `two requests within ${gapMs} ms`);
+    }
+    this.#lastSent = { life: life.number, atMs: time.elapsedMs };
+    this.#checkClosed(sent);
+    if (route.kind === "orders") this.#checkPull(sent);
+    if (route.kind === "status") {
+      const orderId = (route.orderId ?? "").toLowerCase();
+      if (this.#openStatus.has(orderId)) fail(12, `a status of ${orderId} is sent again without a look at the order`);
+      this.#openStatus.add(orderId);
+    }
+  }
+
+  onTold({ route, life, fate }: Sent, told: Told) {
+    const { time } = this.#scene;
+    const isOther = fate?.kind === "renamed" || fate?.kind === "empty object";
+    const isList = route.kind === "orders" || route.kind === "updates";
+    if (isOther && isList && told.kind === "answer" && told.status === 200 && !told.isTrue) {
+      this.#notUnderstood.add(route.kind);
+    }
+    const orderId = (route.orderId ?? "").toLowerCase();
+    if (told.kind === "nothing") {
+      if (told.effect === "none") this.#openStatus.delete(orderId);
+      if (route.kind === "orders") this.#lostPull = { life: life.number, atMs: time.elapsedMs };
+      return;
+    }
+    const { status } = told;
+    if (route.kind === "status" && status < 500 && status !== 408 && !told.body.startsWith("<")) {
+      this.#openStatus.delete(orderId);
+    }
+    if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410))
+      this.#openStatus.delete(orderId);
+    const area = route.kind === "import" ? "imports" : "orders";
+    const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
+    if (waitMs === 0) return;
+    this.#causes.add(`${area} ${reason}`);
+    const untilMs = time.elapsedMs + waitMs;
+    const closed = this.#closed[area];
+    if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) return;
+    const why = `${status} ${told.retryAfter}`;
+    const isHeldUp = this.#scene.erp.isLocking;
+    this.#closed[area] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
+  }
+
+  onEntry({ effect, requestBody }: LedgerEntry) {
+    if (effect?.kind !== "status") return;
+    const { comment } = JSON.parse(requestBody ?? "{}") as { comment: string };
+    const number = Number(comment.replace("request ", ""));
+    if (this.#statusEffects.has(number)) this.#scene.fail(12, `request ${number} took effect twice`);
+    const later = [...this.#statusEffects].find(([other, id]) => id === effect.orderId && other > number);
+    if (later !== undefined) this.#scene.fail(12, `request ${number} took effect after request ${later[0]}`);
+    this.#statusEffects.set(number, effect.orderId);
+  }
+
+  onResult(_life: ProgramLife, job: string, result: RunResult) {
+    if (this.#notUnderstood.delete(job) && result.error === null) {
+      this.#scene.fail(8, `${job}: an answer that cannot be understood was taken for an empty one`);
+    }
+    if (result.error !== null || result.outcome !== "held") return;
+    const { area, reason } = result.hold;
+    this.#scene.coverage.count("hold", reason);
+    const own = job === "stocks" || job === "prices" ? ["imports", job] : ["orders", job];
+    if (!own.includes(area)) this.#scene.fail(10, `${job} waits for a hold of ${area}`);
+    const isOfArea = reason === "credentials" || reason === "payment" || reason === "rate limit";
+    if (isOfArea && !this.#causes.has(`${area} ${reason}`)) {
+      this.#scene.fail(10, `${job} waits for ${reason}, which ${area} never met`);
+    }
+  }
+
+  #checkClosed({ route, life }: Sent) {
+    const { time, fail } = this.#scene;
+    const closed = this.#closed[route.kind === "import" ? "imports" : "orders"];
+    // A job writes down how far it came before its refusal is known to the others, and an ERP may keep it from that.
+    if (this.#scene.erp.isLocking || closed?.isHeldUp === true) return;
+    if (closed === undefined || closed.life !== life.number || time.elapsedMs >= closed.untilMs - 1) return;
+    // A pass that was under way when another one was refused goes on to its end.
+    const passes = this.#lives.flatMap(({ entries }) => entries.map(({ runner }) => runner));
+    const isOlder = passes.some(
+      (runner) =>
+        (SENDERS[route.kind] ?? []).includes(runner.name) &&
+        runner.isRunning &&
+        time.elapsedMs - runner.sinceLastStartMs() < closed.sinceMs,
+    );
+    if (isOlder) return;
+    const leftS = Math.round((closed.untilMs - time.elapsedMs) / 1000);
+    fail(11, `a request for ${route.kind} ${leftS} s before the service may be asked again (${closed.why})`);
+  }
+
+  #checkPull({ life }: Sent) {
+    const { time, fail } = this.#scene;
+    const lost = this.#lostPull;
+    this.#lostPull = undefined;
+    if (lost === undefined || lost.life !== life.number) return;
+    if (time.elapsedMs - lost.atMs < BACKOFF_MIN_MS) fail(12, "GET /orders was repeated at once after a lost answer");
+  }
+
+  /** How long nobody may ask after such an answer, in milliseconds, and what that is called. */
+  #waitFor(status: number, header: string | undefined): [number, string] {
+    if (status === 401 || status === 403) return [5 * MINUTE_MS, "credentials"];
+    if (status === 402) return [30 * MINUTE_MS, "payment"];
+    if (status !== 429 && status !== 503) return [0, ""];
+    const asked = header === undefined ? undefined : this.#readWait(header);
+    if (asked === undefined) return status === 429 ? [MINUTE_MS, "rate limit"] : [0, ""];
+    return [Math.min(Math.max(asked, 1_000), HOUR_MS), "rate limit"];
+  }
+
+  #readWait(header: string): number | undefined {
+    const { time, machine } = this.#scene;
+    const nowMs = time.trueMs + machine.wallOffsetMs;
+    if (/^-?\d+$/.test(header)) {
+      const number = Number(header);
+      return number > 1e9 ? number * 1000 - nowMs : number * 1000;
+    }
+    const date = Date.parse(header);
+    return Number.isNaN(date) ? undefined : date - nowMs;
+  }
+}

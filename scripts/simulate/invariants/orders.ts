@@ -1,0 +1,155 @@
+/*
+ * Nothing confirmed is missing, nothing is stored that was not served, nothing older replaces anything newer.
+ */
+import { hash } from "node:crypto";
+import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import { isUnsafe } from "../forms.ts";
+import type { Sent, Told } from "../network.ts";
+import type { Scene } from "../scene.ts";
+
+interface EventRow {
+  seq: number;
+  order_id: string;
+  payload: string;
+  payload_hash: Buffer;
+  is_removed: number;
+}
+
+export class OrderInvariants {
+  readonly #scene: Scene;
+  readonly #isUnsafe: boolean;
+  /** The version that is stored of each order, as far as it was looked at. */
+  readonly #stored = new Map<string, number>();
+  /** Orders that the service thinks the bridge has, and that it can not have. Only under unsafe readings. */
+  readonly losses = new Set<string>();
+  /** Ids, as they were written, of batches and orders that reached the bridge whole. */
+  readonly #receivedBatches = new Set<string>();
+  readonly #receivedIds = new Set<string>();
+  #lastEvent = 0;
+  readonly #statements;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.#isUnsafe = isUnsafe(scene.forms);
+    const { auditor } = scene;
+    this.#statements = {
+      isStored: auditor.prepare("SELECT 1 FROM orders WHERE order_id = ?"),
+      isQuarantined: auditor.prepare("SELECT 1 FROM quarantine WHERE reference = ? OR payload = ?"),
+      lastEvent: auditor.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'").pluck(),
+      events: auditor.prepare(
+        `SELECT DISTINCT o.order_id, o.payload, o.payload_hash, o.removed_at IS NOT NULL AS is_removed
+         FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ?`,
+      ),
+      order: auditor.prepare(
+        "SELECT order_id, payload, payload_hash, removed_at IS NOT NULL AS is_removed FROM orders WHERE order_id = ?",
+      ),
+      both: auditor.prepare(
+        `SELECT o.order_id FROM orders o JOIN quarantine q ON q.payload = o.payload
+         WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot')`,
+      ),
+      twice: auditor.prepare(
+        `SELECT order_id FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) > 1`,
+      ),
+    };
+  }
+
+  /** Whether the order is on disk, in one way or the other. */
+  isKept(orderId: string): boolean {
+    if (this.#statements.isStored.get(orderId) !== undefined) return true;
+    return this.#statements.isQuarantined.get(orderId, this.#scene.versions.bad.get(orderId) ?? "") !== undefined;
+  }
+
+  onSent({ route, request }: Sent) {
+    if (route.kind !== "confirm") return;
+    const body = request.body.toString("utf8");
+    const covered = this.#coveredBy(body);
+    if (covered === undefined) {
+      this.#scene.fail(8, `a confirm names what was never received whole: ${body}`);
+      return;
+    }
+    const missing = covered.filter((id) => !this.isKept(id));
+    if (missing.length === 0) return;
+    if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
+    else this.#scene.fail(2, `a confirm leaves for orders that are not on disk: ${missing.join(", ")}`);
+  }
+
+  onTold({ route }: Sent, told: Told) {
+    if (route.kind !== "orders" || told.kind !== "answer" || told.status !== 200 || !told.isTrue) return;
+    for (const [, literal] of told.body.matchAll(/"batch_id":("[^"]*"|\d+)/g)) this.#receivedBatches.add(literal ?? "");
+    for (const [, literal] of told.body.matchAll(/"order_id":("[^"]*"|\d+)/g)) this.#receivedIds.add(literal ?? "");
+  }
+
+  /** The service has taken something as confirmed. */
+  onEntry({ effect }: LedgerEntry) {
+    if (effect?.kind !== "confirmed") return;
+    const missing = effect.orderIds.filter((id) => !this.isKept(id));
+    if (missing.length === 0) return;
+    if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
+    else this.#scene.fail(1, `confirmed and not on disk: ${missing.join(", ")}`);
+  }
+
+  onCommit() {
+    const last = (this.#statements.lastEvent.get() as number | undefined) ?? 0;
+    if (last === this.#lastEvent) return;
+    for (const row of this.#statements.events.all(this.#lastEvent) as EventRow[]) this.#checkRow(row);
+    this.#lastEvent = last;
+  }
+
+  /** Whether a version is stored now, a later one, or one that says the same. A change of the stamp alone makes no event. */
+  hasVersion(orderId: string, seq: number): boolean {
+    const row = this.#statements.order.get(orderId) as EventRow | undefined;
+    if (row === undefined) return false;
+    this.#checkRow(row);
+    const { versions } = this.#scene;
+    // Of several versions that look alike it may be the last.
+    const stored = versions.shownBy(orderId, JSON.parse(row.payload) as object).at(-1)?.seq ?? -1;
+    return stored >= seq || versions.saysTheSame(orderId, stored, seq);
+  }
+
+  /** At every crash and at the end. */
+  checkImage() {
+    const { fail, service } = this.#scene;
+    const confirmed = [...service.ledger.confirmedOrderIds()].filter((id) => !this.isKept(id) && !this.losses.has(id));
+    if (confirmed.length > 0) fail(1, `confirmed and not on disk: ${confirmed.join(", ")}`);
+    const both = this.#statements.both.all() as { order_id: string }[];
+    if (both.length > 0) fail(3, `stored and quarantined: ${both.map(({ order_id }) => order_id).join(", ")}`);
+    const twice = this.#statements.twice.all() as { order_id: string }[];
+    if (twice.length > 0) fail(3, `created twice: ${twice.map(({ order_id }) => order_id).join(", ")}`);
+  }
+
+  #checkRow({ order_id: id, payload, payload_hash, is_removed }: EventRow) {
+    const { fail, service, versions } = this.#scene;
+    if (!service.ledger.servedVersions(id).includes(payload)) {
+      return fail(3, `order ${id} is stored with a payload that was never served`);
+    }
+    if (!hash("sha256", payload, "buffer").equals(payload_hash)) return fail(5, `order ${id}: its hash is another's`);
+    const shown = versions.shownBy(id, JSON.parse(payload) as object);
+    const before = this.#stored.get(id) ?? -1;
+    const version = shown.find(({ seq }) => seq >= before) ?? shown.at(-1);
+    if (version === undefined) return fail(3, `order ${id} is stored in a version that there never was`);
+    if (version.seq < before && is_removed === 0 && versions.isTellable(id, version.seq, before)) {
+      return fail(6, `order ${id}: version ${version.seq} replaced version ${before}`);
+    }
+    this.#stored.set(id, version.seq);
+  }
+
+  /** Undefined where the confirm names what the bridge cannot know. */
+  #coveredBy(body: string): string[] | undefined {
+    const { confirm, batchId, bare } = this.#scene.forms;
+    const { ledger } = this.#scene.service;
+    if (confirm === "all" || confirm === "everything") {
+      if (this.#receivedIds.size === 0) return undefined;
+      const confirmed = ledger.confirmedOrderIds();
+      return [...ledger.handedOutOrderIds()].filter((id) => !confirmed.has(id));
+    }
+    const [, literal] = /^\{"batch_id":(.*)\}$/s.exec(body) ?? [];
+    if (literal !== undefined && confirm === "batch_id" && batchId !== "none" && !bare) {
+      if (!this.#receivedBatches.has(literal)) return undefined;
+      return [...(ledger.effects("handed-out").findLast((effect) => effect.batchId === literal)?.orderIds ?? [])];
+    }
+    const [, list] = /^\{"order_ids":\[(.*)\]\}$/s.exec(body) ?? [];
+    const literals = list?.split(",") ?? [];
+    if (list === undefined || list === "" || !literals.every((each) => this.#receivedIds.has(each))) return undefined;
+    return literals.filter((each) => /^"[0-9a-f-]{36}"$/i.test(each)).map((each) => each.slice(1, -1).toLowerCase());
+  }
+}

@@ -1,0 +1,114 @@
+/*
+ * The watermark: sent by the service, moved only with the rows it covers, never from the future, never back without a
+ * reason.
+ */
+import { readStamp } from "../../../src/sandbox/stamps.ts";
+import type { Sent, Told } from "../network.ts";
+import type { Scene } from "../scene.ts";
+
+interface Change {
+  readonly orderId: string;
+  readonly seq: number;
+  readonly us: number;
+}
+
+/** A pass may be kept from writing for so long by an ERP that holds the lock. */
+const RECENT_MS = 5 * 60_000;
+const DATE = /^[A-Z][a-z]{2}, /;
+
+export class PositionInvariants {
+  readonly #scene: Scene;
+  readonly #sentTexts = new Set<string>();
+  #received: Change[] = [];
+  #value: string | undefined;
+  /** What the service's clock showed with its last answers, and when that was. */
+  #clocks: { atMs: number; showedMs: number }[] = [];
+  readonly #statements;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    const { auditor } = scene;
+    this.#statements = {
+      watermark: auditor.prepare("SELECT value FROM watermarks WHERE stream = 'updates'").pluck(),
+      isOwed: auditor.prepare(
+        `SELECT 1 FROM owed_reads WHERE order_id = @id UNION ALL SELECT 1 FROM quarantine WHERE reference = @id
+         UNION ALL SELECT 1 FROM orders WHERE order_id = @id AND removed_at IS NOT NULL`,
+      ),
+    };
+  }
+
+  /** What a program that died had received is served again, and counts from then. */
+  onStart() {
+    this.#received = [];
+  }
+
+  onTold({ route }: Sent, told: Told) {
+    if (told.kind !== "answer") return;
+    if (told.date !== undefined) this.#sentTexts.add(told.date);
+    const { service, time } = this.#scene;
+    this.#clocks = this.#clocks.filter(({ atMs }) => atMs > time.elapsedMs - RECENT_MS);
+    this.#clocks.push({ atMs: time.elapsedMs, showedMs: service.now() });
+    if (route.kind !== "updates" || told.status !== 200 || !told.isTrue) return;
+    for (const [, text, number] of told.body.matchAll(/"updated_at":(?:"([^"]*)"|([\d.]+))/g)) {
+      this.#sentTexts.add(text ?? number ?? "");
+    }
+    const { bare, next } = this.#scene.forms;
+    const root = JSON.parse(told.body) as { data?: { updates?: object[] | null } | null; next?: unknown } | object[];
+    if (next !== "none" && !Array.isArray(root)) {
+      const [, text, number] = /"next":(?:"([^"]*)"|([\d.]+))/.exec(told.body) ?? [];
+      this.#sentTexts.add(text ?? number ?? "");
+    }
+    const list = Array.isArray(root) ? (bare ? root : []) : (root.data?.updates ?? []);
+    for (const record of list) this.#note(record);
+  }
+
+  #note(record: object) {
+    const { versions } = this.#scene;
+    const { order_id, updated_at } = record as { order_id?: unknown; updated_at?: unknown };
+    if (typeof order_id !== "string") return;
+    const orderId = order_id.toLowerCase();
+    const us = this.#micros(String(updated_at));
+    const [version] = versions.shownBy(orderId, record);
+    if (this.#scene.forms.carry === "whole" && versions.isMisleading(orderId)) return;
+    if (us !== undefined && version !== undefined) this.#received.push({ orderId, seq: version.seq, us });
+  }
+
+  /** @param hasVersion whether a version of an order is stored, or a later one. */
+  onCommit(hasVersion: (orderId: string, seq: number) => boolean) {
+    const value = this.#statements.watermark.get() as string | undefined;
+    if (value === this.#value || value === undefined) return;
+    const before = this.#value;
+    this.#value = value;
+    const { fail, service, forms, coverage } = this.#scene;
+    coverage.count("watermark", before === undefined ? "first" : "moved");
+    if (!this.#sentTexts.has(value)) return fail(7, `the watermark ${value} was never sent by the service`);
+    if (value.startsWith("cursor-")) return;
+    const us = this.#micros(value);
+    if (us === undefined) return fail(7, `the watermark ${value} is no time`);
+    const latestMs = Math.max(service.now(), ...this.#clocks.map(({ showedMs }) => showedMs));
+    if (forms.date && us > (latestMs + 2_000) * 1000) fail(7, `the watermark ${value} is from the future`);
+    const beforeUs = before === undefined ? undefined : this.#micros(before);
+    if (beforeUs !== undefined && us < beforeUs) {
+      coverage.count("watermark", "set back");
+      const isSetBack = service.now() * 1000 < beforeUs - forms.lookBackMs * 1000;
+      if (!isSetBack) fail(7, `the watermark went back from ${before} to ${value}`);
+    }
+    // The stamp itself included: what shares it and was served is stored as well.
+    const covered = this.#received.filter((change) => change.us <= us);
+    const missing = covered.find(({ orderId, seq }) => !this.#isDealtWith(orderId, seq, hasVersion));
+    if (missing !== undefined) {
+      fail(7, `the watermark ${value} covers version ${missing.seq} of ${missing.orderId}, which is not stored`);
+    }
+    this.#received = this.#received.filter((change) => change.us > us);
+  }
+
+  #isDealtWith(orderId: string, seq: number, hasVersion: (orderId: string, seq: number) => boolean): boolean {
+    return hasVersion(orderId, seq) || this.#statements.isOwed.get({ id: orderId }) !== undefined;
+  }
+
+  #micros(text: string): number | undefined {
+    if (DATE.test(text)) return Date.parse(text) * 1000;
+    const us = readStamp(text, "any", this.#scene.service.options);
+    return us === undefined || !Number.isFinite(us) ? undefined : us;
+  }
+}

@@ -1,0 +1,60 @@
+/*
+ * What the site is given follows, for each key, the order in which the table had it; and ends with what it has now.
+ */
+import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import { KEYS } from "../erp.ts";
+import type { Scene } from "../scene.ts";
+import type { FeedName } from "../schedule.ts";
+
+const VALUE = { stocks: "quantity", prices: "price" } as const;
+
+export class PushInvariants {
+  readonly #scene: Scene;
+  /** Where in a key's history the site stands. */
+  readonly #place = new Map<string, number>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  onEntry({ effect }: LedgerEntry): void {
+    if (effect?.kind !== "import") return;
+    const feed = effect.feed as FeedName;
+    for (const { record } of effect.accepted) {
+      const { sku, ...values } = JSON.parse(record) as Record<string, unknown>;
+      this.#checkValue(feed, String(sku), values[VALUE[feed]]);
+    }
+  }
+
+  #checkValue(feed: FeedName, key: string, value: unknown): void {
+    const name = `${feed} ${key}`;
+    const history = this.#scene.erp.history(feed, key);
+    const from = this.#place.get(name) ?? 0;
+    const place = history.findIndex((each, index) => index >= from && each === value);
+    if (place !== -1) {
+      this.#place.set(name, place);
+      return;
+    }
+    const was = history.includes(value as number) ? "an older value after a newer one" : "a value that it never had";
+    this.#scene.fail(
+      9,
+      `${feed}: the site was given ${was} for ${key}: ${String(value)} of ${JSON.stringify(history)}`,
+    );
+  }
+
+  /** What is not on the site as it should be, as sentences; nothing where all is well. */
+  differences(): string[] {
+    const { erp, service, forms } = this.#scene;
+    const feeds: FeedName[] = forms.prices ? ["stocks", "prices"] : ["stocks"];
+    return feeds.flatMap((feed) =>
+      KEYS.flatMap((key) => {
+        const { exists, value } = erp.current(feed, key);
+        const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
+        const shown = found === undefined ? undefined : (JSON.parse(found[1]) as Record<string, unknown>)[VALUE[feed]];
+        if (!exists && (feed === "prices" || shown === undefined || shown === 0)) return [];
+        if (exists && (typeof value !== "number" || shown === value)) return [];
+        return [`${feed} ${key}: ${exists ? String(value) : "gone"} here, ${String(shown)} on the site`];
+      }),
+    );
+  }
+}

@@ -1,0 +1,156 @@
+import { checkAccount } from "../../src/account.ts";
+import { createClient } from "../../src/build-client.ts";
+import { buildJobs } from "../../src/build-jobs.ts";
+import type { LoadedConfig } from "../../src/config/load.ts";
+import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { JOB_NAMES } from "../../src/domain/job-names.ts";
+import { isoTime, type Log } from "../../src/domain/ports.ts";
+import type { JobContext } from "../../src/jobs/job.ts";
+import type { RunResult } from "../../src/jobs/run-job.ts";
+import { applyConfiguration } from "../../src/repair.ts";
+import type { Random } from "../../src/sandbox/random.ts";
+import type { ScheduleEntry } from "../../src/scheduler/scheduler.ts";
+import { openStore } from "../../src/store/open.ts";
+import { saveFlow } from "../../src/store/runs.ts";
+import type { Store } from "../../src/store/store.ts";
+import { clockOfLife, type MachineClock, type SimulatedTime } from "./clock.ts";
+import { type Line, SimulatedNetwork } from "./network.ts";
+
+/** Thrown where the program dies. Whatever the dead program still does with it has no effect. */
+class Killed extends Error {}
+
+/** What the world wants to know of each commit, and where it may kill. */
+export interface CommitHooks {
+  /** True: the program dies here. */
+  beforeCommit(life: ProgramLife): boolean;
+  inCommit(life: ProgramLife): boolean;
+  afterCommit(life: ProgramLife): boolean;
+}
+
+export interface LifeOptions {
+  number: number;
+  loaded: LoadedConfig;
+  time: SimulatedTime;
+  machine: MachineClock;
+  line: Line;
+  random: Random;
+  hooks: CommitHooks;
+  onLog: (level: string, message: string) => void;
+  onResult: (life: ProgramLife, job: string, result: RunResult) => void;
+}
+
+/**
+ * One life of the program, from its start to its end: the real store, the real client and the real jobs, put together
+ * as the daemon does it, but for what would wait in real time (the scheduler) or outlive a crash (the instance lock).
+ */
+export class ProgramLife {
+  readonly number: number;
+  readonly store: Store;
+  readonly context: JobContext;
+  readonly entries: readonly ScheduleEntry[];
+  readonly random: Random;
+  readonly startedAtMs: number;
+  readonly #abort = new AbortController();
+  #isDead = false;
+  #isStopping = false;
+
+  constructor(options: LifeOptions) {
+    const { loaded, time, machine, line, hooks } = options;
+    this.number = options.number;
+    this.random = options.random;
+    this.startedAtMs = time.elapsedMs;
+    const clock = clockOfLife(time, machine, this);
+    const { path } = loaded.config.database;
+    this.store = openStore({ path, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon", now: clock.nowMs });
+    // SQLite would wait for the ERP's lock in real time; the jobs wait in simulated time.
+    this.store.db.pragma("busy_timeout = 0");
+    const client = createClient({ loaded, clock, dispatcher: new SimulatedNetwork(line, this) });
+    const log = logTo(options.onLog);
+    this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping };
+    checkAccount(this.store, loaded);
+    this.entries = buildJobs(this.context, {
+      loaded,
+      onResult: (job, result) => options.onResult(this, job, result),
+      readSpace: () => ({ free: 1e12, total: 2e12 }),
+    });
+    this.store.write(() => {
+      const names = new Set(this.entries.map(({ runner }) => runner.name));
+      for (const flow of JOB_NAMES) saveFlow(this.store, { flow, enabled: names.has(flow), staleAfterS: 300 });
+      applyConfiguration(this.store, loaded, isoTime(clock.nowMs()));
+    });
+    this.#watchCommits(hooks);
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** From now on nothing that this program does has an effect. */
+  die(): void {
+    this.#isDead = true;
+  }
+
+  /** By schedule: nothing while a job backs off. */
+  trigger(filter: (entry: ScheduleEntry) => boolean): void {
+    if (this.#isDead || this.#isStopping) return;
+    for (const entry of this.entries) if (filter(entry)) entry.runner.trigger(this.#abort.signal);
+  }
+
+  retryDue(): void {
+    if (this.#isDead || this.#isStopping) return;
+    for (const { runner, before } of this.entries) if (before === undefined) runner.retryIfDue(this.#abort.signal);
+  }
+
+  /** A sweep, a comparison of all rows: what the schedule says to a job before a pass. Never throws. */
+  async prepare(entry: ScheduleEntry): Promise<void> {
+    try {
+      await entry.before?.(this.#abort.signal);
+    } catch {
+      // As the scheduler does: the pass is run all the same.
+    }
+  }
+
+  get isBusy(): boolean {
+    return this.entries.some(({ runner }) => runner.isRunning);
+  }
+
+  /** As on SIGTERM: passes under way end at their next step, and are cut off when the daemon would cut them off. */
+  beginStop(): void {
+    this.#isStopping = true;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** The program's files are closed, as the kernel does when it is gone. */
+  close(): void {
+    this.#isDead = true;
+    this.store.db.close();
+  }
+
+  #watchCommits(hooks: CommitHooks): void {
+    const { store } = this;
+    const write = store.write.bind(store);
+    const dieIf = (condition: boolean) => {
+      if (!condition) return;
+      this.die();
+      throw new Killed();
+    };
+    store.write = <T>(fn: () => T): T => {
+      dieIf(this.#isDead || hooks.beforeCommit(this));
+      const result = write(() => {
+        const done = fn();
+        dieIf(hooks.inCommit(this));
+        return done;
+      });
+      dieIf(hooks.afterCommit(this));
+      return result;
+    };
+  }
+}
+
+function logTo(onLog: LifeOptions["onLog"]): Log {
+  const at = (level: string) => (_fields: object, message: string) => onLog(level, message);
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}

@@ -1,0 +1,269 @@
+import { Dispatcher } from "undici";
+import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/messages.ts";
+import { integerBetween, type Random } from "../../src/sandbox/random.ts";
+import { type Route, routeOf } from "../../src/sandbox/routes.ts";
+import type { SandboxService } from "../../src/sandbox/service.ts";
+import type { SimulatedTime } from "./clock.ts";
+import type { Asked, Fate } from "./schedule.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const HEADERS_TIMEOUT_MS = 15_000;
+const ORIGIN = "http://127.0.0.1:8080";
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+const PAGE = "<!doctype html><html><head><title>Wi-Fi</title></head><body>Please log in.</body></html>";
+
+/** One request as it left the bridge. */
+export interface Sent {
+  readonly number: number;
+  readonly life: Life;
+  readonly origin: string;
+  readonly route: Route;
+  readonly request: SandboxRequest;
+  readonly atMs: number;
+  fate: Fate | undefined;
+}
+
+/** What the bridge learned of a request that ended. */
+export type Told =
+  | {
+      kind: "answer";
+      status: number;
+      retryAfter: string | undefined;
+      date: string | undefined;
+      body: string;
+      isTrue: boolean;
+    }
+  | { kind: "nothing"; effect: "none" | "unknown" };
+
+/** One life of the program, as the network sees it. */
+export interface Life {
+  readonly number: number;
+  readonly isDead: boolean;
+}
+
+/** The line between the bridge and the service, the same for all lives of the program. */
+export interface Line {
+  readonly time: SimulatedTime;
+  readonly service: SandboxService;
+  readonly random: Random;
+  takeFate(kind: Asked): Fate | undefined;
+  /** Before anything is on its way. The program may be dead afterwards. */
+  onSent(sent: Sent): void;
+  /** The service has acted, and its answer is about to travel. The program may be dead afterwards. */
+  onServed(sent: Sent, response: SandboxResponse): void;
+  /** The bridge knows how it ended. */
+  onTold(sent: Sent, told: Told): void;
+  nextNumber(): number;
+}
+
+type Handler = Dispatcher.DispatchHandler;
+
+/** Carries requests to the service in memory, well or badly, in simulated time. One for each life of the program. */
+export class SimulatedNetwork extends Dispatcher {
+  readonly #line: Line;
+  readonly #life: Life;
+
+  constructor(line: Line, life: Life) {
+    super();
+    this.#line = line;
+    this.#life = life;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
+    const body = typeof options.body === "string" ? options.body : "";
+    const request: SandboxRequest = {
+      method: options.method,
+      path: options.path,
+      headers: options.headers as Record<string, string>,
+      body: Buffer.from(body),
+    };
+    const { time, service } = this.#line;
+    const sent: Sent = {
+      number: this.#line.nextNumber(),
+      life: this.#life,
+      origin: String(options.origin),
+      route: routeOf(request.method, request.path, service.options),
+      request,
+      atMs: time.elapsedMs,
+      fate: undefined,
+    };
+    const exchange = new Exchange(this.#line, sent, handler);
+    if (!exchange.begin() || this.#life.isDead) return true;
+    if (sent.route.kind !== "unknown" && sent.origin === ORIGIN) sent.fate = this.#line.takeFate(sent.route.kind);
+    this.#line.onSent(sent);
+    if (!this.#life.isDead) exchange.travel();
+    return true;
+  }
+
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override destroy(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** One request and its answer. */
+class Exchange {
+  readonly #line: Line;
+  readonly #sent: Sent;
+  readonly #handler: Handler;
+  readonly #controller: Dispatcher.DispatchController;
+  #isOver = false;
+  /** The head of an answer whose body has not come to its end. */
+  #head: { status: number; retryAfter: string | undefined; date: string | undefined } | undefined;
+
+  constructor(line: Line, sent: Sent, handler: Handler) {
+    this.#line = line;
+    this.#sent = sent;
+    this.#handler = handler;
+    this.#controller = {
+      aborted: false,
+      paused: false,
+      reason: null,
+      rawHeaders: [],
+      abort: (reason: Error) => this.#fail(reason, "unknown"),
+      pause: () => {},
+      resume: () => {},
+    } as unknown as Dispatcher.DispatchController;
+  }
+
+  /** False where it was given up before it began. */
+  begin(): boolean {
+    this.#handler.onRequestStart?.(this.#controller, {});
+    return !this.#isOver;
+  }
+
+  travel() {
+    const { fate } = this.#sent;
+    const upMs = integerBetween(this.#line.random, 5, 60);
+    switch (fate?.kind) {
+      case "refused":
+        return this.#failAfter(1, "ECONNREFUSED", "none");
+      case "no connection":
+        return this.#failAfter(CONNECT_TIMEOUT_MS, "UND_ERR_CONNECT_TIMEOUT", "none");
+      case "big headers":
+        this.#reach(upMs, () => this.#failAfter(5, "UND_ERR_HEADERS_OVERFLOW", "unknown"));
+        return;
+      case "late":
+        this.#failAfter(upMs, "ECONNRESET", "unknown");
+        return this.#reach(fate.ms, () => {});
+      case "reset":
+        if (fate.when === "before") return this.#failAfter(upMs, "ECONNRESET", "unknown");
+        return this.#reach(upMs, () => this.#failAfter(5, "UND_ERR_SOCKET", "unknown"));
+      case "silence":
+        this.#failAfter(HEADERS_TIMEOUT_MS, "UND_ERR_HEADERS_TIMEOUT", "unknown");
+        if (fate.when === "after") this.#reach(upMs, () => {});
+        return;
+      case "html":
+      case "status":
+        if (fate.when === "after") return this.#reach(upMs, (response) => this.#answer(response, fate));
+        this.#line.time.at(upMs, () => this.#answer(undefined, fate));
+        return;
+      case "redirect":
+      case "empty object":
+        this.#line.time.at(upMs, () => this.#answer(undefined, fate));
+        return;
+      default:
+        return this.#reach(upMs, (response) => this.#answer(response, fate));
+    }
+  }
+
+  /** The request arrives at the service, whether or not the program still lives. */
+  #reach(afterMs: number, then: (response: SandboxResponse) => void) {
+    const { time, service } = this.#line;
+    time.at(afterMs, () => {
+      const response = service.handle(this.#sent.request);
+      this.#line.onServed(this.#sent, response);
+      then(response);
+    });
+  }
+
+  #answer(response: SandboxResponse | undefined, fate: Fate | undefined) {
+    const { time, random } = this.#line;
+    const { status, headers, body } = distorted(response, fate, this.#line.service);
+    const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed";
+    const isTrue = isWhole && response !== undefined && body.equals(response.body);
+    const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
+    time.at(downMs, () => {
+      if (this.#isOver || this.#sent.life.isDead) return;
+      this.#handler.onResponseStart?.(this.#controller, status, { ...headers }, "");
+      if (body.length > 0) this.#handler.onResponseData?.(this.#controller, body);
+      this.#head = { status, retryAfter: headers["retry-after"], date: headers["date"] };
+      if (fate?.kind === "drip") return;
+      if (fate?.kind === "cut") return this.#fail(networkError("UND_ERR_SOCKET"), "unknown");
+      this.#isOver = true;
+      this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: body.toString("utf8"), isTrue });
+      this.#handler.onResponseEnd?.(this.#controller, {});
+    });
+  }
+
+  #failAfter(ms: number, code: string, effect: "none" | "unknown") {
+    this.#line.time.at(ms, () => this.#fail(networkError(code), effect));
+  }
+
+  #fail(error: Error, effect: "none" | "unknown") {
+    if (this.#isOver || this.#sent.life.isDead) return;
+    this.#isOver = true;
+    // The head of a refusal says all that matters.
+    const isRefused = this.#head !== undefined && this.#head.status >= 300;
+    const told: Told =
+      isRefused && this.#head !== undefined
+        ? { kind: "answer", ...this.#head, body: "", isTrue: false }
+        : { kind: "nothing", effect };
+    this.#line.onTold(this.#sent, told);
+    this.#handler.onResponseError?.(this.#controller, error);
+  }
+}
+
+function networkError(code: string): Error {
+  return Object.assign(new Error(`simulated ${code}`), { code });
+}
+
+function distorted(
+  response: SandboxResponse | undefined,
+  fate: Fate | undefined,
+  service: SandboxService,
+): Pick<SandboxResponse, "status" | "headers" | "body"> {
+  const nowMs = service.now();
+  const date: Record<string, string> = service.options.dateHeader ? { date: new Date(nowMs).toUTCString() } : {};
+  switch (fate?.kind) {
+    case "status":
+      return {
+        status: fate.status,
+        headers: { ...JSON_TYPE, ...date, ...retryAfter(fate.retryAfter, nowMs) },
+        body: Buffer.from('{"error":"the simulation says no"}'),
+      };
+    case "html":
+      return { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from(PAGE) };
+    case "redirect":
+      return { status: fate.status, headers: { location: "http://elsewhere.example/" }, body: Buffer.alloc(0) };
+    case "empty object":
+      return { status: 200, headers: { ...JSON_TYPE, ...date }, body: Buffer.from("{}") };
+  }
+  const { status, headers, body } = response ?? { status: 500, headers: {}, body: Buffer.alloc(0) };
+  switch (fate?.kind) {
+    case "gzip":
+      return { status, headers: { ...headers, "content-encoding": "gzip" }, body };
+    case "renamed":
+      return { status, headers, body: Buffer.from(body.toString("utf8").replace(/"(orders|updates)"/, '"renamed"')) };
+    case "cut":
+    case "short":
+    case "drip": {
+      const share = fate.kind === "drip" ? 0.5 : fate.share;
+      // At least one byte is missing: a whole body that ends badly would be another fault.
+      const length = Math.min(Math.floor(body.length * share), Math.max(0, body.length - 1));
+      return { status, headers, body: body.subarray(0, length) };
+    }
+    default:
+      return { status, headers, body };
+  }
+}
+
+function retryAfter(form: string | null, nowMs: number): Record<string, string> {
+  if (form === null) return {};
+  if (form === "date") return { "retry-after": new Date(nowMs + 40_000).toUTCString() };
+  if (form === "epoch") return { "retry-after": String(Math.floor(nowMs / 1000) + 40) };
+  return { "retry-after": form };
+}

@@ -1,0 +1,57 @@
+import { hash } from "node:crypto";
+import { withSimulatedDeadlines } from "./clock.ts";
+import { act } from "./deeds.ts";
+import { end, type Losses } from "./ending.ts";
+import { isUnsafe } from "./forms.ts";
+import type { Schedule } from "./schedule.ts";
+import type { Workshop } from "./workshop.ts";
+import { type Violation, World } from "./world.ts";
+
+export interface RunReport {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  /** Of every line of the trace: the same schedule gives the same. */
+  readonly digest: string;
+  readonly lines: readonly string[];
+  readonly counts: Record<string, number>;
+  readonly isUnsafe: boolean;
+  readonly losses: Losses;
+}
+
+/** What is under way when the last step is done may go on for so long before the faults end. */
+const AFTERMATH_MS = 30_000;
+
+/** Plays one schedule from its first step to its end. */
+export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
+  const { file, remove } = workshop.newDatabase();
+  const world = new World(schedule, file);
+  let losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
+  try {
+    losses = await withSimulatedDeadlines(world.time, () => play(world, schedule));
+  } finally {
+    world.close();
+    remove();
+  }
+  return {
+    seed: schedule.seed,
+    violation: world.violation,
+    digest: hash("sha256", world.lines.join("\n"), "hex").slice(0, 16),
+    lines: world.lines,
+    counts: world.coverage.toJSON(),
+    isUnsafe: isUnsafe(schedule.forms),
+    losses,
+  };
+}
+
+async function play(world: World, { forms, steps }: Schedule): Promise<Losses> {
+  for (const [name, value] of Object.entries(forms)) world.coverage.count(`form ${name}`, String(value));
+  world.begin();
+  for (const step of steps) {
+    await world.time.pass(step.after);
+    if (world.violation !== undefined) break;
+    act(world, step);
+  }
+  await world.time.pass(AFTERMATH_MS);
+  if (world.violation !== undefined) return { count: 0, rescued: 0, told: 0, untold: 0 };
+  return await end(world);
+}

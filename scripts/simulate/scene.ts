@@ -1,0 +1,23 @@
+import type Database from "better-sqlite3";
+import type { SandboxService } from "../../src/sandbox/service.ts";
+import type { MachineClock, SimulatedTime } from "./clock.ts";
+import type { Coverage } from "./coverage.ts";
+import type { Erp } from "./erp.ts";
+import type { Forms } from "./forms.ts";
+import type { Versions } from "./versions.ts";
+
+/** What everybody in one simulated world can see. */
+export interface Scene {
+  readonly time: SimulatedTime;
+  readonly machine: MachineClock;
+  readonly service: SandboxService;
+  readonly forms: Forms;
+  /** A reader of its own: it sees what is committed, and nothing else. */
+  readonly auditor: Database.Database;
+  readonly erp: Erp;
+  readonly versions: Versions;
+  readonly coverage: Coverage;
+  /** An invariant does not hold. The first one ends the run. */
+  readonly fail: (invariant: number, what: string) => void;
+  trace(line: string): void;
+}

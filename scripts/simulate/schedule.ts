@@ -1,0 +1,210 @@
+import type { RequestKind } from "../../src/sandbox/messages.ts";
+import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
+import { chooseForms, type Forms, namesBatches } from "./forms.ts";
+
+/** Requests of the bridge, by what they ask for. */
+export type Asked = Exclude<RequestKind, "unknown">;
+
+/** What becomes of one request on its way. `before`: the service never acts on it; `after`: it has acted. */
+export type Fate =
+  | { kind: "refused" | "no connection" | "gzip" | "big headers" | "empty object" | "renamed" }
+  | { kind: "drip" }
+  | { kind: "reset" | "silence" | "html"; when: "before" | "after" }
+  | { kind: "redirect"; status: number }
+  /** The connection is lost at once, and the request arrives all the same, so much later. */
+  | { kind: "late"; ms: number }
+  | { kind: "slow"; ms: number }
+  | { kind: "cut" | "short"; share: number }
+  | { kind: "status"; status: number; when: "before" | "after"; retryAfter: string | null };
+
+export type CrashPoint = "request" | "answer" | "before commit" | "in commit" | "after commit" | "idle";
+
+export type StampFault = "now" | "tied" | "late" | "very late" | "future" | "missing";
+
+export type Switch =
+  | "orders refused"
+  | "imports refused"
+  | "unpaid"
+  | "record refused"
+  | "all records refused"
+  | "small bodies"
+  | "few requests"
+  | "same page"
+  | "empty feed"
+  | "no date";
+
+export type FeedName = "stocks" | "prices";
+
+export type Deed =
+  | { do: "orders"; count: number }
+  | { do: "bad order"; what: "no id" | "no uuid" | "wrong types" | "no status" }
+  | { do: "change"; order: number; what: "status" | "lines" | "stamp" | "back"; stamp: StampFault }
+  | { do: "burst"; count: number }
+  /** One order changes as the next question for updates leaves, and another one when it has just been answered. */
+  | { do: "race"; order: number }
+  | { do: "delete"; order: number }
+  | { do: "write"; feed: FeedName; key: number; how: "upsert" | "replace" | "delete-insert" | "in flight" | "zero" }
+  | { do: "set back" | "remove"; feed: FeedName; key: number }
+  | { do: "odd value"; feed: FeedName; key: number; value: string }
+  | { do: "rewrite" | "rollback"; feed: FeedName }
+  | { do: "lock"; ms: number }
+  | { do: "take" }
+  | { do: "ask"; order: number; status: string }
+  | { do: "net"; on: Asked; fate: Fate }
+  | { do: "crash"; at: CrashPoint; skip: number; reboot: boolean }
+  | { do: "stop" | "night" }
+  | { do: "clock"; ms: number }
+  | { do: "service clock"; ms: number }
+  | { do: "switch"; what: Switch; ms: number };
+
+export type Step = Deed & { readonly after: number };
+
+/** One run from its first step to its last. Plain data: the same schedule always gives the same run. */
+export interface Schedule {
+  readonly seed: number;
+  readonly forms: Forms;
+  readonly steps: readonly Step[];
+}
+
+export const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as const;
+export const ODD_VALUES = ["'abc'", "9e999", "x'00ff'", "NULL", "'12,5'", "1234567890.125", "'007'"] as const;
+
+const ASKED: readonly Asked[] = ["orders", "confirm", "updates", "snapshot", "status", "import"];
+const ANY_STATUS = [
+  301, 302, 307, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 422, 425, 429, 500, 501, 502, 503, 504, 507,
+  520,
+] as const;
+const RETRY_AFTER = [null, "30", "0", "-5", "soon", "date", "epoch", "999999999999", "3"] as const;
+
+const UNTOLD: readonly StampFault[] = ["future", "missing", "missing"];
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
+  const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
+  const when = one("before", "after");
+  const kind = one(
+    ...(["refused", "no connection", "reset", "reset", "reset", "silence", "late", "late", "slow", "slow"] as const),
+    ...(["cut", "short", "drip", "status", "status", "status", "status", "status", "status", "status"] as const),
+    ...(["html", "gzip", "big headers", "redirect", "empty object", "renamed"] as const),
+  );
+  switch (kind) {
+    case "reset":
+    case "silence":
+    case "html":
+      return { kind, when };
+    case "late":
+      // A confirm that names nothing and arrives late confirms what nobody has seen: no client can prevent that.
+      if (on === "confirm" && !namesBatches(forms)) return { kind: "reset", when };
+      return { kind, ms: integerBetween(random, 100, on === "import" ? 119_000 : 14_000) };
+    case "slow":
+      return { kind, ms: integerBetween(random, SECOND, 14_000) };
+    case "cut":
+    case "short":
+      return { kind, share: random() };
+    case "redirect":
+      return { kind, status: one(301, 302, 307, 308) };
+    case "status":
+      return chooseStatus(random, on);
+    case "empty object":
+    case "renamed":
+      // Such a body is kept unread and blocks confirms that name nothing until a person has looked and given it up:
+      // only a service that then serves it again loses nothing by that.
+      if (on === "orders" && !namesBatches(forms) && forms.handOut === "next") return { kind: "html", when };
+      // Nobody can tell a success that did not happen from one that did.
+      return kind === "empty object" && (on === "import" || on === "status") ? { kind: "html", when } : { kind };
+    default:
+      return { kind };
+  }
+}
+
+function chooseStatus(random: Random, on: Asked): Fate {
+  let status: number = pickOne(random, random() < 0.35 ? [401, 429, 503, 500, 413, 422] : ANY_STATUS);
+  // A service that says of a living order that there is none is believed: that is no fault of the way.
+  if (on === "snapshot" && (status === 404 || status === 410)) status = 500;
+  // A refusal is taken at its word; only these leave open whether the service has acted.
+  const isOpen = status === 408 || status >= 500;
+  const when = isOpen ? pickOne(random, ["before", "after"] as const) : "before";
+  const retryAfter = status === 429 || status === 503 ? pickOne(random, RETRY_AFTER) : null;
+  return { kind: "status", status, when, retryAfter };
+}
+
+const SWITCHES: readonly Switch[] = [
+  "orders refused",
+  "imports refused",
+  "unpaid",
+  "record refused",
+  "all records refused",
+  "small bodies",
+  "few requests",
+  "same page",
+  "empty feed",
+  "no date",
+];
+
+const CRASH_POINTS: readonly CrashPoint[] = ["request", "answer", "before commit", "in commit", "after commit", "idle"];
+
+function chooseDeed(random: Random, forms: Forms): Deed {
+  const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
+  const order = integerBetween(random, 0, 30);
+  const key = integerBetween(random, 0, 3);
+  const feed: FeedName = forms.prices && random() < 0.3 ? "prices" : "stocks";
+  const roll = random() * 100;
+  const upTo = (share: number) => roll < share;
+  if (upTo(12)) return { do: "orders", count: integerBetween(random, 1, 5) };
+  if (upTo(14)) return { do: "bad order", what: one("no id", "no uuid", "wrong types", "no status") };
+  if (upTo(26)) {
+    // Pages of fewer than ten changes that are full of stamps that tell nothing cannot be told from the feed's end.
+    const faults: StampFault[] = ["tied", "late", "very late", ...(forms.page < 10 ? [] : UNTOLD)];
+    const stamp = random() < 0.6 ? "now" : pickOne(random, faults);
+    return { do: "change", order, what: one("status", "status", "lines", "stamp", "back"), stamp };
+  }
+  if (upTo(28)) return { do: "burst", count: integerBetween(random, 2, 12) };
+  if (upTo(29)) return { do: "race", order };
+  if (upTo(30)) return { do: "delete", order };
+  if (upTo(41))
+    return { do: "write", feed, key, how: one("upsert", "upsert", "replace", "delete-insert", "in flight", "zero") };
+  if (upTo(45)) return { do: one("set back", "set back", "remove"), feed, key };
+  if (upTo(46.5)) return { do: "odd value", feed, key, value: pickOne(random, ODD_VALUES) };
+  if (upTo(48)) return { do: one("rewrite", "rollback"), feed };
+  if (upTo(50)) return { do: "lock", ms: one(SECOND, 30 * SECOND, 3 * MINUTE) };
+  if (upTo(52)) return { do: "take" };
+  if (upTo(57)) return { do: "ask", order, status: one(...STATUSES, "nonsense") };
+  if (upTo(80)) {
+    const on = one(...ASKED, "orders", "confirm", "import");
+    return { do: "net", on, fate: chooseFate(random, on, forms) };
+  }
+  if (upTo(91))
+    return {
+      do: "crash",
+      at: pickOne(random, CRASH_POINTS),
+      skip: integerBetween(random, 0, 6),
+      reboot: random() < 0.2,
+    };
+  if (upTo(92.5)) return { do: one("stop", "night") };
+  if (upTo(94.5)) return { do: "clock", ms: one(-86_400_000, -3_600_000, 3_600_000, 86_400_000, 10 * 31_536_000_000) };
+  if (upTo(96)) return { do: "service clock", ms: one(-3_600_000, -20_000, 20_000, 3_600_000) };
+  return { do: "switch", what: pickOne(random, SWITCHES), ms: one(20 * SECOND, 3 * MINUTE, 12 * MINUTE) };
+}
+
+function chooseGap(random: Random): number {
+  const roll = random();
+  if (roll < 0.55) return integerBetween(random, 0, 3 * SECOND);
+  if (roll < 0.94) return integerBetween(random, SECOND, 40 * SECOND);
+  return integerBetween(random, MINUTE, 6 * MINUTE);
+}
+
+export function makeSchedule(seed: number): Schedule {
+  const random = seededRandom(seed);
+  // The first numbers of neighbouring seeds are alike.
+  for (let turn = 0; turn < 4; turn++) random();
+  const forms = chooseForms(random);
+  const count = integerBetween(random, 8, 26);
+  const steps: Step[] = [
+    { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
+    { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
+  ];
+  for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
+  return { seed, forms, steps };
+}

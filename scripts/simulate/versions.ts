@@ -1,0 +1,114 @@
+import type { SandboxService } from "../../src/sandbox/service.ts";
+
+interface Version {
+  readonly seq: number;
+  readonly status: string;
+  readonly stamp: string;
+  readonly lines: string;
+  /** The service's true stamp of it, whatever it shows. */
+  readonly stampMs: number;
+  readonly lateMs: number;
+}
+
+/** Where in a record the simulated services keep what; the same in all of them. */
+interface Record {
+  order_id?: unknown;
+  status?: unknown;
+  updated_at?: unknown;
+  items?: unknown;
+}
+
+/** Every version that every order ever had at the service, and which of them a record shows. */
+export class Versions {
+  readonly #service: SandboxService;
+  readonly #orders = new Map<string, Version[]>();
+  /** Orders whose record is invalid, with that record's text. */
+  readonly bad = new Map<string, string>();
+  #latestMs = 0;
+
+  constructor(service: SandboxService) {
+    this.#service = service;
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#orders.keys()];
+  }
+
+  /** After each change of an order at the service. */
+  note(orderId: string, stampMs = this.#service.now()): void {
+    const text = this.#service.newestText(orderId);
+    if (text === undefined) return;
+    const versions = this.#orders.get(orderId) ?? [];
+    this.#latestMs = Math.max(this.#latestMs, this.#service.now());
+    const times = { stampMs, lateMs: this.#latestMs - stampMs };
+    versions.push({ seq: versions.length, ...times, ...partsOf(JSON.parse(text) as Record) });
+    this.#orders.set(orderId, versions);
+  }
+
+  /** How much later the newest version came than its stamp says, the service's clock being set back included. */
+  latenessMs(orderId: string): number {
+    return this.newest(orderId)?.lateMs ?? 0;
+  }
+
+  /** How many versions share the newest one's stamp, as far as `since` can tell stamps apart. */
+  tieSize(orderId: string, unitMs: number): number {
+    const newest = this.newest(orderId);
+    if (newest === undefined) return 0;
+    const all = [...this.#orders.values()].flat();
+    if (unitMs === 0) return all.filter(({ stamp }) => stamp === newest.stamp).length;
+    const unit = (ms: number) => Math.floor(ms / unitMs);
+    return all.filter(({ stampMs }) => unit(stampMs) === unit(newest.stampMs)).length;
+  }
+
+  /** Whether a change of the newest version shows nothing that one of the version before did not show. */
+  isHidden(orderId: string): boolean {
+    const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
+    return newest !== undefined && before?.status === newest.status && before.stamp === newest.stamp;
+  }
+
+  newest(orderId: string): Version | undefined {
+    return this.#orders.get(orderId)?.at(-1);
+  }
+
+  /**
+   * The versions that a record may show, oldest first; a change without lines leaves them open. Versions of one
+   * content and stamp cannot be told apart.
+   */
+  shownBy(orderId: string, record: object): readonly Version[] {
+    const parts = partsOf(record as Record);
+    const hasLines = "items" in record;
+    return (this.#orders.get(orderId) ?? []).filter(
+      ({ status, stamp, lines }) =>
+        status === parts.status && stamp === parts.stamp && (!hasLines || lines === parts.lines),
+    );
+  }
+
+  saysTheSame(orderId: string, one: number, other: number): boolean {
+    const versions = this.#orders.get(orderId) ?? [];
+    const [a, b] = [versions[one], versions[other]];
+    return a !== undefined && b !== undefined && a.status === b.status && a.lines === b.lines;
+  }
+
+  /** Whether stamps tell that the version `later` came after `earlier`. */
+  isTellable(orderId: string, earlier: number, later: number): boolean {
+    const versions = this.#orders.get(orderId) ?? [];
+    return isBefore(versions[earlier]?.stamp, versions[later]?.stamp);
+  }
+
+  /** Whether a later version of the order bears an earlier stamp: who goes by whole records alone is misled by that. */
+  isMisleading(orderId: string): boolean {
+    const versions = this.#orders.get(orderId) ?? [];
+    return versions.some(({ stamp }, index) =>
+      versions.slice(0, index).some((former) => isBefore(stamp, former.stamp)),
+    );
+  }
+}
+
+function isBefore(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined || one === "undefined" || other === "undefined") return false;
+  return /^[\d.]+$/.test(one) ? Number(one) < Number(other) : one < other;
+}
+
+function partsOf({ status, updated_at, items }: Record): Pick<Version, "status" | "stamp" | "lines"> {
+  return { status: String(status), stamp: String(updated_at), lines: JSON.stringify(items) };
+}

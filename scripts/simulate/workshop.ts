@@ -1,0 +1,60 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { stringify } from "yaml";
+import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
+import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { openStore } from "../../src/store/open.ts";
+import { bridgeSettings, type Forms } from "./forms.ts";
+
+/** Where fsync costs nothing; its meaning is not what is simulated here. */
+const MEMORY = "/dev/shm";
+
+/**
+ * A folder for the databases of many runs. Each begins with a copy of one that was migrated once, because migrating
+ * costs more than a whole run.
+ */
+export class Workshop {
+  readonly folder: string;
+  readonly #template: string;
+  #count = 0;
+
+  constructor() {
+    const base = existsSync(MEMORY) ? MEMORY : os.tmpdir();
+    this.folder = mkdtempSync(path.join(base, "erp-bridge-simulate-"));
+    this.#template = path.join(this.folder, "template.db");
+    openStore({ path: this.#template, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }).close();
+  }
+
+  /** A folder of its own with a fresh database. */
+  newDatabase(): { file: string; remove: () => void } {
+    const folder = path.join(this.folder, String(++this.#count));
+    mkdirSync(folder);
+    const file = path.join(folder, "bridge.db");
+    copyFileSync(this.#template, file);
+    return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
+
+/** The configuration as an operator would have written it, read by the product's own reader. */
+export function configurationFor(forms: Forms, file: string): LoadedConfig {
+  const settings = bridgeSettings(forms);
+  const merged = {
+    ...settings,
+    service: {
+      ...(settings["service"] as object),
+      base_url: "http://127.0.0.1:8080",
+      client_id: CREDENTIALS.clientId,
+      client_secret: CREDENTIALS.clientSecret,
+    },
+    database: { path: file },
+    http: { listen: "off" },
+  };
+  return parseConfig({ text: stringify(merged), file: path.join(path.dirname(file), "config.yaml"), env: {} });
+}

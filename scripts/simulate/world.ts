@@ -1,0 +1,280 @@
+import Database from "better-sqlite3";
+import type { LoadedConfig } from "../../src/config/load.ts";
+import type { RunResult } from "../../src/jobs/run-job.ts";
+import type { LedgerEntry } from "../../src/sandbox/ledger.ts";
+import type { SandboxResponse } from "../../src/sandbox/messages.ts";
+import { integerBetween, type Random, seededRandom } from "../../src/sandbox/random.ts";
+import { SandboxService } from "../../src/sandbox/service.ts";
+import { MachineClock, SimulatedTime } from "./clock.ts";
+import { Coverage } from "./coverage.ts";
+import { Erp } from "./erp.ts";
+import { type Forms, serviceOptions } from "./forms.ts";
+import { DatabaseInvariants } from "./invariants/database.ts";
+import { DisciplineInvariants } from "./invariants/discipline.ts";
+import { OrderInvariants } from "./invariants/orders.ts";
+import { PositionInvariants } from "./invariants/position.ts";
+import { PushInvariants } from "./invariants/pushes.ts";
+import { type CommitHooks, ProgramLife } from "./life.ts";
+import type { Line, Sent, Told } from "./network.ts";
+import type { Scene } from "./scene.ts";
+import type { Asked, CrashPoint, Fate, Schedule } from "./schedule.ts";
+import { Versions } from "./versions.ts";
+import { CREDENTIALS, configurationFor } from "./workshop.ts";
+
+const TICK_MS = 10_000;
+const TICKS_PER_MINUTE = 6;
+const REQUESTS_MAX = 5_000;
+/** What tells whether a commit has moved an order or the position. */
+const MOVES = `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows') AS event,
+  (SELECT value FROM watermarks WHERE stream = 'updates') AS mark`;
+const JOBS = new Set(["orders", "updates", "statuses", "stocks", "prices"]);
+
+export interface Violation {
+  readonly invariant: number;
+  readonly what: string;
+  readonly atMs: number;
+}
+
+/** One simulated shop: the service, the line, the machine, the ERP, and one life of the program after the other. */
+export class World implements Scene, Line, CommitHooks {
+  readonly time = new SimulatedTime();
+  readonly machine = new MachineClock();
+  readonly coverage = new Coverage();
+  readonly forms: Forms;
+  readonly random: Random;
+  readonly service: SandboxService;
+  readonly erp: Erp;
+  readonly auditor: Database.Database;
+  readonly versions: Versions;
+  readonly lines: string[] = [];
+  readonly orders: OrderInvariants;
+  readonly position: PositionInvariants;
+  readonly pushes: PushInvariants;
+  readonly discipline: DisciplineInvariants;
+  readonly database: DatabaseInvariants;
+  violation: Violation | undefined;
+  /** Failed passes of the pull, and holds that ever stood: what an operator was told. */
+  readonly told = new Set<string>();
+  readonly fates: { on: Asked; fate: Fate }[] = [];
+  crashes: { at: CrashPoint; skip: number; reboot: boolean }[] = [];
+  /** Done as soon as the next import has left. */
+  inFlight: (() => void)[] = [];
+  /** Done as the next question for updates leaves, and when it has been answered. */
+  races: (() => void)[] = [];
+  racesAfter: (() => void)[] = [];
+  isTicking = true;
+  rescued = 0;
+  #hasNews = false;
+  #seen: { event: number | null; mark: string | null } = { event: null, mark: null };
+  readonly #loaded: LoadedConfig;
+  #life: ProgramLife | undefined;
+  #lives = 0;
+  #requests = 0;
+  #ticks = 0;
+
+  constructor(schedule: Schedule, file: string) {
+    this.forms = schedule.forms;
+    this.random = seededRandom(schedule.seed ^ 0x5eed);
+    this.service = new SandboxService({
+      credentials: CREDENTIALS,
+      now: () => this.time.trueMs,
+      random: seededRandom(schedule.seed ^ 0xca11),
+      options: serviceOptions(schedule.forms),
+      onEntry: (entry) => this.#onEntry(entry),
+    });
+    this.#loaded = configurationFor(schedule.forms, file);
+    this.erp = new Erp(file);
+    this.auditor = new Database(file, { readonly: true, fileMustExist: true });
+    this.versions = new Versions(this.service);
+    this.orders = new OrderInvariants(this);
+    this.position = new PositionInvariants(this);
+    this.pushes = new PushInvariants(this);
+    this.discipline = new DisciplineInvariants(this);
+    this.database = new DatabaseInvariants(this);
+  }
+
+  get life(): ProgramLife | undefined {
+    return this.#life?.isDead === false ? this.#life : undefined;
+  }
+
+  begin(): void {
+    this.#start();
+    this.#tick();
+  }
+
+  readonly fail = (invariant: number, what: string): void => {
+    this.trace(`INVARIANT ${invariant}: ${what}`);
+    this.violation ??= { invariant, what, atMs: this.time.elapsedMs };
+  };
+
+  trace(line: string): void {
+    this.lines.push(`${(this.time.elapsedMs / 1000).toFixed(3)} ${line}`);
+  }
+
+  /** Everything this world holds open is closed. */
+  close(): void {
+    this.#life?.close();
+    this.auditor.close();
+    this.erp.close();
+  }
+
+  // ------------------------------------------------------------------------------------------------------ program
+
+  #start(): void {
+    const number = ++this.#lives;
+    this.trace(`start ${number}`);
+    const life = new ProgramLife({
+      number,
+      loaded: this.#loaded,
+      time: this.time,
+      machine: this.machine,
+      line: this,
+      random: this.random,
+      hooks: this,
+      onLog: (level, message) => this.#onLog(level, message),
+      onResult: (of, job, result) => this.#onResult(of, job, result),
+    });
+    this.#life = life;
+    // What a program that died in its commit had written is gone.
+    this.#seen = { event: null, mark: null };
+    this.database.onStart(life.store.db);
+    this.discipline.onStart(life);
+    this.position.onStart();
+    this.#triggerAll();
+  }
+
+  #tick(): void {
+    this.time.at(TICK_MS, () => this.#tick());
+    if (!this.isTicking) return;
+    this.life?.retryDue();
+    if (this.#ticks++ % TICKS_PER_MINUTE === 0) this.#triggerAll();
+  }
+
+  #triggerAll(): void {
+    this.life?.trigger(({ before, runner }) => before === undefined && JOBS.has(runner.name));
+  }
+
+  /** The program is gone in the middle of whatever it did, and is started again by itself. */
+  kill(why: string, reboot = false): void {
+    if (this.life === undefined) return;
+    this.trace(`killed: ${why}`);
+    this.life.die();
+    this.afterDeath(reboot);
+  }
+
+  /** What was committed is checked, and the program starts again: at once where `waitMs` says so. */
+  afterDeath(reboot: boolean, waitMs = integerBetween(this.random, 1, 30_000)): void {
+    this.time.at(waitMs, () => this.#startAgain(reboot));
+  }
+
+  #startAgain(reboot: boolean): void {
+    // Its migrations would wait for the ERP in real time.
+    if (this.erp.isLocking) return void this.time.at(1_000, () => this.#startAgain(reboot));
+    this.#life?.close();
+    if (reboot) this.machine.bootedAtMs = this.time.elapsedMs - 5_000;
+    this.orders.checkImage();
+    this.#start();
+  }
+
+  beforeCommit(): boolean {
+    return this.#dies("before commit");
+  }
+
+  inCommit(life: ProgramLife): boolean {
+    // Looked at inside the transaction, where it costs no lock: most commits move neither orders nor the position.
+    const { event, mark } = life.store.prepare(MOVES).get() as { event: number | null; mark: string | null };
+    this.#hasNews ||= event !== this.#seen.event || mark !== this.#seen.mark;
+    this.#seen = { event, mark };
+    return this.#dies("in commit");
+  }
+
+  afterCommit(): boolean {
+    if (this.#hasNews) {
+      this.#hasNews = false;
+      this.orders.onCommit();
+      this.position.onCommit((id, seq) => this.orders.hasVersion(id, seq));
+    }
+    return this.#dies("after commit");
+  }
+
+  /** Whether the program dies at this point. Its death is noted; its caller sees to it that it stops at once. */
+  #dies(at: CrashPoint, detail = ""): boolean {
+    const crash = this.crashes.find((each) => each.at === at && each.skip-- <= 0);
+    if (crash === undefined) return false;
+    this.crashes = this.crashes.filter((each) => each !== crash);
+    this.coverage.count("crash", `${at}${detail}`);
+    if (crash.reboot) this.coverage.count("crash", "with the machine");
+    this.kill(`${at}${detail}`, crash.reboot);
+    return true;
+  }
+
+  #onLog(level: string, message: string): void {
+    if (level !== "debug") this.trace(`${level}: ${message}`);
+  }
+
+  #onResult(life: ProgramLife, job: string, result: RunResult): void {
+    if (life.isDead) return;
+    const { error, outcome, counts } = result;
+    if (outcome !== "idle") this.trace(`${job} ${outcome} ${error?.code ?? JSON.stringify(counts)}`);
+    if (error?.code === "internal")
+      this.fail(15, `${job}: ${error.message} ${(error.cause as Error | undefined)?.stack}`);
+    if (error !== null) this.coverage.count("error", error.code);
+    if (error !== null && job === "orders") this.told.add("failed pull");
+    if (error !== null && result.hold !== undefined) this.coverage.count("hold", result.hold.reason);
+    this.rescued += counts["rescued"] ?? 0;
+    this.discipline.onResult(life, job, result);
+  }
+
+  // --------------------------------------------------------------------------------------------------------- line
+
+  nextNumber(): number {
+    if (++this.#requests === REQUESTS_MAX) this.fail(15, `${REQUESTS_MAX} requests`);
+    return this.#requests;
+  }
+
+  takeFate(kind: Asked): Fate | undefined {
+    const index = this.fates.findIndex(({ on }) => on === kind);
+    const [taken] = index === -1 ? [] : this.fates.splice(index, 1);
+    if (taken === undefined) return undefined;
+    const { fate } = taken;
+    this.coverage.count("fate", "when" in fate ? `${fate.kind} ${fate.when}` : fate.kind);
+    this.coverage.count("fate of", kind);
+    if (fate.kind === "status") {
+      this.coverage.count("status", fate.status);
+      if (fate.retryAfter !== null) this.coverage.count("retry-after", fate.retryAfter);
+    }
+    return fate;
+  }
+
+  onSent(sent: Sent): void {
+    const { route, request, fate, number, life } = sent;
+    const what = `${request.method} ${request.path} ${request.body.toString("utf8")}`;
+    this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);
+    this.orders.onSent(sent);
+    this.discipline.onSent(sent);
+    if (route.kind === "updates") for (const change of this.races.splice(0)) change();
+    if (route.kind === "import") for (const write of this.inFlight.splice(0)) this.time.at(2, write);
+    this.#dies("request", ` of ${route.kind}`);
+  }
+
+  onServed({ number, route, life }: Sent, response: SandboxResponse): void {
+    this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
+    if (route.kind === "updates") for (const change of this.racesAfter.splice(0)) change();
+    if (life === this.life) this.#dies("answer", ` to ${route.kind}`);
+  }
+
+  onTold(sent: Sent, told: Told): void {
+    this.trace(`#${sent.number} < ${told.kind === "answer" ? told.status : `nothing, effect ${told.effect}`}`);
+    this.orders.onTold(sent, told);
+    this.position.onTold(sent, told);
+    this.discipline.onTold(sent, told);
+  }
+
+  #onEntry(entry: LedgerEntry): void {
+    if (entry.status !== null) this.coverage.count("answered", `${entry.kind} ${entry.status}`);
+    if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
+    this.orders.onEntry(entry);
+    this.pushes.onEntry(entry);
+    this.discipline.onEntry(entry);
+  }
+}
