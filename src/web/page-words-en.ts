@@ -1,7 +1,6 @@
 import type { PageWords } from "./page-words.ts";
 
-const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
-const NUMBER = new Intl.NumberFormat("en-GB");
+const DAY = { weekday: "short", day: "numeric", month: "short" } as const;
 
 export const englishPage = {
   verdicts: {
@@ -49,8 +48,8 @@ export const englishPage = {
   failing: (why) => `Failing: ${why}.`,
   heldFor: (reason) => `Held: ${reason}.`,
   waiting: (flow, n, oldest) =>
-    `${NUMBER.format(n)} ${flow === "erp" ? `${n === 1 ? "order" : "orders"} not yet taken` : "waiting"}${oldest === null ? "" : `, the oldest for ${oldest}`}.`,
-  quarantined: (flow, n) => `${NUMBER.format(n)} ${flow === "erp" ? "put aside by the ERP" : "in quarantine"}.`,
+    `${numberText(n)} ${flow === "erp" ? `${n === 1 ? "order" : "orders"} not yet taken` : "waiting"}${oldest === null ? "" : `, the oldest for ${oldest}`}.`,
+  quarantined: (flow, n) => `${numberText(n)} ${flow === "erp" ? "put aside by the ERP" : "in quarantine"}.`,
   everythingTaken: "Every order is taken.",
   siteAsOf: (ago) => `The site shows the state of ${ago} ago.`,
   steps: {
@@ -67,8 +66,8 @@ export const englishPage = {
     status: "See the details:",
   },
   orders: {
-    caption: (total, days) => `${NUMBER.format(total)} ${total === 1 ? "order" : "orders"} in ${days} days`,
-    most: (n, day) => `most on ${day}: ${NUMBER.format(n)}`,
+    caption: (total, days) => `${numberText(total)} ${total === 1 ? "order" : "orders"} in ${days} days`,
+    most: (n, day) => `most on ${day}: ${numberText(n)}`,
     none: "No order in the last two weeks.",
   },
   site: {
@@ -85,9 +84,9 @@ export const englishPage = {
   today: "today",
   now: "now",
   unknown: "not known",
-  ordersOf: (n) => `${NUMBER.format(n)} ${n === 1 ? "order" : "orders"}`,
-  dayName: (date) => DAY.format(date),
-  number: (n) => NUMBER.format(n),
+  ordersOf: (n) => `${numberText(n)} ${n === 1 ? "order" : "orders"}`,
+  dayName: (date) => date.toLocaleDateString("en-GB", DAY),
+  number: numberText,
   numbers: {
     orders: "Orders stored",
     pending: "Not yet taken by the ERP",
@@ -103,3 +102,7 @@ export const englishPage = {
   renewed: "The page renews itself every minute.",
   forMachines: "For machines:",
 } as const satisfies PageWords;
+
+function numberText(n: number): string {
+  return n.toLocaleString("en-GB");
+}

@@ -1,8 +1,7 @@
 import { count } from "../domain/status-words-ru.ts";
 import type { PageWords } from "./page-words.ts";
 
-const DAY = new Intl.DateTimeFormat("ru-RU", { weekday: "short", day: "numeric", month: "short" });
-const NUMBER = new Intl.NumberFormat("ru-RU");
+const DAY = { weekday: "short", day: "numeric", month: "short" } as const;
 const ORDERS = ["заказ", "заказа", "заказов"] as const;
 
 export const russianPage = {
@@ -46,8 +45,8 @@ export const russianPage = {
   failing: (why) => `Ошибка: ${why}.`,
   heldFor: (reason) => `Причина: ${reason}.`,
   waiting: (flow, n, oldest) =>
-    `${flow === "erp" ? `Ещё не забрано: ${many(n, ORDERS)}` : `Ждут отправки или чтения: ${NUMBER.format(n)}`}${oldest === null ? "" : `, дольше всего ${oldest}`}.`,
-  quarantined: (flow, n) => `${flow === "erp" ? "Отложено в ERP" : "В карантине"}: ${NUMBER.format(n)}.`,
+    `${flow === "erp" ? `Ещё не забрано: ${many(n, ORDERS)}` : `Ждут отправки или чтения: ${numberText(n)}`}${oldest === null ? "" : `, дольше всего ${oldest}`}.`,
+  quarantined: (flow, n) => `${flow === "erp" ? "Отложено в ERP" : "В карантине"}: ${numberText(n)}.`,
   everythingTaken: "Все заказы забраны.",
   siteAsOf: (ago) => `На сайте состояние ${ago} назад.`,
   steps: {
@@ -65,7 +64,7 @@ export const russianPage = {
   },
   orders: {
     caption: (total, days) => `${many(total, ORDERS)} за ${count(days, ["день", "дня", "дней"])}`,
-    most: (n, day) => `больше всего ${day}: ${NUMBER.format(n)}`,
+    most: (n, day) => `больше всего ${day}: ${numberText(n)}`,
     none: "За последние две недели заказов не было.",
   },
   site: {
@@ -83,8 +82,8 @@ export const russianPage = {
   now: "сейчас",
   unknown: "неизвестно",
   ordersOf: (n) => many(n, ORDERS),
-  dayName: (date) => DAY.format(date),
-  number: (n) => NUMBER.format(n),
+  dayName: (date) => date.toLocaleDateString("ru-RU", DAY),
+  number: numberText,
   numbers: {
     orders: "Сохранено заказов",
     pending: "Ещё не забрано в ERP",
@@ -102,5 +101,9 @@ export const russianPage = {
 } as const satisfies PageWords;
 
 function many(n: number, forms: readonly [string, string, string]): string {
-  return count(n, forms).replace(String(n), NUMBER.format(n));
+  return count(n, forms).replace(String(n), numberText(n));
+}
+
+function numberText(n: number): string {
+  return n.toLocaleString("ru-RU");
 }

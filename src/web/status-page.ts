@@ -30,9 +30,6 @@ export interface PageSources {
 
 const RENEW_S = 60;
 const HTML_TYPE = "text/html; charset=utf-8";
-const STYLE_HASH = createHash("sha256").update(PAGE_STYLE).digest("base64");
-/** The icon is written into the page as data. */
-const POLICY = `${CLOSED_POLICY}; style-src 'sha256-${STYLE_HASH}'; img-src data:`;
 
 /** What is shown, ready for every part of the page. */
 export interface View extends PageSources {
@@ -41,9 +38,12 @@ export interface View extends PageSources {
 }
 
 export function statusPage(sources: PageSources): Page {
+  const hash = createHash("sha256").update(PAGE_STYLE).digest("base64");
+  // The icon is written into the page as data.
+  const csp = `${CLOSED_POLICY}; style-src 'sha256-${hash}'; img-src data:`;
   return () => {
     const view = { ...sources, reading: sources.read(), words: pageWords(sources.language) };
-    return { status: 200, type: HTML_TYPE, body: renderPage(view).text, csp: POLICY };
+    return { status: 200, type: HTML_TYPE, body: renderPage(view).text, csp };
   };
 }
 
