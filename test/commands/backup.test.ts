@@ -3,6 +3,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
+import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 
 describe("erp-bridge backup", () => {
@@ -42,7 +43,7 @@ describe("erp-bridge backup", () => {
   });
 });
 
-describe("erp-bridge restore", () => {
+describe("erp-bridge restore", PATIENT, () => {
   it("asks, and without anybody to ask needs to be told", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
