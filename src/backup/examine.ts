@@ -87,7 +87,7 @@ export function examineReplaced(
   } catch (error) {
     if (error instanceof BridgeError && error.code !== "database_refused" && error.code !== "migration_edited") {
       db?.close();
-      throw error;
+      throw error.code === "database_newer" ? newerReplaced(file, error) : error;
     }
     if (faultCodeOf(error) === "SQLITE_CANTOPEN" && db === undefined) return gone(undefined, "is gone");
     return gone(
@@ -159,6 +159,20 @@ function damaged(file: string, found: string, cause?: unknown): BridgeError {
     hint: "Restore another copy.",
     cause,
   });
+}
+
+/** The usual hint of this code names a restore, which is what was just refused. */
+function newerReplaced(file: string, cause: BridgeError): BridgeError {
+  return new BridgeError(
+    "database_newer",
+    `${file} was last used by a newer erp-bridge, so this one can bring nothing over from it; nothing was changed.`,
+    {
+      hint:
+        "Best install that version again. Otherwise keep the file and its -wal under other names and restore once more: " +
+        "what was received since the copy is then missing, except from a journal.",
+      cause,
+    },
+  );
 }
 
 function otherAccount(file: string): BridgeError {

@@ -49,7 +49,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
 
 function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
   try {
-    const message = describeDatabase(loaded, () => progress.announce("Looking through the database"));
+    const message = describeDatabase(loaded, () => void progress.announce("Looking through the database"));
     return { check: "database", ok: true, message, exitCode: EXIT.ok };
   } catch (error) {
     const { message, hint } = asError(error);

@@ -22,7 +22,10 @@ export const restore: Command<{ file: string; yes?: boolean }> = async (call, { 
     migrationsFolder: MIGRATIONS_FOLDER,
     clock: systemClock,
     log: createTerminalLog(loaded.config, call.terminal),
-    onStep: (words) => call.terminal.err(`${words}…`),
+    // Without a terminal a line for each step stays: it says how far a restore came that was broken off.
+    onStep: (words) => {
+      if (!call.progress.announce(words)) call.terminal.err(`${words}…`);
+    },
     agree: async (plan) => {
       for (const line of describePlan(plan)) call.terminal.err(line);
       return !isAsking || isYes(await call.terminal.input?.ask("Go on? [y/N] "));

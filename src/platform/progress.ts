@@ -60,11 +60,15 @@ export class Progress {
     this.#draw(describeStep(step, { from: this.#first.done, elapsedMs: nowMs - this.#first.atMs }));
   }
 
-  /** Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts. */
-  announce(what: string): void {
-    if (this.#draw === undefined) return;
+  /**
+   * Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts.
+   * Gives whether anybody watches.
+   */
+  announce(what: string): boolean {
+    if (this.#draw === undefined) return false;
     this.#isDrawn = true;
     this.#draw(`${what} …`);
+    return true;
   }
 
   /** Looks again and again how far it is while `work` is under way. A look that fails shows nothing and harms nothing. */

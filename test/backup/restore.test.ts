@@ -147,6 +147,29 @@ describe("restoring a copy", () => {
     expectNothingLost(scene);
   });
 
+  it("says what going back to an older program costs where the replaced file is of a newer one", async () => {
+    const scene = await startScene();
+    await liveADay(scene);
+    await scene.bridge.stop();
+    const newer = new Database(scene.database);
+    newer.exec("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 9999999999999)");
+    newer.close();
+    const attempt = restoreDatabase({
+      loaded: configFor(scene.sandbox, scene.folder),
+      file: scene.copy,
+      migrationsFolder: MIGRATIONS_FOLDER,
+      clock: scene.clock,
+      log: collectingLog([]),
+      agree: async () => true,
+      onStep: () => {},
+    });
+    await expect(attempt).rejects.toMatchObject({
+      code: "database_newer",
+      message: expect.stringContaining(scene.database),
+      hint: expect.stringContaining("is then missing"),
+    });
+  });
+
   it("is given up where another program writes meanwhile, and nothing has changed", async () => {
     const scene = await startScene();
     await liveADay(scene);

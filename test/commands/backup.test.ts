@@ -43,7 +43,7 @@ describe("erp-bridge backup", () => {
   });
 });
 
-describe("erp-bridge restore", () => {
+describe("erp-bridge restore", PATIENT, () => {
   it("asks, and without anybody to ask needs to be told", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");

@@ -1,10 +1,10 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { PAGES } from "../support/pages.ts";
 
 /** Pages that come with packages and campaigns of their own. */
 const ELSEWHERE = new Set(["docs/installation.md", "docs/sharing-the-database.md", "docs/reliability.md"]);
-const PAGES = ["README.md", ...globSync("docs/*.md")];
 
 /** The anchors that a page's headings get where it is shown. */
 function anchorsOf(file: string): string[] {
@@ -30,7 +30,6 @@ function brokenLinks(page: string): string[] {
 
 describe("the pages", () => {
   it("link to pages and headings that are there", () => {
-    expect(PAGES.length).toBeGreaterThan(6);
     expect(PAGES.flatMap((page) => brokenLinks(page).map((target) => `${page}: ${target}`))).toEqual([]);
   });
 });

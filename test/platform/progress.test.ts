@@ -97,9 +97,9 @@ describe("progress", () => {
 
   it("announces at once what stops the whole process, and takes it away before the next line", () => {
     const all = watched();
-    all.progress.announce("Looking through the database");
+    expect(all.progress.announce("Looking through the database")).toBe(true);
     all.progress.terminal.out("sound");
-    watched({ isOn: false }).progress.announce("nothing");
+    expect(watched({ isOn: false }).progress.announce("nothing")).toBe(false);
     expect(all.seen).toEqual(["~Looking through the database …", "~", "out sound"]);
   });
 
