@@ -23,7 +23,7 @@ import { Report } from "./crash/report.ts";
 const PARTS = {
   kill: (campaign: Campaign) => runKillPart(campaign, { rounds: 30 }),
   power: (campaign: Campaign) => runPowerPart(campaign, { cuts: 50, recorded: 8, planted: true }),
-  disk: (campaign: Campaign) => runDiskPart(campaign, { rounds: 12 }),
+  disk: (campaign: Campaign) => runDiskPart(campaign, { rounds: 12, planted: true }),
   locks: (campaign: Campaign, long: boolean) => runLockPart(campaign, { long }),
   giant: (campaign: Campaign) => runGiantPart(campaign),
 };

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween } from "../../src/sandbox/random.ts";
+import { type Plant, plantMistake } from "./build-program.ts";
 import type { Campaign } from "./campaign.ts";
 import { addOrders, changeOrders, changeStock, furnish, lastLine, recover } from "./kill-part.ts";
 import { type Child, type Ended, Scene } from "./scene.ts";
@@ -193,7 +194,39 @@ function judgeIllStart(scene: Scene, { code, signal, output }: Ended): string[] 
   return found;
 }
 
+/** A failed commit that is taken for done: the confirm follows, and the orders are nowhere. */
+const PLANTED_COMMIT: Plant = [
+  [
+    'this.prepare("COMMIT").run();',
+    'try { this.prepare("COMMIT").run(); } catch { if (this.db.inTransaction) this.prepare("ROLLBACK").run(); }',
+  ],
+];
+const PLANTED_STRIDE = 5;
+
+/** The same failures on a program with a mistake in it: they must find it. */
+async function checkTheChecker(campaign: Campaign): Promise<void> {
+  const { report, seed, installed } = campaign;
+  const program = plantMistake(installed.program, campaign.newFolder("planted"), PLANTED_COMMIT);
+  const scene = await Scene.start({ ...installed, program, folder: campaign.newFolder("disk-planted"), seed });
+  await furnish(scene);
+  let caught = 0;
+  for (let at = 1, failures = 1; at < OPERATIONS_MAX && caught === 0; at += PLANTED_STRIDE, failures++) {
+    addOrders(scene);
+    scene.control?.reset();
+    scene.control?.failAt(at, { errno: ERRORS.EIO, times: 1 });
+    await scene.run(["sync", "orders"]);
+    if (findLostIn(scene).some((sentence) => sentence.includes("confirm"))) caught = failures;
+    if (scene.control?.hits === 0) break;
+  }
+  if (caught > 0) report.say(`  planted a commit that hides its failure: caught after ${caught} failures`);
+  const found = caught > 0 ? [] : ["planted a commit that hides its failure: not caught"];
+  report.tally(`--part disk --seed ${seed}`).note(found, `the checker, seed ${seed}`);
+  await scene.close();
+}
+
 export interface DiskSizes {
+  /** Whether a mistake is planted, to see whether the failures find it. */
+  planted?: boolean;
   /** Illnesses at random times. */
   rounds: number;
   /** How many kinds of illness, and whether first starts are tried too. */
@@ -202,13 +235,14 @@ export interface DiskSizes {
 }
 
 export async function runDiskPart(campaign: Campaign, sizes: DiskSizes): Promise<void> {
-  const { rounds, illnesses = ILLNESSES.length, firstStarts = true } = sizes;
+  const { rounds, illnesses = ILLNESSES.length, firstStarts = true, planted = false } = sizes;
   const { report } = campaign;
   report.say(`disk: writes and syncs that fail (seed ${campaign.seed})`);
   if (campaign.installed.shim === undefined) return report.skip("disk", "there is no gcc");
   const cases = ILLNESSES.slice(0, illnesses).map((illness) => () => beIllAtEach(campaign, illness));
   if (campaign.step === undefined && rounds > 0) cases.push(() => beIllAtRandom(campaign, rounds));
   if (campaign.step === undefined && firstStarts) cases.push(() => startIll(campaign));
+  if (campaign.step === undefined && planted) cases.push(() => checkTheChecker(campaign));
   // They mostly wait for a daemon that waits: all at one time.
   await Promise.all(cases.map((act) => act()));
 }

@@ -30,6 +30,8 @@ interface Target {
   prepare: (scene: Scene) => void | Promise<void>;
   /** The pass that is killed. */
   args: readonly string[];
+  /** Where not every operation is worth a case of its own: of every so many, one. */
+  stride?: number;
 }
 
 const PULL = { prepare: addOrders, args: ["sync", "orders"] };
@@ -48,8 +50,14 @@ const TARGETS: readonly Target[] = [
     args: ["sync", "orders", "stocks"],
   },
   { name: "a push", style: STYLES.repeat, prepare: changeStock, args: ["sync", "stocks"] },
-  { name: "a batch whose confirm names nothing", style: STYLES.next, ...PULL },
-  { name: "a pass that follows changes", style: STYLES.repeat, prepare: changeOrders, args: ["sync", "updates"] },
+  { name: "a batch whose confirm names nothing", style: STYLES.next, ...PULL, stride: 2 },
+  {
+    name: "a pass that follows changes",
+    style: STYLES.repeat,
+    prepare: changeOrders,
+    args: ["sync", "updates"],
+    stride: 4,
+  },
 ];
 
 export function addOrders(scene: Scene): void {
@@ -123,7 +131,7 @@ async function killAtEach(campaign: Campaign, target: Target): Promise<void> {
   const tally = report.tally(replay);
   tally.note(await furnish(scene), `the start, seed ${seed}`);
   let kills = 0;
-  for (let at = step ?? 1; at < OPERATIONS_MAX; at += stride) {
+  for (let at = step ?? 1; at < OPERATIONS_MAX; at += stride * (target.stride ?? 1)) {
     await target.prepare(scene);
     scene.control?.reset();
     scene.control?.killAt(at, pickOne(scene.random, ["kill", "tear"]));

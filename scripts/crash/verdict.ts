@@ -75,40 +75,49 @@ export function findLostIn(scene: Scene): string[] {
 
 /** And at the end: everything that the service has is stored at its newest content, and everything owed is done. */
 export function findUnfinished(scene: Scene): string[] {
-  const { service, ledger } = scene.sandbox;
-  const orders = service.orders();
-  const stored = new Map(
-    scene
-      .rows<{ id: string; status: string; payload: string }>("SELECT order_id AS id, status, payload FROM orders")
-      .map((row) => [row.id, row]),
-  );
-  const good = orders.filter(({ id }) => !scene.badIds.has(id));
+  const db = new Database(scene.database, { readonly: true, fileMustExist: true });
+  try {
+    return [...findUnfinishedOrders(db, scene), ...findOwed(db, scene)];
+  } finally {
+    db.close();
+  }
+}
+
+function findUnfinishedOrders(db: Database.Database, { sandbox, badIds }: Scene): string[] {
+  const orders = sandbox.service.orders();
+  const rows = db.prepare("SELECT order_id AS id, status, payload FROM orders").all();
+  const stored = new Map((rows as { id: string; status: string; payload: string }[]).map((row) => [row.id, row]));
+  const good = orders.filter(({ id }) => !badIds.has(id));
   const stale = good.filter(
-    ({ id, status }) => stored.get(id)?.status !== status || stored.get(id)?.payload !== ledger.newest(id),
+    ({ id, status }) => stored.get(id)?.status !== status || stored.get(id)?.payload !== sandbox.ledger.newest(id),
   );
-  const unconfirmed = orders.filter(({ confirmed }) => !confirmed);
-  const counts: [string, number][] = [
+  return inWords([
     ["orders are not stored at their newest content", stale.length],
     ["stored orders are unknown to the service", stored.size - good.filter(({ id }) => stored.has(id)).length],
-    ["orders are not confirmed", unconfirmed.length],
-    ["batches are owed a confirm", count(scene, "SELECT count(*) AS n FROM batches WHERE state <> 'confirmed'")],
-    ["orders are owed a read", count(scene, "SELECT count(*) AS n FROM owed_reads")],
-    ["hand-outs are open", count(scene, "SELECT count(*) AS n FROM pull_mark")],
-    ["values of stock are owed", count(scene, "SELECT count(*) AS n FROM feed_outbox")],
-    ["values of stock differ from the site", differingStock(scene)],
-  ];
+    ["orders are not confirmed", orders.filter(({ confirmed }) => !confirmed).length],
+  ]);
+}
+
+function findOwed(db: Database.Database, scene: Scene): string[] {
+  const count = (from: string) => (db.prepare(`SELECT count(*) AS n FROM ${from}`).get() as { n: number }).n;
+  return inWords([
+    ["batches are owed a confirm", count("batches WHERE state <> 'confirmed'")],
+    ["orders are owed a read", count("owed_reads")],
+    ["hand-outs are open", count("pull_mark")],
+    ["values of stock are owed", count("feed_outbox")],
+    ["values of stock differ from the site", differingStock(db, scene)],
+  ]);
+}
+
+function inWords(counts: readonly (readonly [what: string, n: number])[]): string[] {
   return counts.filter(([, n]) => n > 0).map(([what, n]) => `${n} ${what}`);
 }
 
-function count(scene: Scene, sql: string): number {
-  return scene.rows<{ n: number }>(sql)[0]?.n ?? 0;
-}
-
-function differingStock(scene: Scene): number {
-  const site = scene.sandbox.service.imported("stocks");
-  const rows = scene.rows<{ key: string; free: number }>(
-    "SELECT json_array(sku, warehouse) AS key, max(quantity - reserved, 0) AS free FROM stock",
-  );
+function differingStock(db: Database.Database, { sandbox }: Scene): number {
+  const site = sandbox.service.imported("stocks");
+  const rows = db
+    .prepare("SELECT json_array(sku, warehouse) AS key, max(quantity - reserved, 0) AS free FROM stock")
+    .all() as { key: string; free: number }[];
   return rows.filter(({ key, free }) => {
     const record = site.get(key);
     return record === undefined || (JSON.parse(record) as { quantity: number }).quantity !== free;
