@@ -34,7 +34,7 @@ interface Finding {
 }
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-bugs-"));
-process.once("SIGINT", () => process.exit(130));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 /** Plays seeds in the copy until one fails. */

@@ -17,6 +17,9 @@ import { Workshop } from "./simulate/workshop.ts";
 
 const FAILURES_MAX = 5;
 
+// So that what stands in memory is removed on the way out.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "500" },

@@ -2,8 +2,9 @@ import { clearPullMark } from "../../src/store/batches.ts";
 import { approveGuarded } from "../../src/store/feeds.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import { differencesOf } from "./differences.ts";
-import { KEYS } from "./erp.ts";
+import { KEYS, LAST_KEY } from "./erp.ts";
 import { isUnsafe, namesBatches } from "./forms.ts";
+import type { FeedName } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -34,14 +35,16 @@ export async function end(world: World): Promise<Losses> {
   world.time.skip(LONGEST_HOLD_MS);
   world.isTicking = true;
   resume(world);
-  touchRows(world);
-  if (!world.forms.whole) await endWithPoison(world);
+  touchRefused(world);
+  // A hold ends with the next request that is let in.
+  for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
   // Where a confirm names nothing, only a further answer tells that none is missing any more.
   createOrder(world);
   await poll(world, "polls", (each) => each.isExpectedByPolls);
   const losses = await settleLosses(world);
   if (world.violation !== undefined) return losses;
   await lookBack(world);
+  if (!world.forms.whole && world.violation === undefined) await endWithPoison(world);
   await expectQuiet(world);
   world.orders.checkImage();
   world.database.checkImage();
@@ -50,10 +53,10 @@ export async function end(world: World): Promise<Losses> {
 
 /** One record that the service refuses for good never keeps the others of its feed away. */
 async function endWithPoison(world: World): Promise<void> {
-  const [poison] = KEYS;
   const { reject } = world.service.options;
-  world.service.setOptions({ reject: { skus: [poison], how: world.forms.rejectHow } });
-  const others = () => world.pushes.differences().filter((what) => !what.includes(` ${poison}:`));
+  world.service.setOptions({ reject: { skus: [LAST_KEY], how: world.forms.rejectHow } });
+  for (const key of [LAST_KEY, ...KEYS]) world.erp.write("stocks", key, "upsert");
+  const others = () => world.pushes.differences();
   for (let polls = 0; polls < POLLS_MAX && others().length > 0; polls++) {
     await world.time.pass(MINUTE_MS);
     await rest(world);
@@ -61,7 +64,8 @@ async function endWithPoison(world: World): Promise<void> {
   }
   if (others().length > 0) world.fail(10, `beside one refused record: ${others().join("; ")}`);
   world.service.setOptions({ reject });
-  touchRows(world);
+  touchRefused(world);
+  await poll(world, "refusals", () => true);
 }
 
 /** Lets minutes pass until nothing differs. What still does then is a violation. */
@@ -110,15 +114,17 @@ function resume(world: World): void {
   }
 }
 
-/** A record that was refused is tried again when its row changes; and a hold ends with the next request let in. */
-function touchRows({ erp, forms, auditor }: World): void {
-  const refused = auditor.prepare("SELECT k0 FROM feed_outbox WHERE state = 'refused'").pluck().all() as string[];
-  for (const feed of forms.prices ? (["stocks", "prices"] as const) : (["stocks"] as const)) {
-    for (const key of KEYS) {
-      if (erp.current(feed, key).exists || refused.includes(key)) erp.write(feed, key, "upsert");
-    }
-    erp.write(feed, KEYS[0], "upsert");
-  }
+/** A record that was refused is tried again when its row changes; nothing else is, or what was forgotten would be mended. */
+function touchRefused({ erp, auditor }: World): void {
+  const refused = auditor.prepare("SELECT feed_id, k0 FROM feed_outbox WHERE state = 'refused'").all() as {
+    feed_id: number;
+    k0: string;
+  }[];
+  for (const { feed_id, k0 } of refused) erp.write(feed_id === 1 ? "stocks" : "prices", k0, "upsert");
+}
+
+function feedsOf({ forms }: World): readonly FeedName[] {
+  return forms.prices ? ["stocks", "prices"] : ["stocks"];
 }
 
 /** Under an unsafe reading: what became of the orders that no client could have kept. */

@@ -16,6 +16,8 @@ const TABLES: Record<FeedName, Table> = {
   prices: { name: "prices", value: "price", gone: undefined },
 };
 
+/** Written only when the faults are over. */
+export const LAST_KEY = "LAST";
 export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
 /** The ERP: a connection of its own to the bridge's database, and a memory of what it wrote. */

@@ -108,7 +108,7 @@ export function chooseForms(random: Random): Forms {
     chunk: one(2, 3, 500),
     maxRecords: chance(0.2) ? one(1, 2) : null,
     prices: chance(0.4),
-    whole: chance(0.08),
+    whole: chance(0.15),
     guard: chance(0.1),
     perSecond: one(5, 50, 10_000),
   };

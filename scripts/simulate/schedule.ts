@@ -206,5 +206,17 @@ export function makeSchedule(seed: number): Schedule {
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
   ];
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
-  return { seed, forms, steps };
+  return { seed, forms, steps: withItsStatus(steps, seed) };
+}
+
+/** Every status has its turn: the first that a schedule meets goes by its seed. */
+function withItsStatus(steps: readonly Step[], seed: number): Step[] {
+  const first = steps.findIndex((step) => step.do === "net" && step.fate.kind === "status" && step.on !== "snapshot");
+  return steps.map((step, index) => {
+    if (index !== first || step.do !== "net") return step;
+    const status = ANY_STATUS[seed % ANY_STATUS.length] ?? 500;
+    const form = RETRY_AFTER[Math.floor(seed / ANY_STATUS.length) % RETRY_AFTER.length] ?? null;
+    const retryAfter = status === 429 || status === 503 ? form : null;
+    return { ...step, fate: { kind: "status", status, when: "before", retryAfter } };
+  });
 }

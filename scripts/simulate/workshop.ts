@@ -23,6 +23,7 @@ export class Workshop {
     const base = existsSync(MEMORY) ? MEMORY : os.tmpdir();
     this.folder = mkdtempSync(path.join(base, "erp-bridge-simulate-"));
     this.#template = path.join(this.folder, "template.db");
+    process.once("exit", this.close);
     openStore({ path: this.#template, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }).close();
   }
 
@@ -35,9 +36,10 @@ export class Workshop {
     return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
   }
 
-  close(): void {
+  readonly close = (): void => {
+    process.off("exit", this.close);
     rmSync(this.folder, { recursive: true, force: true });
-  }
+  };
 }
 
 export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };

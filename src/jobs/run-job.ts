@@ -2,7 +2,7 @@
  * Runs one pass of a job and keeps the books: what it did, what it met, which hold that asks for. A crash in the
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
-import { asError, type BridgeError } from "../domain/errors.ts";
+import { asError, BridgeError } from "../domain/errors.ts";
 import { planHold } from "../domain/holds.ts";
 import { isoTime } from "../domain/ports.ts";
 import { clockTime } from "../domain/status.ts";
@@ -54,12 +54,19 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     }
     return { error: null, ...report, lifted: await gate.passed(admission, signal) };
   } catch (caught) {
-    const error = asError(caught);
+    const error = isAbort(caught, signal)
+      ? new BridgeError("stopped", "Stopped in the middle of a pass.", { cause: caught })
+      : asError(caught);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = planHold(error, job.name);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
+}
+
+/** A wait that a stop has cut off rejects with the abort itself; a defect that is met meanwhile stays one. */
+function isAbort(caught: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && (caught === signal.reason || (caught instanceof Error && caught.name === "AbortError"));
 }
 
 /** Pulling and following ask in every pass; whoever sends counts its requests, and may have had nothing to send. */

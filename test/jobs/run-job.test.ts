@@ -41,3 +41,22 @@ describe("a failing job", () => {
     ]);
   });
 });
+
+describe("a stop", () => {
+  it("in the middle of a wait ends the pass as stopped, not as a defect of the program", async () => {
+    const { sandbox, run, clock, bridge, rows } = await startTestBridge();
+    sandbox.service.createOrder();
+    await run("orders");
+    sandbox.faults.add({ match: { path: "updates" }, do: { kind: "status", status: 502 } });
+    const stop = new AbortController();
+    clock.sleep = async (_ms, signal) => {
+      stop.abort();
+      signal?.throwIfAborted();
+    };
+    const result = await bridge.runners.get("updates")!.runNow(stop.signal);
+    expect(result).toMatchObject({ outcome: "stopped", error: { code: "stopped" } });
+    expect(rows("SELECT outcome, error_code FROM runs WHERE job = 'updates'")).toEqual([
+      { outcome: "stopped", error_code: "stopped" },
+    ]);
+  });
+});
