@@ -19,8 +19,11 @@ import { status } from "./commands/status.ts";
 import { sync } from "./commands/sync.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
 import { JOB_NAMES } from "./domain/job-names.ts";
+import { localeLanguage } from "./domain/locale.ts";
+import { type SpokenTerminal, spokenTerminal } from "./platform/spoken-terminal.ts";
 import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./platform/terminal.ts";
 import { VERSION } from "./platform/version.ts";
+import { speakHelp } from "./spoken-help.ts";
 
 interface Common {
   config?: string;
@@ -29,9 +32,10 @@ interface Common {
 }
 
 /** Runs one command line. Returns the exit code; never throws and never shows a stack trace. */
-export async function main(argv: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
+export async function main(argv: readonly string[], plain: Terminal = processTerminal): Promise<number> {
   let exitCode: number = EXIT.ok;
-  if (terminal === processTerminal) tolerateClosedPipes();
+  if (plain === processTerminal) tolerateClosedPipes();
+  const terminal = spokenTerminal(plain, localeLanguage(plain.env), argv.includes("--json"));
   const program = buildProgram(terminal, (code) => {
     exitCode = code;
   });
@@ -45,7 +49,7 @@ export async function main(argv: readonly string[], terminal: Terminal = process
     const { code, message, hint } = named;
     if (argv.includes("--json")) terminal.out(jsonLine({ error: { code, message, hint: hint ?? null } }));
     // commander has told its own in full.
-    if (!isUsage) terminal.err(`erp-bridge: ${message}`);
+    if (!isUsage) terminal.err(`erp-bridge: ${named.messageIn(terminal.say)}`, "as it is");
     if (!isUsage && hint !== undefined) terminal.err(`  ${hint}`);
     return exitCodeOf(named);
   }
@@ -54,8 +58,8 @@ export async function main(argv: readonly string[], terminal: Terminal = process
 type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
 type Act = <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => Promise<void>;
 
-function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
-  const program = new Command("erp-bridge")
+function buildProgram(terminal: SpokenTerminal, done: (exitCode: number) => void): Command {
+  const program = speakHelp(new Command("erp-bridge"), terminal.say)
     .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
     .version(VERSION)
     .exitOverride()
@@ -63,7 +67,8 @@ function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Com
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
     })
-    .showSuggestionAfterError();
+    .showSuggestionAfterError()
+    .addHelpText("after", exampleOf("status"));
 
   const add = (parent: Command, usage: string, summary: string, example: string) =>
     parent
@@ -72,7 +77,7 @@ function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Com
       .option("-c, --config <file>", "configuration file (default: $ERP_BRIDGE_CONFIG or /etc/erp-bridge/config.yaml)")
       .option("-i, --instance <name>", "instead of --config: /etc/erp-bridge/NAME.yaml")
       .option("--json", "results in a stable machine form")
-      .addHelpText("after", `\nExample:\n  erp-bridge ${example}`);
+      .addHelpText("after", exampleOf(example));
   const act = async <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => {
     const call = { terminal, configFile: configFileOf(common, terminal.env), json: common.json === true };
     done(await command(call, options));
@@ -106,7 +111,10 @@ function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Com
   add(program, "approve", "let through what a feed's guard holds", "approve stocks")
     .argument("<feed>", "stocks, prices, catalog or images")
     .action((feed: string, common: Common) => act(approve, common, { feed }));
-  const config = program.command("config").description("the configuration");
+  const config = program
+    .command("config")
+    .description("the configuration")
+    .addHelpText("after", exampleOf("config show"));
   add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
     act(configShow, common, {}),
   );
@@ -143,7 +151,10 @@ function addRepairs(program: Command, add: Add, act: Act): void {
     .argument("<file>", "a copy made by backup or by the daemon")
     .option("--yes", "do not ask")
     .action((file: string, options: Common & { yes?: boolean }) => act(restore, options, { ...options, file }));
-  const quarantine = program.command("quarantine").description("records that could not be used");
+  const quarantine = program
+    .command("quarantine")
+    .description("records that could not be used")
+    .addHelpText("after", exampleOf("quarantine list"));
   add(
     quarantine,
     "list",
@@ -208,8 +219,12 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
     .option("--client-id <id>", "client id to accept", "sandbox")
     .option("--client-secret <secret>", "client secret to accept", "sandbox-secret")
     .option("--switches <file>", "JSON file with switches: how the service behaves")
-    .addHelpText("after", "\nExample:\n  erp-bridge sandbox --port 8080 --rate 30")
+    .addHelpText("after", exampleOf("sandbox --port 8080 --rate 30"))
     .action(async (options) => done(await sandbox(terminal, options)));
+}
+
+function exampleOf(call: string): string {
+  return `\nExample:\n  erp-bridge ${call}`;
 }
 
 function wholeNumber(text: string): number {
