@@ -12,6 +12,7 @@ import { type Receiver, SendAlerts } from "./jobs/send-alerts.ts";
 import { SendHeartbeat } from "./jobs/send-heartbeat.ts";
 import { type Look, Watch } from "./jobs/watch.ts";
 import { runProgram } from "./platform/run-program.ts";
+import { speaking } from "./words/translator.ts";
 
 const USER_AGENT = "erp-bridge";
 /** Version of the webhook's body; a change that breaks a reader raises it. */
@@ -46,6 +47,7 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
 export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "file">): Receiver[] {
   const { webhook, command } = config.alerts;
   const origin = { host: os.hostname(), instance: path.basename(file, path.extname(file)) };
+  const say = speaking(config.language);
   const receivers: Receiver[] = [];
   if (webhook !== null) {
     receivers.push({
@@ -54,7 +56,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
         callOutside({
           method: "POST",
           url: webhook,
-          body: bodyOf(message, { at, ...origin }),
+          body: bodyOf({ ...message, text: say(message.text) }, { at, ...origin }),
           userAgent: USER_AGENT,
           signal,
         }),
@@ -66,11 +68,11 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
       send: (message, at, signal) =>
         runProgram({
           command,
-          input: `${message.text}\n`,
+          input: `${say(message.text)}\n`,
           env: {
             ERP_BRIDGE_ALERT_KIND: message.kind,
             ERP_BRIDGE_ALERT_SUBJECT: message.subject,
-            ERP_BRIDGE_ALERT_TEXT: message.text,
+            ERP_BRIDGE_ALERT_TEXT: say(message.text),
             ERP_BRIDGE_ALERT_AT: at,
             ERP_BRIDGE_HOST: origin.host,
             ERP_BRIDGE_INSTANCE: origin.instance,

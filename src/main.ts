@@ -19,10 +19,13 @@ import { status } from "./commands/status.ts";
 import { sync } from "./commands/sync.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
 import { JOB_NAMES } from "./domain/job-names.ts";
+import { localeLanguage } from "./domain/locale.ts";
 import { systemClock } from "./platform/clock.ts";
 import { Progress } from "./platform/progress.ts";
+import { spokenTerminal } from "./platform/spoken-terminal.ts";
 import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./platform/terminal.ts";
 import { VERSION } from "./platform/version.ts";
+import { speakHelp } from "./spoken-help.ts";
 
 interface Common {
   config?: string;
@@ -31,9 +34,10 @@ interface Common {
 }
 
 /** Runs one command line. Returns the exit code; never throws and never shows a stack trace. */
-export async function main(argv: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
+export async function main(argv: readonly string[], plain: Terminal = processTerminal): Promise<number> {
   let exitCode: number = EXIT.ok;
-  if (terminal === processTerminal) tolerateClosedPipes();
+  if (plain === processTerminal) tolerateClosedPipes();
+  const terminal = spokenTerminal(plain, localeLanguage(plain.env), argv.includes("--json"));
   const program = buildProgram(terminal, (code) => {
     exitCode = code;
   });
@@ -47,7 +51,7 @@ export async function main(argv: readonly string[], terminal: Terminal = process
     const { code, message, hint } = named;
     if (argv.includes("--json")) terminal.out(jsonLine({ error: { code, message, hint: hint ?? null } }));
     // commander has told its own in full.
-    if (!isUsage) terminal.err(`erp-bridge: ${message}`);
+    if (!isUsage) terminal.err(`erp-bridge: ${named.messageIn(terminal.say)}`, "as it is");
     if (!isUsage && hint !== undefined) terminal.err(`  ${hint}`);
     return exitCodeOf(named);
   }
@@ -56,9 +60,9 @@ export async function main(argv: readonly string[], terminal: Terminal = process
 type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
 type Act = <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => Promise<void>;
 
-/** All commands, with their help. `done` is told the exit code of the one that runs. */
+/** All commands, with their help in the terminal's language. `done` is told the exit code of the one that runs. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
-  const program = new Command("erp-bridge")
+  const program = speakHelp(new Command("erp-bridge"), terminal.say ?? ((text) => text))
     .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
     .version(VERSION)
     .exitOverride()

@@ -7,7 +7,8 @@ import { describe, expect, it } from "vitest";
  * `node:` modules are listed where they are allowed at all. A room that is not listed fails the test.
  */
 const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
-  main: { rooms: ["commands", "domain", "platform"], packages: /^commander$/ },
+  main: { rooms: ["commands", "domain", "platform", "spoken-help"], packages: /^commander$/ },
+  "spoken-help": { rooms: ["words"], packages: /^commander$/ },
   commands: {
     rooms: [
       "account",
@@ -20,6 +21,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
       "sandbox",
       "platform",
       "domain",
+      "words",
     ],
     packages: /^node:/,
   },
@@ -45,7 +47,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   account: { rooms: ["config", "domain", "store"], packages: /^$/ },
   "build-client": { rooms: ["config", "api", "domain"], packages: /^$/ },
   "build-jobs": { rooms: ["backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
-  "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform"], packages: /^node:/ },
+  "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform", "words"], packages: /^node:/ },
   "build-web": { rooms: ["config", "jobs", "platform", "store", "web"], packages: /^node:/ },
   repair: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   "restore-bridge": {
@@ -56,10 +58,11 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   config: { rooms: ["domain"], packages: /^(node:|zod$|yaml$|node-cron$)/ },
   scheduler: { rooms: ["jobs", "domain"], packages: /^(node:|node-cron$)/ },
   jobs: { rooms: ["api", "backup", "domain", "store", "config"], packages: /^node:/ },
+  words: { rooms: ["domain"], packages: /^$/ },
   domain: { rooms: [], packages: /^node:(crypto|buffer)$/ },
   api: { rooms: ["domain"], packages: /^(node:|undici$|p-retry$)/ },
   store: { rooms: ["domain"], packages: /^(node:|better-sqlite3$|drizzle-orm(\/|$))/ },
-  platform: { rooms: ["domain"], packages: /^(node:|pino$)/ },
+  platform: { rooms: ["domain", "words"], packages: /^(node:|pino$)/ },
   sandbox: { rooms: [], packages: /^node:/ },
   web: { rooms: ["store", "domain"], packages: /^node:/ },
 };

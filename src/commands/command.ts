@@ -36,7 +36,9 @@ export function configFileOf(options: { config?: string; instance?: string }, en
 
 /** @throws ConfigError with everything that is wrong, at once */
 export function load({ configFile, terminal }: Call): LoadedConfig {
-  return loadConfig({ file: configFile, env: terminal.env });
+  const loaded = loadConfig({ file: configFile, env: terminal.env });
+  terminal.speak?.(loaded.config.language);
+  return loaded;
 }
 
 /** @throws BridgeError where there is no database to look into yet. */

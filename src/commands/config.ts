@@ -7,13 +7,13 @@ import { type Command, load } from "./command.ts";
 export const configShow: Command = (call) => {
   const loaded = load(call);
   const text = showConfig(loaded);
-  call.terminal.out(call.json ? jsonLine({ file: loaded.file, config: text }) : text.trimEnd());
+  call.terminal.out(call.json ? jsonLine({ file: loaded.file, config: text }) : text.trimEnd(), "as it is");
   return EXIT.ok;
 };
 
 /** JSON Schema of the configuration file, for editors. */
 export const configSchemaCommand: Command = (call) => {
   const schema = configJsonSchema();
-  call.terminal.out(call.json ? jsonLine({ schema }) : JSON.stringify(schema, null, 2));
+  call.terminal.out(call.json ? jsonLine({ schema }) : JSON.stringify(schema, null, 2), "as it is");
   return EXIT.ok;
 };

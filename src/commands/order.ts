@@ -27,10 +27,11 @@ export const order: Command<{ name: string }> = (call, { name }) => {
       call.terminal.out(inertText(jsonLine({ orders })));
       return EXIT.ok;
     }
+    const { say = (words: string) => words } = call.terminal;
     for (const story of stories) {
       call.terminal.out(headOf(story));
       for (const { at, what, text } of tellOrder(story)) {
-        call.terminal.out(`  ${(at ?? "now").padEnd(24)}  ${what.padEnd(10)}  ${text}`);
+        call.terminal.out(`  ${(at ?? "now").padEnd(24)}  ${what.padEnd(10)}  ${say(text)}`, "as it is");
       }
     }
     return EXIT.ok;

@@ -63,7 +63,7 @@ export const quarantineShow: Command<{ name: string }> = (call, { name }) =>
     call.terminal.out(`${named.text}  ${record.kind}${reference} (${record.state})`);
     call.terminal.out(`reason: ${inertText(record.reason).replaceAll("\n", " ")}`);
     call.terminal.out(`first seen ${record.firstSeenAt}, last seen ${record.lastSeenAt}, ${record.times}×`);
-    call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)));
+    call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
     const rest = payload.length - PAYLOAD_SHOWN_MAX;
     if (rest > 0) call.terminal.out(`… and ${rest} characters more; --json has them all`);
     return EXIT.ok;

@@ -9,6 +9,7 @@ import { createLogger, logForm } from "../platform/logger.ts";
 import { SignalQueue } from "../platform/signals.ts";
 import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
+import { speaking } from "../words/translator.ts";
 import { type Call, type Command, load } from "./command.ts";
 
 /** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
@@ -64,7 +65,7 @@ async function reload(call: Call, old: Running): Promise<Running> {
   try {
     loaded = load(call);
   } catch (error) {
-    tellRefused(old.log, error);
+    tellRefused(old, error);
     return old;
   }
   await old.bridge.stop();
@@ -74,14 +75,15 @@ async function reload(call: Call, old: Running): Promise<Running> {
     log.info({}, "The configuration was read again and is in force.");
     return { loaded, log, bridge };
   } catch (error) {
-    tellRefused(old.log, error);
+    tellRefused(old, error);
     return { ...old, bridge: start(old.loaded, old.log) };
   }
 }
 
-function tellRefused(log: Log, thrown: unknown): void {
-  const { code, message } = asError(thrown);
-  log.error({ errorCode: code }, `The configuration was not taken over, the old one stays: ${message}`);
+function tellRefused({ log, loaded }: Running, thrown: unknown): void {
+  const error = asError(thrown);
+  const message = error.messageIn(speaking(loaded.config.language));
+  log.error({ errorCode: error.code }, `The configuration was not taken over, the old one stays: ${message}`);
 }
 
 function start(loaded: LoadedConfig, log: Log): Bridge {
@@ -99,6 +101,7 @@ function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
     level: config.log.level,
     form: logForm(terminal.env, terminal.isTerminal),
     hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
+    say: speaking(config.language),
   });
 }
 
@@ -129,8 +132,8 @@ function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
 function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
     const facts = loadStatusFacts(bridge.store);
-    return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, { erpReadWithinMs: config.erp.read_within })
-      .sentence;
+    const limits = { erpReadWithinMs: config.erp.read_within };
+    return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, limits, config.language).sentence;
   } catch (error) {
     return asError(error).message;
   }

@@ -3,7 +3,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
 import type { ExitCode } from "../domain/errors.ts";
 import { describeObservations } from "../domain/observe.ts";
-import { describeStatus } from "../domain/status.ts";
+import { describeStatus, type StatusFacts } from "../domain/status.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { isLocked } from "../store/instance-lock.ts";
 import { loadObservations } from "../store/observations.ts";
@@ -19,7 +19,7 @@ export const status: Command<{ watch?: boolean }> = async (call, { watch = false
   const loaded = load(call);
   requireDatabase(loaded);
   if (!watch) {
-    const look = lookNow(loaded);
+    const look = lookNow(loaded, call.terminal.say);
     call.terminal.out(call.json ? look.json : look.lines.join("\n"));
     return look.exitCode;
   }
@@ -39,7 +39,7 @@ export const status: Command<{ watch?: boolean }> = async (call, { watch = false
 async function watchStatus(call: Call, loaded: LoadedConfig, signal: AbortSignal): Promise<ExitCode> {
   const { terminal } = call;
   for (;;) {
-    const look = lookNow(loaded);
+    const look = lookNow(loaded, terminal.say);
     const time = new Date().toISOString().slice(11, 19);
     if (call.json) terminal.out(look.json);
     else if (terminal.outIsTerminal === true) terminal.out(`${CLEAR}${look.lines.join("\n")}`);
@@ -52,26 +52,34 @@ async function watchStatus(call: Call, loaded: LoadedConfig, signal: AbortSignal
   }
 }
 
+/** What passes ended with is stored in English. */
+function errorsIn(facts: StatusFacts, say: (text: string) => string): StatusFacts {
+  const flows = facts.flows.map((flow) => ({ ...flow, error: flow.error === null ? null : say(flow.error) }));
+  return { ...facts, flows };
+}
+
 interface Look {
   lines: string[];
   json: string;
   exitCode: ExitCode;
 }
 
-function lookNow(loaded: LoadedConfig): Look {
+function lookNow(loaded: LoadedConfig, say: (text: string) => string = (text) => text): Look {
   const store = openDatabase(loaded, "readonly");
   try {
     const facts = loadStatusFacts(store);
     const now = { nowMs: Date.now(), isRunning: isLocked(loaded.config.database.path) !== undefined };
-    const report = describeStatus(facts, now, { erpReadWithinMs: loaded.config.erp.read_within });
+    const limits = { erpReadWithinMs: loaded.config.erp.read_within };
+    const report = describeStatus(facts, now, limits);
     const observations = loadObservations(store).filter(({ state }) => state === "new");
     const { flows, holds } = facts;
     const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
     const noticed = describeObservations(observations);
+    const told = describeStatus(errorsIn(facts, say), now, limits, loaded.config.language);
     const lines = [
-      report.sentence,
-      ...report.attention.slice(1).map((line) => `! ${line}`),
-      ...flows.filter(({ enabled }) => enabled).map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${sentence}`),
+      told.sentence,
+      ...told.attention.slice(1).map((line) => `! ${line}`),
+      ...flows.filter(({ enabled }) => enabled).map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${say(sentence)}`),
       ...holds.flatMap(({ area, reason, detail }) =>
         detail === null ? [] : [`  hold: ${area} (${reason}): ${detail}`],
       ),

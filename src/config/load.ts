@@ -1,5 +1,6 @@
 import path from "node:path";
 import * as z from "zod";
+import { localeLanguage } from "../domain/locale.ts";
 import {
   type DocumentProblem,
   type Expectations,
@@ -75,6 +76,7 @@ export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedCo
     config: effective(parsed.data, secret, {
       folder: path.dirname(path.resolve(file)),
       written: writtenKeys(document),
+      env,
     }),
     file: path.resolve(file),
     written: writtenKeys(document),
@@ -141,13 +143,15 @@ function secretFinding({ key, problem }: { key: string | null; problem: string }
 function effective(
   parsed: z.output<typeof configSchema>,
   secret: Secret,
-  { folder, written }: { folder: string; written: ReadonlySet<string> },
+  { folder, written, env }: { folder: string; written: ReadonlySet<string>; env: NodeJS.ProcessEnv },
 ): Config {
   if ("problem" in secret) throw new TypeError("the secret was not resolved");
   const absolute = (place: string) => path.resolve(folder, place);
   const { service, database, backup } = parsed;
   return {
     ...parsed,
+    // What is written wins over the surroundings, and they over the default.
+    language: written.has("language") ? parsed.language : localeLanguage(env),
     service: { ...service, client_secret: secret.secret, client_secret_file: secret.file },
     database: { ...database, path: absolute(database.path) },
     imports: withFiles(parsed.imports, absolute),

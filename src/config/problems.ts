@@ -17,12 +17,26 @@ export interface ConfigProblem {
 /** Everything that is wrong with a configuration, at once. */
 export class ConfigError extends BridgeError {
   readonly problems: readonly ConfigProblem[];
+  readonly #file: string;
+  readonly #unlisted: number;
 
   /** `unlisted`: how many more there are than `problems` holds. */
   constructor(file: string, problems: readonly ConfigProblem[], { unlisted = 0, hint = HINT } = {}) {
     super("config_invalid", textOf(file, problems, unlisted), { hint });
     this.name = "ConfigError";
     this.problems = problems;
+    this.#file = file;
+    this.#unlisted = unlisted;
+  }
+
+  /** Places, keys and the lines of the file stay as they are. */
+  override messageIn(say: (text: string) => string): string {
+    const said = this.problems.map(({ problem, meaning, ...place }) => ({
+      ...place,
+      problem: say(problem),
+      meaning: meaning === null ? null : say(meaning),
+    }));
+    return textOf(this.#file, said, this.#unlisted, say);
   }
 }
 
@@ -31,9 +45,14 @@ const HINT = "Correct the file, then try it with: erp-bridge check";
 /** More than a person corrects in one go; a file of another kind would fill the screen. */
 export const PROBLEMS_MAX = 50;
 
-function textOf(file: string, problems: readonly ConfigProblem[], unlisted: number): string {
+function textOf(
+  file: string,
+  problems: readonly ConfigProblem[],
+  unlisted: number,
+  say: (text: string) => string = (text) => text,
+): string {
   const shown = problems.map((problem) => problemText(file, problem));
-  return [...shown, ...(unlisted > 0 ? [`and ${unlisted} more`] : [])].join("\n");
+  return [...shown, ...(unlisted > 0 ? [say(`and ${unlisted} more`)] : [])].join("\n");
 }
 
 function problemText(file: string, { line, column, key, problem, source, meaning }: ConfigProblem): string {

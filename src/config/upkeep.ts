@@ -88,5 +88,5 @@ export const log = section("What the program tells.", {
 
 export const language = key(
   oneOf(["en", "ru"]).prefault("en"),
-  "Language of the status page; commands and the log speak English.",
+  "Language of messages, the log, alerts and the status page; unless written, that of the locale (LC_ALL, LC_MESSAGES, LANG).",
 );

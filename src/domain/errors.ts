@@ -63,6 +63,11 @@ export class BridgeError extends Error {
     this.code = code;
     this.hint = options.hint;
   }
+
+  /** The message in the words of a language. */
+  messageIn(say: (text: string) => string): string {
+    return say(this.message);
+  }
 }
 
 const EXIT_BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {

@@ -17,6 +17,8 @@ export interface LoggerOptions {
   write?: (line: string) => void;
   /** `journal`: `<N>` and the sentence first; `json`: one object a line; `text`: for a person at a terminal. */
   form: "journal" | "json" | "text";
+  /** The words of a message in another language; fields, and lines for machines, stay as they are. */
+  say?: (text: string) => string;
 }
 
 /** How lines should look here: under systemd with its priorities, on a terminal for people, else as JSON. */
@@ -30,7 +32,7 @@ export function createLogger(options: LoggerOptions): Log {
   const destination = {
     write: (line: string) => {
       try {
-        write(options.hideSecrets(shape(line, options.form)));
+        write(options.hideSecrets(shape(line, options)));
       } catch {
         // A closed standard error must not end the program that keeps the orders.
       }
@@ -39,14 +41,15 @@ export function createLogger(options: LoggerOptions): Log {
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-function shape(line: string, form: LoggerOptions["form"]): string {
+function shape(line: string, { form, say = (text) => text }: LoggerOptions): string {
   if (form === "json") return line;
   const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string };
   const name = LEVEL_NAMES[level] ?? "info";
   const details = Object.entries(fields)
     .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
-  const lines = (details === "" ? msg : `${msg} (${details})`).split("\n").map(inert);
+  const words = say(msg);
+  const lines = (details === "" ? words : `${words} (${details})`).split("\n").map(inert);
   // journald reads a priority from each line of its own.
   const head = form === "journal" ? `<${PRIORITY[name]}>` : `${time.slice(11, 19)} ${name.padEnd(5)} `;
   return lines.map((line) => `${head}${line}\n`).join("");
@@ -60,12 +63,13 @@ function inert(line: string): string {
 /** For a command a person waits for: what happens goes to standard error, as text, from `warn` on. */
 export function createTerminalLog(
   config: { service: { client_id: string; client_secret: string } },
-  terminal: { err(text: string): void },
+  terminal: { err(text: string, kind?: "as it is"): void; say?(text: string): string },
 ): Log {
   return createLogger({
     level: "warn",
     form: "text",
     hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
-    write: (line) => terminal.err(line.trimEnd()),
+    write: (line) => terminal.err(line.trimEnd(), "as it is"),
+    ...(terminal.say === undefined ? {} : { say: (text) => terminal.say?.(text) ?? text }),
   });
 }

@@ -37,13 +37,13 @@ export class Progress {
     this.#draw = isOn ? terminal.draw : undefined;
     this.terminal = {
       ...terminal,
-      out: (text) => {
+      out: (text, kind) => {
         this.#clear();
-        terminal.out(text);
+        terminal.out(text, kind);
       },
-      err: (text) => {
+      err: (text, kind) => {
         this.#clear();
-        terminal.err(text);
+        terminal.err(text, kind);
       },
     };
   }

@@ -1,3 +1,4 @@
+import type { Language } from "../domain/status-words.ts";
 import { createInput, type Input } from "./prompt.ts";
 
 /** Where a command reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */
@@ -6,10 +7,15 @@ export interface Terminal {
   isTerminal: boolean;
   /** Whether results are read by a person as they come. */
   outIsTerminal?: boolean;
-  out(text: string): void;
-  err(text: string): void;
+  /** `as it is`: a file, a payload or words that were said already; everything else may be said in another language. */
+  out(text: string, kind?: "as it is"): void;
+  err(text: string, kind?: "as it is"): void;
   /** Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where nobody watches. */
   draw?(line: string): void;
+  /** The words of a message in the language that is spoken; absent where that is English. */
+  say?(text: string): string;
+  /** From now on in this language. */
+  speak?(language: Language): void;
   /** Absent where nobody can be asked and nothing is to be read. */
   input?: Input;
 }

@@ -1,0 +1,41 @@
+import type { Language } from "../domain/status-words.ts";
+import { type Say, speaking } from "../words/translator.ts";
+import type { Input } from "./prompt.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A terminal whose messages come in the language of whoever sits before it. */
+export interface SpokenTerminal extends Terminal {
+  say: Say;
+  speak(language: Language): void;
+}
+
+/**
+ * Wraps a terminal. Where results go to a program (`isForMachines`), standard output stays as it is; messages on
+ * standard error are for people all the same.
+ */
+export function spokenTerminal(terminal: Terminal, language: Language, isForMachines: boolean): SpokenTerminal {
+  let spoken = { language, say: speaking(language) };
+  const say: Say = (text) => spoken.say(text);
+  return {
+    ...terminal,
+    say,
+    speak(wanted) {
+      if (wanted !== spoken.language) spoken = { language: wanted, say: speaking(wanted) };
+    },
+    out: (text, kind) => terminal.out(isForMachines || kind === "as it is" ? text : say(text)),
+    err: (text, kind) => terminal.err(kind === "as it is" ? text : say(text)),
+    ...(terminal.draw === undefined ? {} : { draw: (line: string) => terminal.draw?.(say(line)) }),
+    ...(terminal.input === undefined ? {} : { input: spokenInput(terminal.input, say) }),
+  };
+}
+
+function spokenInput(input: Input, say: Say): Input {
+  return {
+    get isInteractive() {
+      return input.isInteractive;
+    },
+    ask: (question) => input.ask(say(question)),
+    askSecret: (question) => input.askSecret(say(question)),
+    readAll: (bytesMax, withinMs) => input.readAll(bytesMax, withinMs),
+  };
+}

@@ -1,0 +1,51 @@
+/** What is told to whoever receives alerts. */
+export const alerts = {
+  "{area} held ({reason}): {what!}.": "{area}: остановлено ({reason}): {what}.",
+  "{area} held ({reason}): {what!}. Let it through with: erp-bridge approve {name}":
+    "{area}: остановлено ({reason}): {what}. Разрешить: erp-bridge approve {name}",
+  "{area} is no longer held ({reason}).": "{area}: больше не остановлено ({reason}).",
+  "the service refuses the credentials": "сервис не принимает учётные данные",
+  "the subscription is not paid": "подписка не оплачена",
+  "the service asks for a pause": "сервис просит подождать",
+  "the service refuses the request": "сервис отклоняет запрос",
+  "the service refuses the form of the records": "сервис отклоняет вид записей",
+  "an answer with orders was lost, and confirms wait": "ответ с заказами потерян, подтверждения ждут",
+  "changes with one stamp may be out of reach": "часть изменений с одинаковой меткой времени может быть недоступна",
+  "a sudden emptying waits for approval": "внезапное обнуление ждёт разрешения",
+  "a table of the ERP is missing, changed or empty": "таблица ERP отсутствует, изменена или пуста",
+  "the disk does not take what is written": "запись на диск не удаётся",
+  "the account is another one": "учётная запись другая",
+  "orders of a time before the restore may be missing": "часть заказов до восстановления может отсутствовать",
+  "it waits for a person": "нужно вмешательство человека",
+  "{flow} has not succeeded yet.": "{flow}: удачного обмена ещё не было.",
+  "{flow} has not succeeded yet ({code}).": "{flow}: удачного обмена ещё не было ({code}).",
+  "{flow} has not succeeded for {span!}.": "{flow}: нет удачного обмена уже {span}.",
+  "{flow} has not succeeded for {span!} ({code}).": "{flow}: нет удачного обмена уже {span} ({code}).",
+  "has not succeeded yet": "удачного обмена ещё не было",
+  "has not succeeded for {span!}": "нет удачного обмена уже {span}",
+  "{flow} works again.": "{flow}: снова работает.",
+  "{subject}: nothing is left of it.": "{subject}: больше ничего нет.",
+  "{count#} record[s] ({kind}) in quarantine. {look!}":
+    "В карантине {count} {count:запись|записи|записей} ({kind}). {look}",
+  "{count#} batch[es] kept unread: the configuration does not fit the answers. {look!}":
+    "{count} {count:пачка заказов не прочитана|пачки заказов не прочитаны|пачек заказов не прочитано}: настройки не подходят к ответам сервиса. {look}",
+  "{count#} confirm[s] refused by the service. {look!}":
+    "{count} {count:подтверждение отклонено|подтверждения отклонены|подтверждений отклонено} сервисом. {look}",
+  "{count#} status request[s] refused by the service. {look!}":
+    "{count} {count:смена статуса отклонена|смены статуса отклонены|смен статуса отклонено} сервисом. {look}",
+  "{count#} order[s] blocked by the ERP. {look!}":
+    "{count} {count:заказ отложен|заказа отложены|заказов отложено} в ERP. {look}",
+  "See: erp-bridge quarantine list": "См.: erp-bridge quarantine list",
+  "See: erp-bridge status": "См.: erp-bridge status",
+  "See: table batches": "См.: таблица batches",
+  "See: table status_requests": "См.: таблица status_requests",
+  "See: orders_blocked": "См.: orders_blocked",
+  "The ERP has left orders untaken for {span!}.": "ERP не забирает заказы уже {span}.",
+  "The ERP takes orders again.": "ERP снова забирает заказы.",
+  "The ERP has not written its table of {feed} for {span!}.": "ERP не обновляла свою таблицу ({feed}) уже {span}.",
+  "The ERP writes its table of {feed} again.": "ERP снова обновляет свою таблицу ({feed}).",
+  "The write-ahead log has grown large: some program keeps the database open for reading.":
+    "Журнал базы сильно вырос: какая-то программа держит базу открытой для чтения.",
+  "The write-ahead log is small again.": "Журнал базы снова невелик.",
+  "{count#} changes at once:": "Изменений сразу: {count}:",
+} as const;

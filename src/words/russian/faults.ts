@@ -1,0 +1,232 @@
+/** What goes wrong with the database, the disk, the machine and other programs. */
+export const faults = {
+  "The database {path} belongs to another account ({id} at {url}).":
+    "База {path} принадлежит другой учётной записи ({id}, {url}).",
+  "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account":
+    "Заведите отдельную базу для каждой учётной записи; если это тот же магазин с новым адресом: erp-bridge resume account",
+  "An internal error: {message~}": "Внутренняя ошибка: {message}",
+  "Please report it with the debug log (log.level: debug).":
+    "Сообщите о ней, приложив подробный журнал (log.level: debug).",
+  // calls to the outside and programs
+  "It was answered with {status#}.": "Получен ответ {status}.",
+  "Stopped while it was called.": "Остановлено во время обращения.",
+  "It did not answer within {seconds#} s.": "Нет ответа в течение {seconds} с.",
+  "It could not be reached ({code~}).": "Связаться не удалось ({code}).",
+  "no connection": "нет соединения",
+  "It could not be started ({code}).": "Запустить не удалось ({code}).",
+  "It did not end in time and was stopped.": "Не завершилась вовремя и была остановлена.",
+  "Stopped while it was running.": "Остановлено во время работы.",
+  "It ended with {code}.": "Завершилась с кодом {code}.",
+  "Stopped; nothing more was done.": "Остановлено; больше ничего не сделано.",
+  // copies, the journal, restoring
+  "The disk of {folder} does not answer.": "Диск каталога {folder} не отвечает.",
+  "Writing the journal in {folder}": "Запись журнала в {folder}",
+  "The journal in {folder} cannot be written ({why~}): batches are stored, but not confirmed until it can be.":
+    "Журнал в {folder} не записывается ({why}): пачки сохраняются, но не подтверждаются, пока запись невозможна.",
+  "Put the disk of backup.journal right, or set backup.journal to null.":
+    "Исправьте диск каталога backup.journal или задайте backup.journal: null.",
+  "{table} is a virtual table: the copy's stays.": "{table}: виртуальная таблица, остаётся та, что в копии.",
+  "The {type} {name} could not be made again.": "Не удалось создать заново: {type} {name}.",
+  "Copying the database to {target}": "Копирование базы в {target}",
+  "{file} exists already, and a backup never writes over anything.":
+    "{file}: файл уже есть, а копия никогда ничего не перезаписывает.",
+  "Choose another name.": "Выберите другое имя.",
+  "The copy ended without a result.": "Копирование завершилось без результата.",
+  "The copy was thrown away because it is damaged: {found*}.": "Копия отброшена, потому что она повреждена: {found}.",
+  "The database itself is likely damaged: run erp-bridge check, and restore an older backup.":
+    "Вероятно, повреждена сама база: выполните erp-bridge check и восстановите более раннюю копию.",
+  "The copy was broken off; nothing is left of it.": "Копирование прервано; от него ничего не осталось.",
+  "The process that copies ended early ({why}).": "Процесс копирования завершился раньше времени ({why}).",
+  "it cannot be read": "не читается",
+  "cannot be read ({why~})": "не читается ({why})",
+  "{file} is not a copy of a database of erp-bridge.": "{file}: это не копия базы erp-bridge.",
+  "Name a file that erp-bridge backup or the daemon has made (backup.dir).":
+    "Укажите файл, созданный командой erp-bridge backup или службой (backup.dir).",
+  "{file} is damaged ({found*}); nothing was changed.": "{file}: файл повреждён ({found}); ничего не изменено.",
+  "Restore another copy.": "Восстановите другую копию.",
+  "The copy belongs to another account than {file}; nothing was changed.":
+    "Копия принадлежит другой учётной записи, чем {file}; ничего не изменено.",
+  "Name a copy of this database, or move the database away first if it is to be replaced by another account's.":
+    "Укажите копию этой базы; если её нужно заменить базой другой учётной записи, сначала уберите её.",
+  "There is no file {file}.": "Файла {file} нет.",
+  "Copies lie in backup.dir.": "Копии лежат в backup.dir.",
+  "{file} is the database itself.": "{file} — это сама база.",
+  "{file} is in use by another erp-bridge.": "{file}: файл занят другим экземпляром erp-bridge.",
+  "Restoring needs {needed~}, and {free~} are free beside {database}.":
+    "Для восстановления нужно {needed}, а рядом с {database} свободно {free}.",
+  "Verifying {file}": "Проверка {file}",
+  "Copying {file}": "Копирование {file}",
+  "The copy belongs to another account ({id} at {url}); nothing was changed.":
+    "Копия принадлежит другой учётной записи ({id}, {url}); ничего не изменено.",
+  "Use the configuration of that account, or name another copy.":
+    "Используйте настройки той учётной записи или укажите другую копию.",
+  "Bringing over what the copy lacks": "Перенос недостающего в копии",
+  "Verifying the result": "Проверка результата",
+  "Reading the journal": "Чтение журнала",
+  "{file} is damaged in its middle ({size~}); the rest of it was read.":
+    "{file}: файл повреждён в середине ({size}); остальное прочитано.",
+  "the payload does not fit its hash": "содержимое не сходится с контрольной суммой",
+  "the row is gone": "строки уже нет",
+  "Restored at {at} from a copy of {from~}.": "Восстановлено {at} из копии: {from}.",
+  "The database that it replaces {why!}.": "Заменённая база: {why}.",
+  "The database that it replaces was not made from the one that was copied.":
+    "Заменённая база ведёт начало не от той, с которой снята копия.",
+  "The database that it replaces could be read only in part.": "Заменённую базу удалось прочитать лишь частично.",
+  "Orders that were handed out and confirmed between {from~} and {at} and are not in the database now will not be handed out again; of these, updates bring back only those that change.":
+    "Заказы, выданные и подтверждённые между {from} и {at}, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
+  "The journal brought back {batches#} batches with {orders#} orders.":
+    "Журнал вернул пачек: {batches}, заказов в них: {orders}.",
+  "{count#} orders could not be read there; they are read from the service.":
+    "Там не прочитано заказов: {count}; они читаются из сервиса.",
+  "Not all could be read of: {names}.": "Прочитано не полностью: {names}.",
+  "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders":
+    "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders",
+  "The restored database came out damaged ({found*}); nothing was changed.":
+    "Восстановленная база оказалась повреждена ({found}); ничего не изменено.",
+  "Look at the disk and at the memory of this machine.": "Проверьте диск и память этой машины.",
+  "Another program wrote to {database} meanwhile; nothing was changed.":
+    "Тем временем другая программа записала в {database}; ничего не изменено.",
+  "Stop the ERP's writing while the backup is restored, and try again.":
+    "Остановите запись из ERP на время восстановления и повторите.",
+  "Putting the restored database in place": "Установка восстановленной базы на место",
+  "A restore of {file} was interrupted while it put the files in place.":
+    "Восстановление {file} прервано во время замены файлов.",
+  "Start the daemon, or run erp-bridge restore again: either finishes it, and nothing is lost.":
+    "Запустите службу или снова erp-bridge restore: любое из двух завершит замену, и ничего не потеряется.",
+  "a backup was restored": "восстановлена резервная копия",
+  // tables and sources of feeds
+  "{name} is not switched on.": "{name}: не включено.",
+  "Set the path of {name} in the configuration.": "Укажите path для {name} в настройках.",
+  "table {table}": "таблица {table}",
+  "{what!} of {file}": "{what} файла {file}",
+  "the database": "базе",
+  "{name}: there is no table {table} in {place~}.": "{name}: таблицы {table} нет в {place}.",
+  "Make the table again, or set imports.{name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Создайте таблицу заново или задайте imports.{name}.table. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  "{name}: {source~} has no {which~}.": "{name}: {source}: нет {which}.",
+  "Add the {which~}, or set imports.{name}.record, key and available to columns that there are.":
+    "Нет {which}: добавьте или укажите в imports.{name}.record, key и available имеющиеся столбцы.",
+  "column {name}": "столбца {name}",
+  "columns {names}": "столбцов {names}",
+  "{name}: another program holds the lock of {source~}.": "{name}: {source}: заблокировано другой программой.",
+  "Reading {source}": "Чтение: {source}",
+  "{name}: {source~} cannot be read: {why~}.": "{name}: {source}: не читается: {why}.",
+  "Put imports.{name} right. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Исправьте imports.{name}. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  "The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Пользователю erp-bridge нужно право читать файл, а в режиме WAL — и доступ к его каталогу. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  "The running daemon still reads orders with the former mapping.":
+    "Работающая служба читает заказы ещё по прежнему сопоставлению.",
+  "Let it read the configuration again first: systemctl reload erp-bridge; then run remap.":
+    "Пусть она сначала перечитает настройки: systemctl reload erp-bridge; затем выполните remap.",
+  // the database file
+  'The database path "{path}" ends in white space.': "Путь к базе «{path}» заканчивается пробелом.",
+  "Correct database.path.": "Исправьте database.path.",
+  "Opening the database": "Открытие базы",
+  "Creating the database": "Создание базы",
+  "Writing to the database": "Запись в базу",
+  "Migrating the database": "Перевод базы на новую версию",
+  "Taking the instance lock": "Захват блокировки экземпляра",
+  "Looking at the instance lock": "Проверка блокировки экземпляра",
+  "The folder of the database, {folder}, does not exist.": "Каталога базы {folder} нет.",
+  "Make the folder, owned by the user of erp-bridge, or correct database.path.":
+    "Создайте каталог с владельцем — пользователем erp-bridge или исправьте database.path.",
+  "{file} is a symbolic link.": "{file}: это символическая ссылка.",
+  "Set database.path to the file it points to: two names make two locks.":
+    "Укажите в database.path файл, на который она ведёт: два имени — две блокировки.",
+  "{file} is not a regular file.": "{file}: это не обычный файл.",
+  "{file} has {count#} names (hard links).": "{file}: у файла {count} {count:имя|имени|имён} (жёсткие ссылки).",
+  "Leave it one name: two names make two locks.": "Оставьте одно имя: два имени — две блокировки.",
+  "{file} lies on a network file system ({type} at {point}), where SQLite's locks do not hold.":
+    "{file}: файл на сетевой файловой системе ({type}, {point}), где блокировки SQLite не действуют.",
+  "Put the database on a disk of this machine.": "Поместите базу на диск этой машины.",
+  "{file} or its folder may not be written ({rights~}).": "{file}: нет права записи в файл или каталог ({rights}).",
+  "{file} or its folder may not be read ({rights~}).": "{file}: нет права чтения файла или каталога ({rights}).",
+  "Give the user of erp-bridge the right to it; SQLite also writes beside the file (-wal, -shm).":
+    "Дайте это право пользователю erp-bridge; SQLite пишет и рядом с файлом (-wal, -shm).",
+  "{file} was not made by erp-bridge and already holds {names}.":
+    "{file}: файл создан не erp-bridge и уже содержит {names}.",
+  "Set database.path to a file of its own, or rename these tables and views.":
+    "Укажите в database.path отдельный файл или переименуйте эти таблицы и представления.",
+  "Another erp-bridge works on {path}: {command}, process {pid#}, since {since}.":
+    "С базой {path} уже работает другой erp-bridge: {command}, процесс {pid}, с {since}.",
+  "Another erp-bridge works on {path}.": "С базой {path} уже работает другой erp-bridge.",
+  "Stop it first (systemctl stop erp-bridge), or use a command that runs beside it.":
+    "Сначала остановите его (systemctl stop erp-bridge) или используйте команду, которая работает рядом с ним.",
+  "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are put right by: erp-bridge remap":
+    "orders.fields, orders.line или orders.statuses изменены после сохранения заказов. Новые заказы читаются по ним; столбцы и строки сохранённых исправит: erp-bridge remap",
+  // migrations
+  "Install erp-bridge again.": "Установите erp-bridge заново.",
+  "{tag} is dated before {before}": "{tag} датирована раньше, чем {before}",
+  "The migrations in {folder} cannot be read: {why~}.": "Миграции в {folder} не читаются: {why}.",
+  "The database was last used by a newer erp-bridge; nothing was changed.":
+    "С базой работала более новая версия erp-bridge; ничего не изменено.",
+  "Install that version again, or restore the backup made before its migration (…before-….db).":
+    "Установите ту версию снова или восстановите копию, сделанную перед её миграцией (…before-….db).",
+  "{what!}; nothing was changed.": "{what}; ничего не изменено.",
+  "Install the erp-bridge that this database was made with, or report a damaged package.":
+    "Установите ту версию erp-bridge, которой создана база, или сообщите о повреждённом пакете.",
+  "The database has had a migration (of {at}) that this program does not know":
+    "В базе есть миграция ({at}), неизвестная этой программе",
+  "The database has had migration {tag} without {other~}": "В базе есть миграция {tag} без {other}",
+  "an earlier one": "более ранней",
+  "Migration {tag} is not the one that the database has had": "Миграция {tag} не та, что применена к базе",
+  "{file} belongs to another program.": "{file}: база принадлежит другой программе.",
+  "Set database.path to a file of its own.": "Укажите в database.path отдельный файл.",
+  "The copy made before migrating {file} is damaged: {found*}.":
+    "Копия, сделанная перед переводом {file}, повреждена: {found}.",
+  "The database itself is likely damaged: run erp-bridge check, restore a backup.":
+    "Вероятно, повреждена сама база: выполните erp-bridge check, восстановите копию.",
+  "Copying the database into {folder} before migrating it":
+    "Копирование базы в {folder} перед переводом на новую версию",
+  "Applying migration {tag}": "Применение миграции {tag}",
+  "Migration {tag} failed and was undone: {why~}.": "Миграция {tag} не удалась и отменена: {why}.",
+  "Migration {tag} ends the transaction it runs in.": "Миграция {tag} завершает транзакцию, в которой выполняется.",
+  "The migrations break {count#} foreign keys and were undone.":
+    "Миграции нарушают внешние ключи ({count}) и отменены.",
+  // opening
+  "{file} does not take {pragma} = {value} (it is {actual}).":
+    "{file}: не принимает {pragma} = {value} (сейчас {actual}).",
+  "Close other programs that use the database and try again.":
+    "Закройте другие программы, работающие с базой, и повторите.",
+  "{file} is not an SQLite database, or its first page is damaged.":
+    "{file}: это не база SQLite или повреждена её первая страница.",
+  "Check database.path; if it is right, restore a backup: erp-bridge restore FILE.":
+    "Проверьте database.path; если он верен, восстановите резервную копию: erp-bridge restore ФАЙЛ.",
+  "{file} is not a database of erp-bridge yet.": "{file}: это ещё не база erp-bridge.",
+  "{file} was made by an older erp-bridge.": "{file}: база создана более старой версией erp-bridge.",
+  "Make it with erp-bridge init.": "Создайте её командой erp-bridge init.",
+  "Start the daemon of this version once: it brings it up to date.":
+    "Запустите один раз службу этой версии: она приведёт базу к новой версии.",
+  "{file} is in use by an erp-bridge of a former version.": "{file}: базу использует erp-bridge прежней версии.",
+  "Restart the daemon (systemctl restart erp-bridge): it brings the database up to date.":
+    "Перезапустите службу (systemctl restart erp-bridge): она приведёт базу к новой версии.",
+  "The database {file} does not exist.": "Базы {file} нет.",
+  "Make it with erp-bridge init, or correct database.path.":
+    "Создайте её командой erp-bridge init или исправьте database.path.",
+  "{file} was replaced or removed while the bridge was running.":
+    "{file}: файл заменён или удалён во время работы программы.",
+  "Restart erp-bridge; use erp-bridge restore to bring back a backup.":
+    "Перезапустите erp-bridge; копию возвращает erp-bridge restore.",
+  // SQLite and the disk
+  "{doing!}: {what!} ({place*}).": "{doing}: {what} ({place}).",
+  "{doing!}: {what*}.": "{doing}: {what}.",
+  "folder {folder}: mode {mode}, owner {owner}; {self~}": "каталог {folder}: права {mode}, владелец {owner}; {self}",
+  "folder {folder} cannot be looked at; {self~}": "каталог {folder} посмотреть не удалось; {self}",
+  "this program runs as {user}": "программа работает от {user}",
+  "the disk is full": "диск заполнен",
+  "the disk of {folder} is full": "диск каталога {folder} заполнен",
+  "Free some space; the bridge goes on by itself.": "Освободите место; программа продолжит сама.",
+  "the disk reported an error": "диск сообщил об ошибке",
+  "Look at the kernel log (dmesg) and the disk's health.": "Посмотрите журнал ядра (dmesg) и состояние диска.",
+  "another program holds the write lock of the database": "базу держит для записи другая программа",
+  "The bridge tries again by itself; keep transactions of the ERP short.":
+    "Программа повторит сама; транзакции ERP должны быть короткими.",
+  "the file is not an SQLite database, or its first page is damaged":
+    "файл не является базой SQLite или повреждена его первая страница",
+  "the database is damaged": "база повреждена",
+  "the file or its folder does not let this program in ({rights~})": "нет доступа к файлу или его каталогу ({rights})",
+  "the file or its folder does not let this program in": "нет доступа к файлу или его каталогу",
+  "Give the user of erp-bridge the right to read and write the folder and the files in it.":
+    "Дайте пользователю erp-bridge право чтения и записи в каталог и файлы в нём.",
+} as const;

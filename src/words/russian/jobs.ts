@@ -1,0 +1,161 @@
+/** What the jobs say: in the log, in `runs`, in holds and in the preview of a sync. */
+export const jobs = {
+  "the nightly comparison": "ночная сверка",
+  "first use": "первое использование",
+  "the configuration was changed": "настройки изменены",
+  "changes were not noted before": "изменения раньше не отмечались",
+  "a retry": "повтор",
+  // backup and the journal
+  "Making a copy in {folder}": "Создание копии в {folder}",
+  "A verified copy of the database was made ({size~}).": "Сделана проверенная копия базы ({size}).",
+  "A copy needs {needed~}, and {free~} are free in {folder}.":
+    "Для копии нужно {needed}, а в {folder} свободно {free}.",
+  "A copy needs {needed~}, and {free~} are free in {folder}, the database's own disk.":
+    "Для копии нужно {needed}, а в {folder}, на диске самой базы, свободно {free}.",
+  "Free some space, lower backup.keep, or set backup.dir to another disk.":
+    "Освободите место, уменьшите backup.keep или укажите в backup.dir другой диск.",
+  "The journal could not be tidied up.": "Не удалось убрать старое из журнала.",
+  // channels
+  "What alerts have told could not be written yet.": "Не удалось пока записать, о чём уже сообщили оповещения.",
+  "{name}: can be reached again.": "{name}: связь восстановлена.",
+  "{name}: {message!} The flows go on.": "{name}: {message} Обмен продолжается.",
+  "This is a test: alerts of erp-bridge arrive here.": "Это проверка: сюда приходят оповещения erp-bridge.",
+  // shapes
+  "No record of the answer has {names}.": "Ни в одной записи ответа нет {names}.",
+  "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.":
+    "Исправьте orders.fields или updates.fields; ничего не подтверждено, отметка не сдвинута.",
+  "{count#} batches could not be read and are kept; no further one is asked for until they are.":
+    "Не прочитано и сохранено пачек: {count}; следующие не запрашиваются, пока эти не прочитаны.",
+  "Put orders.batch and orders.fields right: the kept batches are then read first, and nothing is lost.":
+    "Исправьте orders.batch и orders.fields: сначала будут прочитаны сохранённые пачки, ничего не потеряется.",
+  "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",
+  "The answer has no {path} (batch id): {miss~}.": "В ответе нет {path} (идентификатор пачки): {miss}.",
+  "it is null": "там null",
+  "Put orders.batch.id right; the body is kept and read once it is.":
+    "Исправьте orders.batch.id; тело сохранено и будет прочитано после исправления.",
+  "The answer of GET /orders/{id} has no {path} (updates.snapshot): {miss~}.":
+    "В ответе GET /orders/{id} нет {path} (updates.snapshot): {miss}.",
+  "Put updates.snapshot right; what waits for such reads waits until then.":
+    "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
+  "Put updates.snapshot right; the reads that are owed wait until then.":
+    "Исправьте updates.snapshot; до тех пор отложенные чтения ждут.",
+  "GET /orders/{id} was answered with another order ({other}).": "На GET /orders/{id} пришёл другой заказ ({other}).",
+  "The answer of GET /orders/{id} has no {path} (status).": "В ответе GET /orders/{id} нет {path} (статус).",
+  "GET /orders/{id}: {what!}.": "GET /orders/{id}: {what}.",
+  "it answered with another order ({other})": "пришёл другой заказ ({other})",
+  "its snapshot could not be used": "его снимок не удалось использовать",
+  "the service does not know this order ({status#})": "сервис не знает этого заказа ({status})",
+  "The order {id} changed each time while it was read.": "Заказ {id} каждый раз менялся во время чтения.",
+  // checks of the service
+  "GET /orders/updates is answered": "на GET /orders/updates приходит ответ",
+  "an unknown order is answered as unknown": "неизвестный заказ назван неизвестным",
+  "an import is let in": "импорт разрешён",
+  "the service sends no Date, so clocks cannot be compared": "сервис не присылает Date, сравнить часы нельзя",
+  "this machine's clock is {minutes} min away from the service's":
+    "часы этой машины расходятся с часами сервиса на {minutes} мин",
+  "this machine and the service agree on the time": "часы этой машины и сервиса сходятся",
+  // the write lock
+  "The database can be written again.": "В базу снова можно писать.",
+  "Another program holds the database's write lock; waiting for it.":
+    "Базу держит для записи другая программа; ожидание.",
+  "Stopped while waiting for the database's write lock.": "Остановлено во время ожидания записи в базу.",
+  // orders, batches, confirms
+  "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?":
+    "Сервис принимает подтверждение пачки и всё равно выдаёт её снова: того ли он ждёт в orders.confirm.body?",
+  "An answer of GET /orders was lost at {at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders":
+    "Ответ на GET /orders потерян в {at} и больше не выдавался. Подтверждения ждут, иначе они подтвердили бы его непрочитанным. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders",
+  "Only {free~} are free in {folder}: no further orders are asked for until there is room.":
+    "В {folder} свободно только {free}: новые заказы не запрашиваются, пока нет места.",
+  "There is room on the disk again; orders are asked for.": "Место на диске снова есть; заказы запрашиваются.",
+  "Only {free~} are free in {folder}.": "В {folder} свободно только {free}.",
+  "The mapping of orders was changed; stored orders are put right by: erp-bridge remap":
+    "Сопоставление заказов изменено; сохранённые заказы исправит: erp-bridge remap",
+  "{count#} stored payloads are damaged; the orders are read again. Check the disk.":
+    "Повреждено сохранённых заказов: {count}; они читаются заново. Проверьте диск.",
+  // updates
+  "The sweep was too wide for one pass and was cut short.": "Взгляд назад слишком широк для одного прохода и сокращён.",
+  "{count#} changes carry no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates":
+    "Изменений без времени в {path}: {count}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates",
+  "A full page of {count#} changes carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates":
+    "У целой страницы изменений ({count}) одна метка времени {stamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates",
+  "Changes carry stamps from the service's future; the watermark leaves them out.":
+    "У изменений метки времени из будущего сервиса; отметка их не учитывает.",
+  // feeds
+  "{name}: {source~} is as it should be again.": "{name}: {source}: снова в порядке.",
+  "{name}: all rows are compared.": "{name}: сверяются все строки.",
+  "{name}: changes of {table} are noted from now on.": "{name}: изменения {table} теперь отмечаются.",
+  "The service refuses the table as a whole ({words~}).": "Сервис отклоняет таблицу целиком ({words}).",
+  "{name}: not one record of the whole table can be sent, so nothing is.":
+    "{name}: нельзя отправить ни одной записи таблицы, поэтому не отправлено ничего.",
+  "POST {path} was answered with {what~}.": "На POST {path} пришло: {what}.",
+  "a web page, which accepts nothing": "веб-страница, она ничего не принимает",
+  "JSON that breaks off": "оборванный JSON",
+  "The service refuses every record ({words~}).": "Сервис отклоняет все записи ({words}).",
+  "{name}: held, because every record is refused.": "{name}: остановлено, отклоняется каждая запись.",
+  "{what!} Put imports.{name} right, or: erp-bridge resume {name}":
+    "{what} Исправьте imports.{name} или выполните: erp-bridge resume {name}",
+  "{name}: the service takes no more than {count#} of these records a request.":
+    "{name}: сервис принимает не больше {count} таких записей за запрос.",
+  "{pending#} of {count#} rows would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve {name}":
+    "Обнулились или исчезли бы строки: {pending} из {count}. Они ждут, остальные уходят. Если так и должно быть: erp-bridge approve {name}",
+  "{name}: rows that go to zero wait for approval.": "{name}: обнуляемые строки ждут разрешения.",
+  "{source~} is empty, and sending it whole would empty the site. Nothing is sent.":
+    "{source}: пусто; отправка целиком очистила бы сайт. Ничего не отправляется.",
+  "{name}: more than {max#} rows of {source~} share their key ({keys}).":
+    "{name}: {source}: больше {max} строк с одинаковым ключом ({keys}).",
+  "Set imports.{name}.key to columns that together name one row.":
+    "Укажите в imports.{name}.key столбцы, которые вместе определяют одну строку.",
+  "Stopped while rows were read.": "Остановлено во время чтения строк.",
+  // preview
+  "cannot be sent: nothing names the row": "отправить нельзя: у строки нет ключа",
+  "cannot be sent: {why~}": "отправить нельзя: {why}",
+  "refused: {why~}": "отклонено: {why}",
+  "sent, answer unknown": "отправлено, исход неизвестен",
+  "not known to be there any more": "есть ли она там ещё, неизвестно",
+  "sent, answer unknown: the order is read first": "отправлено, исход неизвестен: сначала читается заказ",
+  "stored, tried {count#} times": "сохранено, попыток: {count}",
+  // reconcile
+  "{n#} unknown to the service": "неизвестно сервису: {n}",
+  "{n#} could not be read": "не прочитано: {n}",
+  "{n#} stored payloads looked at, {bad#} damaged": "проверено сохранённых: {n}, повреждено: {bad}",
+  "reconcile: {checked#} orders checked, {differ#} differ, {more!}.":
+    "reconcile: сверено заказов: {checked}; различаются: {differ}; {more}.",
+  "reconcile: {checked#} orders checked, {differ#} differ; {more!}.":
+    "reconcile: сверено заказов: {checked}; различаются: {differ}; {more}.",
+  "reconcile: {checked#} orders checked, {differ#} differ.":
+    "reconcile: сверено заказов: {checked}; различаются: {differ}.",
+  "The service says that it knows none of {count#} orders, which it handed out itself; none of them is marked as removed.":
+    "Сервис утверждает, что не знает ни одного из заказов ({count}), которые сам выдал; ни один не помечен удалённым.",
+  "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.":
+    "Посмотрите один из них на сайте. Если заказы там хранятся ограниченное время, задайте reconcile.sample: 0.",
+  // statuses
+  "the outcome is not known yet": "исход пока неизвестен",
+  "Stopped while waiting for a lost status to arrive.": "Остановлено во время ожидания потерянного статуса.",
+  "The order could not be read back: {message~}": "Перечитать заказ не удалось: {message}",
+  "{method=} {path=} was answered with a web page.": "{method} {path}: пришла веб-страница.",
+  "the order exists, so statuses.path or statuses.method is wrong":
+    "заказ существует, значит, неверны statuses.path или statuses.method",
+  "changed meanwhile: the order was {before} and is {now} now; whether {sent} was there in between is not known":
+    "тем временем изменилось: было {before}, теперь {now}; был ли между ними {sent}, неизвестно",
+  "without a status": "без статуса",
+  "Status request {id} is refused: {reason~}.": "Смена статуса {id} отклонена: {reason}.",
+  // passes
+  "{job}: works again.": "{job}: снова работает.",
+  "{what~}; {area} held ({reason}).": "{what}; {area}: остановлено ({reason}).",
+  "{area} held since {at} ({reason}): {why~}; {next!}: erp-bridge resume {name}":
+    "{area}: остановлено с {at} ({reason}): {why}; {next}: erp-bridge resume {name}",
+  "{area} held since {at} ({reason}); {next!}: erp-bridge resume {name}":
+    "{area}: остановлено с {at} ({reason}); {next}: erp-bridge resume {name}",
+  "goes on after": "продолжится после",
+  "next try {at}, or at once": "следующая попытка {at}, или сразу",
+  "The hold could not be written and is kept in memory.": "Остановку не удалось записать, она хранится в памяти.",
+  "A request of sync could not be answered.": "На запрос команды sync не удалось ответить.",
+  "{job}: could not be prepared.": "{job}: не удалось подготовить.",
+  // the status page's port
+  "Health, metrics and the status page: {url}": "Проверка работы, метрики и страница состояния: {url}",
+  "{address} cannot be listened on ({code}): no status page for now. Orders go on.":
+    "{address}: адрес занять нельзя ({code}), страницы состояния пока нет. Заказы продолжают идти.",
+  "Free the port or set http.listen; it is tried again by itself.":
+    "Освободите порт или измените http.listen; попытки повторяются сами.",
+  "The state of the status page could not be noted.": "Не удалось записать состояние страницы состояния.",
+} as const;

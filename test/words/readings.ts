@@ -1,0 +1,59 @@
+/**
+ * Texts whose parts are made in other places of the program: how they read in the end. A message that changes its
+ * words is no longer found here, and then asks for a reading of its own.
+ */
+export const READINGS: Readonly<Record<string, readonly string[]>> = {
+  " to nowhere": ["GET /orders was answered with 302 to nowhere"],
+  " to {nowhere}": ["GET /orders was answered with 302 to https://other.example.com: moved"],
+  " [the one in {secretfile}]": ["Client Secret (not shown) [the one in /etc/erp-bridge/client-secret]: "],
+  "{what}: still held{why}": ["7  order 1001: still held", "7  order 1001: still held: $.id (order id) is missing"],
+  "{orders} orders looked at: {changed} would change, {unreadable} cannot be read with this mapping and {would}stay as they are.":
+    ["7 orders looked at: 3 would change, 0 cannot be read with this mapping and would stay as they are."],
+  "{released} quarantined records would be released, {held} {would}stay.": [
+    "2 quarantined records would be released, 1 would stay.",
+  ],
+  " Let it through with: erp-bridge approve {area}": [
+    "stocks held (guard): a sudden emptying waits for approval. Let it through with: erp-bridge approve stocks",
+  ],
+  "{count} ({kind}) in quarantine": ["1 record (order) in quarantine. See: erp-bridge quarantine list"],
+  "{count} kept unread: the configuration does not fit the answers": [
+    "2 batches kept unread: the configuration does not fit the answers. See: erp-bridge status",
+  ],
+  "{count} refused by the service": [
+    "1 confirm refused by the service. See: table batches",
+    "2 status requests refused by the service. See: table status_requests",
+  ],
+  "{count} blocked by the ERP": ["2 orders blocked by the ERP. See: orders_blocked"],
+  "an {kind}": ["an object", "an array"],
+  ", status {shortwords}": ["as revision 1 (from a batch), status new"],
+  "revision {revision} ({source}){moved}{more}": [
+    "revision 2 (from the updates): $.total 1 → 2; $.note nothing → a",
+    "revision 2 (from the updates): status new → paid; $.total 1 → 2",
+    "revision 2 (read from the service): status new → paid",
+  ],
+  "{name} wanted by the ERP": [
+    "request 4: status shipped wanted by the ERP",
+    "request 4: status shipped wanted by the ERP, pending",
+    "request 4: status shipped wanted by the ERP, sending: the outcome is not known yet",
+  ],
+  " as {value}": ["taken by the ERP as 00017, revision 1 of 2"],
+  "taken by the ERP{number} up to revision {seen}": [
+    "taken by the ERP up to revision 1; revision 2 waits since 2026-01-01T00:00:00.000Z",
+  ],
+  "taken by the ERP{number}, revision {seen} of {revision}": ["taken by the ERP, revision 1 of 2"],
+  " (it says: {words})": ["The answer has no $.orders: at $ stands an object of 1 key: error (it says: try later)."],
+  "The answer {what}": ["The answer is empty", "The answer is no complete JSON (at byte 7 of 9)"],
+  "The answer {what}: {preview}": ['The answer is no complete JSON (at byte 7 of 9): {"orders"'],
+  "{refused} confirms of {what} were refused: without words": [
+    "7 confirms of batches with an id were refused: without words",
+  ],
+  ", zone {trim}": ["stamps are iso with 3 digits of a second, zone +03:00"],
+  "; {area} held ({reason})": ["orders: the service refuses the credentials (none); orders held (credentials)."],
+  "{area} held since {clocktime} ({reason}){why}; {next}: erp-bridge resume {area}": [
+    "orders held since 18:20 (credentials): the service refuses the credentials (none); next try 18:25, or at once: erp-bridge resume orders",
+    "stocks held since 2026-01-01 18:20 (guard); goes on after: erp-bridge resume stocks",
+  ],
+  ": {command}, process {pid}, since {since}": [
+    "Another erp-bridge works on /var/lib/bridge.db: run, process 7, since 2026-01-01T00:00:00.000Z.",
+  ],
+};
