@@ -4,14 +4,29 @@ import { composed } from "./russian/composed.ts";
 import { config } from "./russian/config.ts";
 import { faults } from "./russian/faults.ts";
 import { commanderHelp, help } from "./russian/help.ts";
+import { images } from "./russian/images.ts";
 import { jobs } from "./russian/jobs.ts";
 import { meanings } from "./russian/meanings.ts";
 import { probe } from "./russian/probe.ts";
+import { progress } from "./russian/progress.ts";
 import { service } from "./russian/service.ts";
 import { story } from "./russian/story.ts";
 
 /** Every message that a source of the program holds. */
-export const RUSSIAN_MESSAGES = { alerts, commands, config, faults, help, jobs, meanings, probe, service, story };
+export const RUSSIAN_MESSAGES = {
+  alerts,
+  commands,
+  config,
+  faults,
+  help,
+  images,
+  jobs,
+  meanings,
+  probe,
+  progress,
+  service,
+  story,
+};
 
 /** What comes together only while the program runs. */
 export const RUSSIAN_PARTS = { composed, commanderHelp };

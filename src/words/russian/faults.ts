@@ -229,4 +229,11 @@ export const faults = {
   "the file or its folder does not let this program in": "нет доступа к файлу или его каталогу",
   "Give the user of erp-bridge the right to read and write the folder and the files in it.":
     "Дайте пользователю erp-bridge право чтения и записи в каталог и файлы в нём.",
+  "{file=} was last used by a newer erp-bridge, so this one can bring nothing over from it; nothing was changed.":
+    "Файлом {file} пользовалась более новая erp-bridge, поэтому эта ничего не может из него перенести; ничего не изменено.",
+  "Best install that version again. Otherwise keep the file and its -wal under other names and restore once more: what was received since the copy is then missing, except from a journal.":
+    "Лучше снова установить ту версию. Иначе сохраните файл и его -wal под другими именами и восстановите ещё раз: тогда не хватит всего, что получено после копии, кроме того, что есть в журнале.",
+  "{name=} hangs: it has not got on for too long. The watchdog ends the program.":
+    "{name} зависло: слишком долго нет продвижения. Сторож завершит программу.",
+  "Stopped in the middle of a pass.": "Остановлено посреди прохода.",
 } as const;
