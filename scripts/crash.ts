@@ -8,8 +8,8 @@
  * - locks: an ERP that holds the write lock, a reader that stays open; `--long` adds ten minutes;
  * - giant: a batch of 50,000 orders and 200 MB, within the memory that the unit allows.
  *
- * Exit code 1: something was lost; 2: a part could not be done here (no gcc); 64: usage. Without arguments about ten
- * minutes on two cores; `--stride 10` tries every tenth operation only.
+ * Exit code 1: something was lost; 2: a part could not be done here (no gcc); 64: usage. Without arguments up to a
+ * quarter of an hour on two free cores; `--stride 10` tries every tenth operation only.
  */
 import { parseArgs } from "node:util";
 import { Campaign } from "./crash/campaign.ts";
