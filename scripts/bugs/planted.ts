@@ -95,12 +95,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (found.state === "null") return { root, elements: undefined };',
     'if (found.state !== "value") return { root, elements: undefined };',
   ),
-  one(
-    "> instead of >=",
-    FOLLOW,
-    "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askFrom(ns,",
-    "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  return askFrom(ns,",
-  ),
+  {
+    name: "> instead of >=",
+    foundBy: "simulation",
+    edits: [
+      {
+        file: FOLLOW,
+        find: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askFrom(ns,",
+        replace: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  return askFrom(ns,",
+      },
+      {
+        file: FOLLOW,
+        find: "  const asked = askFrom(stamp.ns, how.form, rules);\n",
+        replace: "  const asked = askFrom(stamp.ns + how.unit, how.form, rules);\n",
+      },
+    ],
+  },
   otherWatermark("watermark from the local clock", "pass.at"),
   otherWatermark(
     "watermark through Date",
