@@ -238,10 +238,4 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "  if (isLater(candidate, watermark, rules)) return true;\n",
     "  if (candidate !== watermark) return true;\n",
   ),
-  one(
-    "snapshot over what came meanwhile",
-    "src/jobs/read-orders.ts",
-    'if (before === undefined ? now !== undefined : now?.equals(before) !== true) return "overtaken";',
-    'if (before === undefined && now === null) return "overtaken";',
-  ),
 ];

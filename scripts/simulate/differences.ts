@@ -28,8 +28,8 @@ const OWED: readonly [sql: string, what: string][] = [
   ["SELECT id FROM status_requests WHERE state IN ('pending', 'sending')", "statuses wait"],
   ["SELECT id FROM feed_outbox WHERE state <> 'refused'", "rows wait to be pushed"],
   ["SELECT opened_at FROM pull_mark WHERE lost = 1 OR is_open = 1", "a hand-out is open"],
-  // A hold that ends with the next request stands where nobody has anything to ask.
-  ["SELECT area || ' ' || reason FROM holds WHERE area <> 'statuses'", "holds stand"],
+  // A hold that ends with the next request stands where nobody has anything to ask, or asks only at night.
+  ["SELECT area || ' ' || reason FROM holds WHERE area NOT IN ('statuses', 'reconcile')", "holds stand"],
 ];
 
 /** Everything in which the disk is not yet what the service and the ERP say. */
