@@ -200,7 +200,7 @@ export function makeSchedule(seed: number): Schedule {
   // The first numbers of neighbouring seeds are alike.
   for (let turn = 0; turn < 4; turn++) random();
   const forms = chooseForms(random);
-  const count = integerBetween(random, 8, 26);
+  const count = integerBetween(random, 3, 12);
   const steps: Step[] = [
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },

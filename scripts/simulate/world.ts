@@ -40,6 +40,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly time = new SimulatedTime();
   readonly machine = new MachineClock();
   readonly coverage = new Coverage();
+  readonly seed: number;
   readonly forms: Forms;
   readonly random: Random;
   readonly service: SandboxService;
@@ -73,6 +74,7 @@ export class World implements Scene, Line, CommitHooks {
   #ticks = 0;
 
   constructor(schedule: Schedule, file: string) {
+    this.seed = schedule.seed;
     this.forms = schedule.forms;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
     this.service = new SandboxService({
