@@ -108,6 +108,20 @@ describe("the Russian catalogue", () => {
     );
   });
 
+  it("tells it also where a command puts its own words before it", () => {
+    const failure = "the service cannot be reached (GET /api/v1/1c/orders did not reach the service (ECONNREFUSED))";
+    expect(say(`orders: failed: ${failure}.`)).toBe(
+      "orders: сбой: нет связи с сервисом (GET /api/v1/1c/orders: не дошёл до сервиса (ECONNREFUSED)).",
+    );
+    expect(say("orders: failed: something nobody knows.")).toBe("orders: failed: something nobody knows.");
+  });
+
+  it("tells what follows a fact apart from the value in it", () => {
+    expect(say("GET /orders/updates keeps its changes under $.updates, as configured")).toBe(
+      "в GET /orders/updates изменения лежат в $.updates, как в настройках",
+    );
+  });
+
   it("tells a pass by its counts", () => {
     expect(say("orders: 2 batches, 7 created, 2 confirmed.")).toBe("orders: пачек: 2, новых: 7, подтверждено: 2.");
   });

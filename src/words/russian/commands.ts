@@ -16,7 +16,6 @@ export const commands = {
   "{job}: held ({reason}), so nothing of it would go now.": "{job}: остановлено ({reason}), сейчас ничего не уйдёт.",
   "{job}: {rows#} rows go to zero or away; the guard would hold them for approve.":
     "{job}: {rows} {rows:строка обнуляется или исчезает|строки обнуляются или исчезают|строк обнуляются или исчезают}; предохранитель задержал бы их до approve.",
-  "{value*} again": "{value} снова",
   "{area}: held ({reason}): {detail~}": "{area}: остановлено ({reason}): {detail}",
   "{area}: held ({reason})": "{area}: остановлено ({reason})",
   "{name} is switched off.": "{name}: выключено.",

@@ -10,7 +10,7 @@ export const composed = {
   "{first!}, {rest!}": "{first}, {rest}",
   "{text!} ({rest!})": "{text} ({rest})",
   "{text!} ({status#})": "{text} ({status})",
-  "failed: {message~}": "сбой: {message}",
+  "failed: {message!}": "сбой: {message}",
   stopped: "остановлено",
   credentials: "учётные данные",
   "one order": "один заказ",

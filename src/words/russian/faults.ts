@@ -210,7 +210,6 @@ export const faults = {
     "Перезапустите erp-bridge; копию возвращает erp-bridge restore.",
   // SQLite and the disk
   "{doing!}: {what!} ({place*}).": "{doing}: {what} ({place}).",
-  "{doing!}: {what*}.": "{doing}: {what}.",
   "folder {folder}: mode {mode}, owner {owner}; {self~}": "каталог {folder}: права {mode}, владелец {owner}; {self}",
   "folder {folder} cannot be looked at; {self~}": "каталог {folder} посмотреть не удалось; {self}",
   "this program runs as {user}": "программа работает от {user}",
