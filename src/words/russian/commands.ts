@@ -165,7 +165,7 @@ export const commands = {
   "Go on? [y/N] ": "Продолжить? [y/N] ",
   "Nothing was changed.": "Ничего не изменено.",
   "The copy shows {at~}: {orders#} orders, the last received {last~}.":
-    "Копия показывает {at}: {orders} {orders:заказ|заказа|заказов}, последний получен {last}.",
+    "Копия показывает: {at}; заказов: {orders}, последний получен: {last}.",
   "an unknown time": "неизвестное время",
   never: "никогда",
   "{database} {why!}: what was received since the copy is not brought back, except from a journal.":

@@ -98,7 +98,7 @@ export const faults = {
   "{name} is not switched on.": "{name}: не включено.",
   "Set the path of {name} in the configuration.": "Укажите path для {name} в настройках.",
   "table {table}": "таблица {table}",
-  "{what!} of {file}": "{what} файла {file}",
+  "table {table=} of {file}": "таблица {table} файла {file}",
   "the database": "базе",
   "{name}: there is no table {table} in {place~}.": "{name}: таблицы {table} нет в {place}.",
   "Make the table again, or set imports.{name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.":

@@ -39,10 +39,11 @@ export const jobs = {
     "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
   "Put updates.snapshot right; the reads that are owed wait until then.":
     "Исправьте updates.snapshot; до тех пор отложенные чтения ждут.",
-  "GET /orders/{id} was answered with another order ({other}).": "На GET /orders/{id} пришёл другой заказ ({other}).",
+  "without an id": "без идентификатора",
+  "GET /orders/{id} was answered with another order ({other~}).": "На GET /orders/{id} пришёл другой заказ ({other}).",
   "The answer of GET /orders/{id} has no {path} (status).": "В ответе GET /orders/{id} нет {path} (статус).",
   "GET /orders/{id}: {what!}.": "GET /orders/{id}: {what}.",
-  "it answered with another order ({other})": "пришёл другой заказ ({other})",
+  "it answered with another order ({other~})": "пришёл другой заказ ({other})",
   "its snapshot could not be used": "его снимок не удалось использовать",
   "the service does not know this order ({status#})": "сервис не знает этого заказа ({status})",
   "The order {id} changed each time while it was read.": "Заказ {id} каждый раз менялся во время чтения.",

@@ -71,7 +71,7 @@ export const probe = {
   "batches with an id": "пачек с идентификатором",
   "batches without an id": "пачек без идентификатора",
   "{count#} {what!} were confirmed ({form*})": "подтверждено {what}: {count} ({form})",
-  "{count#} confirms of {what!} were refused: {words*}": "отклонено подтверждений {what}: {count}: {words}",
+  "{count#} confirms of {what!} were refused: {words~}": "отклонено подтверждений {what}: {count}: {words}",
   "without words": "без пояснений",
   "no batch has been confirmed yet: the first pull of an order shows what a confirm answers":
     "пачки ещё не подтверждались: ответ на подтверждение покажет первый полученный заказ",
