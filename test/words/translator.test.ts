@@ -55,6 +55,16 @@ describe("saying a message in another language", () => {
     expect(say(`/orders was answered with 500: ${words}`)).toBe(`/orders: ответ 500: ${words}`);
   });
 
+  it("takes what follows a message for a message of its own before it takes it for words of others", () => {
+    const { say } = bound({
+      "It failed: {why~}.": "Не удалось: {why}.",
+      "at {place} stands {what*}": "в {place} стоит {what}",
+      "Put it right.": "Исправьте это.",
+    });
+    expect(say("It failed: at $ stands a, b. Put it right.")).toBe("Не удалось: в $ стоит a, b. Исправьте это.");
+    expect(say("It failed: EIO. Ask somebody.")).toBe("Не удалось: EIO. Ask somebody.");
+  });
+
   it("says the message inside a message, and only where it is one", () => {
     const { say } = bound({
       "Not done: {why~}": "Не сделано: {why}",

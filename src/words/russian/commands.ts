@@ -56,9 +56,9 @@ export const commands = {
   "Restore a backup: erp-bridge restore FILE.": "Восстановите резервную копию: erp-bridge restore ФАЙЛ.",
   "{file} is sound; a bridge is running on it": "{file}: база исправна; с ней работает программа",
   "{file} is sound": "{file}: база исправна",
-  "{source} is not in WAL mode: programs that write it wait while it is read":
+  "{source!} is not in WAL mode: programs that write it wait while it is read":
     "{source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение",
-  "{source} can be read": "{source}: чтение возможно",
+  "{source!} can be read": "{source}: чтение возможно",
   "{mb#} MB free in {folder}": "свободно {mb} МБ в {folder}",
   "only {mb#} MB free in {folder}": "свободно только {mb} МБ в {folder}",
   "{folder} cannot be looked at: {why*}": "{folder}: посмотреть не удалось: {why}",
