@@ -4,9 +4,15 @@
 const NODE_MAJOR_MIN = 24;
 const major = Number(process.versions.node.split(".")[0]);
 if (!(major >= NODE_MAJOR_MIN)) {
+  const { LC_ALL, LC_MESSAGES, LANG } = process.env;
+  const isRussian = /^ru(?![a-z])/i.test(LC_ALL || LC_MESSAGES || LANG || "");
+  const [here, way] = [`${process.versions.node} (${process.execPath})`, "npm run --silent erp-bridge -- status"];
   process.stderr.write(
-    `erp-bridge needs Node ${NODE_MAJOR_MIN} or newer, and this is ${process.versions.node} (${process.execPath}). ` +
-      "Install a newer Node, or start it through npm, which brings one along: npm run --silent erp-bridge -- status\n",
+    isRussian
+      ? `Для erp-bridge нужен Node ${NODE_MAJOR_MIN} или новее, а это ${here}. ` +
+          `Установите более новый Node или запускайте через npm, у которого есть свой: ${way}\n`
+      : `erp-bridge needs Node ${NODE_MAJOR_MIN} or newer, and this is ${here}. ` +
+          `Install a newer Node, or start it through npm, which brings one along: ${way}\n`,
   );
   process.exit(78);
 }

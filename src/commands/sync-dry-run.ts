@@ -24,7 +24,7 @@ export function previewSync(call: Call, loaded: LoadedConfig, { names, only }: A
   const store = openDatabase(loaded, "readonly");
   try {
     refuseOtherAccount(store, loaded);
-    const { out } = call.terminal;
+    const { out, say = (words: string) => words } = call.terminal;
     let count = 0;
     if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
     for (const job of names) {
@@ -37,7 +37,7 @@ export function previewSync(call: Call, loaded: LoadedConfig, { names, only }: A
       for (const row of previewSends(store, loaded, job, onRow)) {
         if (only !== undefined && row.key !== only) continue;
         drops += Number(row.isDrop);
-        out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row));
+        out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
         count += 1;
       }
       tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
@@ -69,8 +69,8 @@ function jsonOf(job: JobName, { key, old, new: next, why }: PreviewRow): string 
   return inertText(`{${parts.join(",")}}`);
 }
 
-function lineOf(job: JobName, row: PreviewRow): string {
-  return `${job}  ${shortWords(row.key)}  ${changeOf(row)}  ${shortWords(row.why)}`;
+function lineOf(job: JobName, row: PreviewRow, say: (text: string) => string): string {
+  return `${job}  ${shortWords(row.key)}  ${changeOf(row)}  ${shortWords(say(row.why))}`;
 }
 
 /** Only what differs, where both sides are known. */

@@ -34,6 +34,7 @@ type Piece = string | { name: string; forms: readonly string[] };
 const HOLE = /\{([a-z]+)([=#*~!]?)\}/g;
 const PIECE = /\{([a-z]+)(?::([^{}]*))?\}/g;
 const PLURAL = /\[(e?s)\]/;
+export const SENTENCE_END = /[.!?…] [\p{Lu}«]/u;
 /** Where one part of a message ends and another begins: no value of ours goes on there. */
 const PART_END = /[.!?…] [\p{Lu}«]|[:;] |\n/u;
 const NUMBER = /^\d+$/;
@@ -80,7 +81,14 @@ function piecesOf(russian: string, names: ReadonlySet<string>): Piece[] {
 /** Gives the Russian text of a part of a message, or undefined where it is no message. */
 export type TranslatePart = (text: string) => string | undefined;
 
-/** How often more a text is looked at, all entries and parts together. */
+export interface Reading {
+  part: TranslatePart;
+  /** Whether words of others may go on over the end of a sentence. */
+  isLoose: boolean;
+  /** How often more the text is looked at, all entries and parts together. */
+  patience: Patience;
+}
+
 export interface Patience {
   left: number;
 }
@@ -95,27 +103,20 @@ export function mayBe({ literals }: Pattern, text: string): boolean {
 }
 
 /** The message in Russian, or undefined where this is not the message. */
-export function applyPattern(
-  pattern: Pattern,
-  text: string,
-  part: TranslatePart,
-  patience: Patience,
-): string | undefined {
+export function applyPattern(pattern: Pattern, text: string, reading: Reading): string | undefined {
   const [first = ""] = pattern.literals;
-  const values = fill({ pattern, text, part, patience }, 0, first.length);
+  const values = fill({ pattern, text, ...reading }, 0, first.length);
   return values === undefined ? undefined : render(pattern, values);
 }
 
-interface Matching {
+interface Matching extends Reading {
   pattern: Pattern;
   text: string;
-  part: TranslatePart;
-  patience: Patience;
 }
 
 /** The values of the holes from `index` on, in order; the shortest that fit. */
 function fill(matching: Matching, index: number, from: number): string[] | undefined {
-  const { pattern, text, part, patience } = matching;
+  const { pattern, text, patience } = matching;
   const hole = pattern.holes[index];
   if (hole === undefined) return from === text.length ? [] : undefined;
   const next = pattern.literals[index + 1] ?? "";
@@ -125,7 +126,7 @@ function fill(matching: Matching, index: number, from: number): string[] | undef
   if (isLast && !text.endsWith(next)) return undefined;
   while (at > from && patience.left > 0) {
     patience.left -= 1;
-    const value = filled(hole, text.slice(from, at), part);
+    const value = filled(hole, text.slice(from, at), matching);
     if (value !== undefined) {
       const rest = fill(matching, index + 1, at + next.length);
       if (rest !== undefined) return [value, ...rest];
@@ -136,7 +137,8 @@ function fill(matching: Matching, index: number, from: number): string[] | undef
   return undefined;
 }
 
-function filled({ kind }: Hole, text: string, part: TranslatePart): string | undefined {
+function filled({ kind }: Hole, text: string, { part, isLoose }: Reading): string | undefined {
+  const foreign = isLoose || !SENTENCE_END.test(text) ? text : undefined;
   switch (kind) {
     case "=":
       return /\s/.test(text) ? undefined : text;
@@ -145,9 +147,9 @@ function filled({ kind }: Hole, text: string, part: TranslatePart): string | und
     case "!":
       return part(text);
     case "~":
-      return part(text) ?? text;
+      return part(text) ?? foreign;
     case "*":
-      return text;
+      return foreign;
     default:
       return PART_END.test(text) ? undefined : text;
   }

@@ -4,7 +4,7 @@
  * A text that no entry knows comes out unchanged, and nothing here throws: a message is worth more than its language.
  */
 import type { Language } from "../domain/status-words.ts";
-import { applyPattern, compilePatterns, mayBe, type Patience, type Pattern } from "./pattern.ts";
+import { applyPattern, compilePatterns, mayBe, type Patience, type Pattern, SENTENCE_END } from "./pattern.ts";
 import { RUSSIAN } from "./russian.ts";
 
 export type Say = (text: string) => string;
@@ -31,8 +31,9 @@ const SENTENCES_MAX = 12;
 export type Catalogue = Readonly<Record<string, string>>;
 
 interface Work extends Patience {
-  /** What is known about the parts of this text. */
-  seen: Map<string, string | undefined>;
+  /** What is known about the parts of this text, read strictly or loosely. */
+  strict: Map<string, string | undefined>;
+  loose: Map<string, string | undefined>;
   depth: number;
 }
 
@@ -63,19 +64,22 @@ export class Translator {
   /** Whatever of the text is known, in the other language: as a whole, else line by line and sentence by sentence. */
   say(text: string): string {
     if (text.length > LENGTH_MAX || !/[A-Za-z]{2}/.test(text)) return text;
-    const whole = text.startsWith(" ") ? undefined : this.cover(text);
-    if (whole !== undefined) return whole;
-    return text.includes("\n")
-      ? text
-          .split("\n")
-          .map((line) => this.#line(line))
-          .join("\n")
-      : this.#line(text);
+    if (!text.includes("\n")) return this.#line(text);
+    return (
+      this.cover(text) ??
+      text
+        .split("\n")
+        .map((line) => this.#line(line))
+        .join("\n")
+    );
   }
 
   /** The text in the other language, or undefined where some of it is no message. */
   cover(text: string): string | undefined {
-    return this.#part(text, { seen: new Map(), left: LOOKS_MAX, depth: 0 });
+    const work = { strict: new Map(), loose: new Map(), left: LOOKS_MAX, depth: 0 };
+    // First as if all of it were ours: words of others may look like the beginning of a message, but not the reverse.
+    const strict = this.#part(text, work, false);
+    return strict === undefined && SENTENCE_END.test(text) ? this.#part(text, work, true) : strict;
   }
 
   #line(line: string): string {
@@ -84,35 +88,39 @@ export class Translator {
     const whole = this.cover(text);
     if (whole !== undefined) return indent + whole;
     const sentences = sentencesOf(text);
+    if (sentences.length < 2) return line;
     return indent + sentences.map((sentence) => this.cover(sentence) ?? sentence).join(" ");
   }
 
-  #part(text: string, work: Work): string | undefined {
-    if (work.seen.has(text)) return work.seen.get(text);
+  #part(text: string, work: Work, isLoose: boolean): string | undefined {
+    const seen = isLoose ? work.loose : work.strict;
+    if (seen.has(text)) return seen.get(text);
     if (text.length > PART_MAX || work.left <= 0 || work.depth >= DEPTH_MAX) return undefined;
     work.left -= 1;
     work.depth += 1;
-    const found = this.#openEnd(text, work) ?? this.#message(text, work) ?? this.#sentences(text, work);
+    const found =
+      this.#openEnd(text, work, isLoose) ?? this.#message(text, work, isLoose) ?? this.#sentences(text, work, isLoose);
     work.depth -= 1;
-    work.seen.set(text, found);
+    seen.set(text, found);
     return found;
   }
 
   /** Progress is a message and an ellipsis. */
-  #openEnd(text: string, work: Work): string | undefined {
+  #openEnd(text: string, work: Work, isLoose: boolean): string | undefined {
     if (!text.endsWith("…")) return undefined;
-    const stem = this.#part(text.slice(0, -1), work);
+    const stem = this.#part(text.slice(0, -1), work, isLoose);
     return stem === undefined ? undefined : `${stem}…`;
   }
 
-  #message(text: string, work: Work): string | undefined {
+  #message(text: string, work: Work, isLoose: boolean): string | undefined {
     const exact = this.#exact.get(text);
     if (exact !== undefined) {
       this.#onUse(exact.key);
       return exact.russian;
     }
+    const reading = { part: (part: string) => this.#part(part, work, isLoose), isLoose, patience: work };
     for (const pattern of this.#candidates(text)) {
-      const found = applyPattern(pattern, text, (part) => this.#part(part, work), work);
+      const found = applyPattern(pattern, text, reading);
       if (found === undefined) continue;
       this.#onUse(pattern.key);
       return found;
@@ -128,13 +136,13 @@ export class Translator {
   }
 
   /** Several messages one after the other: as many sentences at once as make one. */
-  #sentences(text: string, work: Work): string | undefined {
+  #sentences(text: string, work: Work, isLoose: boolean): string | undefined {
     const sentences = sentencesOf(text);
     if (sentences.length < 2 || sentences.length > SENTENCES_MAX) return undefined;
     for (let taken = sentences.length - 1; taken > 0; taken--) {
-      const head = this.#message(sentences.slice(0, taken).join(" "), work);
+      const head = this.#message(sentences.slice(0, taken).join(" "), work, isLoose);
       if (head === undefined) continue;
-      const rest = this.#part(sentences.slice(taken).join(" "), work);
+      const rest = this.#part(sentences.slice(taken).join(" "), work, isLoose);
       if (rest !== undefined) return `${head} ${rest}`;
     }
     return undefined;

@@ -66,6 +66,15 @@ describe("the language of a command", () => {
     expect(story.out).toContain("ещё не забран в ERP; ревизия 1 ждёт с");
   });
 
+  it("says why a row would be sent, and shows the row as it is", async () => {
+    const shop = await startShop({ settings: { language: "ru" } });
+    await shop.command("sync", "orders");
+    shop.write("INSERT INTO stock (sku, quantity) VALUES ('nothing to do', 5), ('B-2', 'many')");
+    const { out } = await shop.command("sync", "stocks", "--dry-run");
+    expect(out).toContain('stocks  nothing to do  → {"sku":"nothing to do","warehouse":"","quantity":5}  новое');
+    expect(out).toContain("stocks  B-2  –  отправить нельзя: в столбце «quantity» не число");
+  });
+
   it("tells of a service that is down, and stores it in English", async () => {
     const shop = await startShop({ settings: { language: "ru" } });
     await shop.sandbox.close();

@@ -40,6 +40,22 @@ describe("alerts of the daemon", () => {
     });
   });
 
+  it("speak the language of the configuration; what programs read in them stays", async () => {
+    const receiver = await startReceiver();
+    const test = await startTestBridge({ settings: { language: "ru", alerts: { webhook: receiver.url } } });
+    test.sandbox.faults.add(refuseAll);
+    await test.run("orders");
+    await test.bridge.watch.look();
+    expect(receiver.messages()).toMatchObject([
+      {
+        kind: "problem",
+        subject: "hold orders credentials",
+        text: "orders: остановлено (credentials): сервис не принимает учётные данные.",
+      },
+    ]);
+    expect(test.rows<{ detail: string }>("SELECT detail FROM holds")[0]?.detail).toMatch(/^the service refuses/);
+  });
+
   it("go on after a restart where they stopped", async () => {
     const receiver = await startReceiver();
     const test = await startTestBridge({ settings: { alerts: { webhook: receiver.url } } });

@@ -1,14 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { secretFilter } from "../../src/domain/secrets.ts";
-import { createLogger, logForm } from "../../src/platform/logger.ts";
+import { createLogger, type LoggerOptions, logForm } from "../../src/platform/logger.ts";
+import { speaking } from "../../src/words/translator.ts";
 
-function collect(form: "journal" | "json" | "text", level: "debug" | "info" = "info") {
+function collect(
+  form: "journal" | "json" | "text",
+  level: "debug" | "info" = "info",
+  more: Partial<LoggerOptions> = {},
+) {
   const lines: string[] = [];
   const log = createLogger({
     level,
     form,
     hideSecrets: secretFilter("shop", "s3cret-value"),
     write: (line) => void lines.push(line),
+    ...more,
   });
   return { log, lines };
 }
@@ -22,6 +28,21 @@ describe("the log", () => {
       "<6>orders: 3 created. (job=orders created=3)\n",
       "<3>config.yaml:1:1 is wrong\n<3>    log: loud\n",
     ]);
+  });
+
+  it("says its sentences in another language where people read them, and leaves fields and JSON as they are", () => {
+    const say = speaking("ru");
+    const journal = collect("journal", "info", { say });
+    const json = collect("json", "info", { say });
+    for (const { log } of [journal, json]) log.info({ job: "orders", created: 3 }, "orders: 3 created.");
+    expect(journal.lines).toEqual(["<6>orders: новых: 3. (job=orders created=3)\n"]);
+    expect(JSON.parse(json.lines[0] ?? "")).toMatchObject({ msg: "orders: 3 created.", job: "orders", created: 3 });
+  });
+
+  it("hides a secret in a sentence that was said in another language", () => {
+    const { log, lines } = collect("text", "info", { say: speaking("ru") });
+    log.error({}, "orders: the service refuses the credentials (s3cret-value).");
+    expect(lines[0]).toContain("сервис не принимает учётные данные (***).");
   });
 
   it("shows hostile text inert", () => {

@@ -26,6 +26,11 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
     "2 status requests refused by the service. See: table status_requests",
   ],
   "{count} blocked by the ERP": ["2 orders blocked by the ERP. See: orders_blocked"],
+  "{what} of {file}": [
+    "table stock of /var/lib/erp.db is empty, and sending it whole would empty the site. Nothing is sent.",
+  ],
+  "a list of {kindof}s": ["a list of strings", "a list of arrays", "a list of booleans", "a list of nulls"],
+  "{name} of {count}": ["in a batch of 1 order", "in batch b-17 of 2 orders"],
   "an {kind}": ["an object", "an array"],
   ", status {shortwords}": ["as revision 1 (from a batch), status new"],
   "revision {revision} ({source}){moved}{more}": [

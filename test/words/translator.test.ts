@@ -55,6 +55,16 @@ describe("saying a message in another language", () => {
     expect(say(`/orders was answered with 500: ${words}`)).toBe(`/orders: ответ 500: ${words}`);
   });
 
+  it("takes what follows a message for a message of its own before it takes it for words of others", () => {
+    const { say } = bound({
+      "It failed: {why~}.": "Не удалось: {why}.",
+      "at {place} stands {what*}": "в {place} стоит {what}",
+      "Put it right.": "Исправьте это.",
+    });
+    expect(say("It failed: at $ stands a, b. Put it right.")).toBe("Не удалось: в $ стоит a, b. Исправьте это.");
+    expect(say("It failed: EIO. Ask somebody.")).toBe("Не удалось: EIO. Ask somebody.");
+  });
+
   it("says the message inside a message, and only where it is one", () => {
     const { say } = bound({
       "Not done: {why~}": "Не сделано: {why}",
@@ -105,6 +115,20 @@ describe("the Russian catalogue", () => {
   it("tells a job's failure with the service's words in it", () => {
     expect(say("orders: the service refuses the credentials (GET /api/v1/1c/orders was answered with 401: no).")).toBe(
       "orders: сервис не принимает учётные данные (GET /api/v1/1c/orders: ответ 401: no).",
+    );
+  });
+
+  it("tells it also where a command puts its own words before it", () => {
+    const failure = "the service cannot be reached (GET /api/v1/1c/orders did not reach the service (ECONNREFUSED))";
+    expect(say(`orders: failed: ${failure}.`)).toBe(
+      "orders: сбой: нет связи с сервисом (GET /api/v1/1c/orders: не дошёл до сервиса (ECONNREFUSED)).",
+    );
+    expect(say("orders: failed: something nobody knows.")).toBe("orders: failed: something nobody knows.");
+  });
+
+  it("tells what follows a fact apart from the value in it", () => {
+    expect(say("GET /orders/updates keeps its changes under $.updates, as configured")).toBe(
+      "в GET /orders/updates изменения лежат в $.updates, как в настройках",
     );
   });
 

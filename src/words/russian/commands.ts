@@ -16,7 +16,6 @@ export const commands = {
   "{job}: held ({reason}), so nothing of it would go now.": "{job}: остановлено ({reason}), сейчас ничего не уйдёт.",
   "{job}: {rows#} rows go to zero or away; the guard would hold them for approve.":
     "{job}: {rows} {rows:строка обнуляется или исчезает|строки обнуляются или исчезают|строк обнуляются или исчезают}; предохранитель задержал бы их до approve.",
-  "{value*} again": "{value} снова",
   "{area}: held ({reason}): {detail~}": "{area}: остановлено ({reason}): {detail}",
   "{area}: held ({reason})": "{area}: остановлено ({reason})",
   "{name} is switched off.": "{name}: выключено.",
@@ -57,9 +56,9 @@ export const commands = {
   "Restore a backup: erp-bridge restore FILE.": "Восстановите резервную копию: erp-bridge restore ФАЙЛ.",
   "{file} is sound; a bridge is running on it": "{file}: база исправна; с ней работает программа",
   "{file} is sound": "{file}: база исправна",
-  "{source} is not in WAL mode: programs that write it wait while it is read":
+  "{source!} is not in WAL mode: programs that write it wait while it is read":
     "{source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение",
-  "{source} can be read": "{source}: чтение возможно",
+  "{source!} can be read": "{source}: чтение возможно",
   "{mb#} MB free in {folder}": "свободно {mb} МБ в {folder}",
   "only {mb#} MB free in {folder}": "свободно только {mb} МБ в {folder}",
   "{folder} cannot be looked at: {why*}": "{folder}: посмотреть не удалось: {why}",
@@ -166,7 +165,7 @@ export const commands = {
   "Go on? [y/N] ": "Продолжить? [y/N] ",
   "Nothing was changed.": "Ничего не изменено.",
   "The copy shows {at~}: {orders#} orders, the last received {last~}.":
-    "Копия показывает {at}: {orders} {orders:заказ|заказа|заказов}, последний получен {last}.",
+    "Копия показывает: {at}; заказов: {orders}, последний получен: {last}.",
   "an unknown time": "неизвестное время",
   never: "никогда",
   "{database} {why!}: what was received since the copy is not brought back, except from a journal.":

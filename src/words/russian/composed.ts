@@ -10,7 +10,7 @@ export const composed = {
   "{first!}, {rest!}": "{first}, {rest}",
   "{text!} ({rest!})": "{text} ({rest})",
   "{text!} ({status#})": "{text} ({status})",
-  "failed: {message~}": "сбой: {message}",
+  "failed: {message!}": "сбой: {message}",
   stopped: "остановлено",
   credentials: "учётные данные",
   "one order": "один заказ",
@@ -29,6 +29,13 @@ export const composed = {
   "--{flag=} {problem!}": "--{flag} {problem}",
   "ERP_BRIDGE_CLIENT_SECRET {problem!}": "ERP_BRIDGE_CLIENT_SECRET {problem}",
   '"{value*}" {problem!}': "«{value}» {problem}",
+  // Why a row would go, and what became of a record: words that stand alone.
+  new: "новое",
+  changed: "изменено",
+  gone: "удалено",
+  requested: "запрошено",
+  stored: "сохранено",
+  waiting: "ждёт",
   // Findings of probe, and its questions.
   "found      {question!}": "выяснено    {question}",
   "not found  {question!}": "не выяснено {question}",

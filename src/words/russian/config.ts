@@ -169,7 +169,7 @@ export const config = {
   "is not YAML from here on": "с этого места это не YAML",
   "has a tag (!) that does not fit its value": "тег (!) не подходит к своему значению",
   // variables
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how a variable is written
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how a variable is written in the file
   "holds a ${ that is neither ${VAR} nor ${VAR:-default}": "содержит ${, но это не ${VAR} и не ${VAR:-default}",
   "names the environment variable {name}, which is not set": "использует переменную окружения {name}, а она не задана",
   // the small languages

@@ -97,20 +97,22 @@ export const faults = {
   // tables and sources of feeds
   "{name} is not switched on.": "{name}: не включено.",
   "Set the path of {name} in the configuration.": "Укажите path для {name} в настройках.",
-  "table {table}": "таблица {table}",
-  "{what!} of {file}": "{what} файла {file}",
+  "table {table=}": "таблица {table}",
+  "imports.{name=}.query": "imports.{name}.query",
+  "imports.{name=}.query of {file}": "imports.{name}.query из {file}",
+  "table {table=} of {file}": "таблица {table} из {file}",
   "the database": "базе",
   "{name}: there is no table {table} in {place~}.": "{name}: таблицы {table} нет в {place}.",
   "Make the table again, or set imports.{name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.":
     "Создайте таблицу заново или задайте imports.{name}.table. Пока ничего не отправляется и на сайте ничего не удаляется.",
-  "{name}: {source~} has no {which~}.": "{name}: {source}: нет {which}.",
+  "{name}: {source!} has no {which~}.": "{name}: {source}: нет {which}.",
   "Add the {which~}, or set imports.{name}.record, key and available to columns that there are.":
     "Нет {which}: добавьте или укажите в imports.{name}.record, key и available имеющиеся столбцы.",
   "column {name}": "столбца {name}",
   "columns {names}": "столбцов {names}",
-  "{name}: another program holds the lock of {source~}.": "{name}: {source}: заблокировано другой программой.",
-  "Reading {source}": "Чтение: {source}",
-  "{name}: {source~} cannot be read: {why~}.": "{name}: {source}: не читается: {why}.",
+  "{name}: another program holds the lock of {source!}.": "{name}: {source}: заблокировано другой программой.",
+  "Reading {source!}": "Чтение: {source}",
+  "{name}: {source!} cannot be read: {why~}.": "{name}: {source}: не читается: {why}.",
   "Put imports.{name} right. Nothing is sent meanwhile, and nothing is deleted on the site.":
     "Исправьте imports.{name}. Пока ничего не отправляется и на сайте ничего не удаляется.",
   "The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.":
@@ -209,8 +211,8 @@ export const faults = {
   "Restart erp-bridge; use erp-bridge restore to bring back a backup.":
     "Перезапустите erp-bridge; копию возвращает erp-bridge restore.",
   // SQLite and the disk
-  "{doing!}: {what!} ({place*}).": "{doing}: {what} ({place}).",
-  "{doing!}: {what*}.": "{doing}: {what}.",
+  "{doing!}: {what!} ({file}, {code=}).": "{doing}: {what} ({file}, {code}).",
+  "{doing!}: {what!} ({code=}).": "{doing}: {what} ({code}).",
   "folder {folder}: mode {mode}, owner {owner}; {self~}": "каталог {folder}: права {mode}, владелец {owner}; {self}",
   "folder {folder} cannot be looked at; {self~}": "каталог {folder} посмотреть не удалось; {self}",
   "this program runs as {user}": "программа работает от {user}",

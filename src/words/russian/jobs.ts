@@ -39,10 +39,11 @@ export const jobs = {
     "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
   "Put updates.snapshot right; the reads that are owed wait until then.":
     "Исправьте updates.snapshot; до тех пор отложенные чтения ждут.",
-  "GET /orders/{id} was answered with another order ({other}).": "На GET /orders/{id} пришёл другой заказ ({other}).",
+  "without an id": "без идентификатора",
+  "GET /orders/{id} was answered with another order ({other~}).": "На GET /orders/{id} пришёл другой заказ ({other}).",
   "The answer of GET /orders/{id} has no {path} (status).": "В ответе GET /orders/{id} нет {path} (статус).",
   "GET /orders/{id}: {what!}.": "GET /orders/{id}: {what}.",
-  "it answered with another order ({other})": "пришёл другой заказ ({other})",
+  "it answered with another order ({other~})": "пришёл другой заказ ({other})",
   "its snapshot could not be used": "его снимок не удалось использовать",
   "the service does not know this order ({status#})": "сервис не знает этого заказа ({status})",
   "The order {id} changed each time while it was read.": "Заказ {id} каждый раз менялся во время чтения.",
@@ -81,7 +82,7 @@ export const jobs = {
   "Changes carry stamps from the service's future; the watermark leaves them out.":
     "У изменений метки времени из будущего сервиса; отметка их не учитывает.",
   // feeds
-  "{name}: {source~} is as it should be again.": "{name}: {source}: снова в порядке.",
+  "{name}: {source!} is as it should be again.": "{name}: {source}: снова в порядке.",
   "{name}: all rows are compared.": "{name}: сверяются все строки.",
   "{name}: changes of {table} are noted from now on.": "{name}: изменения {table} теперь отмечаются.",
   "The service refuses the table as a whole ({words~}).": "Сервис отклоняет таблицу целиком ({words}).",
@@ -99,9 +100,9 @@ export const jobs = {
   "{pending#} of {count#} rows would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve {name}":
     "Обнулились или исчезли бы строки: {pending} из {count}. Они ждут, остальные уходят. Если так и должно быть: erp-bridge approve {name}",
   "{name}: rows that go to zero wait for approval.": "{name}: обнуляемые строки ждут разрешения.",
-  "{source~} is empty, and sending it whole would empty the site. Nothing is sent.":
+  "{source!} is empty, and sending it whole would empty the site. Nothing is sent.":
     "{source}: пусто; отправка целиком очистила бы сайт. Ничего не отправляется.",
-  "{name}: more than {max#} rows of {source~} share their key ({keys}).":
+  "{name}: more than {max#} rows of {source!} share their key ({keys}).":
     "{name}: {source}: больше {max} строк с одинаковым ключом ({keys}).",
   "Set imports.{name}.key to columns that together name one row.":
     "Укажите в imports.{name}.key столбцы, которые вместе определяют одну строку.",

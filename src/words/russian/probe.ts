@@ -71,7 +71,7 @@ export const probe = {
   "batches with an id": "пачек с идентификатором",
   "batches without an id": "пачек без идентификатора",
   "{count#} {what!} were confirmed ({form*})": "подтверждено {what}: {count} ({form})",
-  "{count#} confirms of {what!} were refused: {words*}": "отклонено подтверждений {what}: {count}: {words}",
+  "{count#} confirms of {what!} were refused: {words~}": "отклонено подтверждений {what}: {count}: {words}",
   "without words": "без пояснений",
   "no batch has been confirmed yet: the first pull of an order shows what a confirm answers":
     "пачки ещё не подтверждались: ответ на подтверждение покажет первый полученный заказ",
@@ -87,13 +87,13 @@ export const probe = {
     "{name}: запросы больше чем из {count} записей слишком велики",
   "{list*} answered with 429: lower service.requests_per_second":
     "{list}: ответ 429; уменьшите service.requests_per_second",
-  "met so far: {codes}": "встретились: {codes}",
+  "met so far: {codes*}": "встретились: {codes}",
   "orders: an unknown one, a known one, and what is stored": "заказы: неизвестный, известный и сохранённое",
   "an unknown order is answered with {status#}: {words*}": "на неизвестный заказ ответ {status}: {words}",
   "an unknown order is answered with {status#} and {shape~}: deleted orders cannot be told by it":
     "на неизвестный заказ ответ {status} и {shape}: удалённые заказы по нему не распознать",
   "a kept batch is {shape~}: no list of orders was recognised": "сохранённая пачка — {shape}: список заказов не найден",
-  "a kept batch keeps its orders under {path}": "заказы в сохранённой пачке лежат в {path}",
+  "a kept batch keeps its orders under {path=}": "заказы в сохранённой пачке лежат в {path}",
   "and its own id under {path}": "а её идентификатор — в {path}",
   "GET /orders is read as configured: no batch is kept unread":
     "GET /orders читается по настройкам: непрочитанных пачек нет",
@@ -103,7 +103,7 @@ export const probe = {
     "на GET /orders/{order_id} известного заказа отказ {status}: {words}",
   "GET /orders/{order_id} answers {shape~}: the order was not recognised in it":
     "на GET /orders/{order_id} приходит {shape}: заказ в нём не найден",
-  "GET /orders/{order_id} keeps the order under {path}": "в GET /orders/{order_id} заказ лежит в {path}",
+  "GET /orders/{order_id} keeps the order under {path=}": "в GET /orders/{order_id} заказ лежит в {path}",
   "{fact!}, as configured": "{fact}, как в настройках",
   "a change holds every field of the whole order: whole saves a request each":
     "изменение содержит все поля заказа: значение whole сэкономит по запросу на каждое",
@@ -137,11 +137,11 @@ export const probe = {
   "updates.since should be {form}": "в updates.since должно быть {form}",
   "GET /orders/updates: no list of changes was recognised in {shape~}":
     "GET /orders/updates: список изменений не найден, пришло: {shape}",
-  "GET /orders/updates keeps its changes under {path}": "в GET /orders/updates изменения лежат в {path}",
+  "GET /orders/updates keeps its changes under {path=}": "в GET /orders/updates изменения лежат в {path}",
   "beside the changes stands {names}: if it names the next since, write it as updates.next":
     "рядом с изменениями стоит {names}: если это следующий since, укажите его в updates.next",
   "a change is {shape~}": "изменение — {shape}",
-  "a change keeps {field} under {path}": "в изменении {field} лежит в {path}",
+  "a change keeps {field=} under {path=}": "в изменении {field} лежит в {path}",
   "without a zone": "без часового пояса",
   "no stamp was recognised in a change": "в изменении не найдена метка времени",
   "stamps are {form*}, without a zone": "метки времени: {form}, без часового пояса",

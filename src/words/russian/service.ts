@@ -55,6 +55,12 @@ export const service = {
   "a string": "строка",
   "a boolean": "логическое значение",
   "a null": "null",
+  "a list of strings": "список строк",
+  "a list of numbers": "список чисел",
+  "a list of objects": "список объектов",
+  "a list of arrays": "список списков",
+  "a list of booleans": "список логических значений",
+  "a list of nulls": "список из null",
   "an empty list": "пустой список",
   "an empty object": "пустой объект",
   "a list of {count#}: {first!}": "список из {count}: {first}",
@@ -98,6 +104,7 @@ export const service = {
   // rows of feeds and values in templates
   "{value} is no number that can be sent": "{value}: не число, которое можно отправить",
   "binary data cannot be sent": "двоичные данные отправить нельзя",
+  "is NULL": "равно NULL",
   "is no number ({value~})": "не число ({value})",
   "there is no such value": "такого значения нет",
   "the number cannot be written in JSON": "такое число нельзя записать в JSON",
@@ -120,16 +127,15 @@ export const service = {
   "status, comment and data are too large together": "status, comment и data вместе слишком велики",
   "order_id is not a UUID": "order_id — не UUID",
   "there is no order with this order_id in the table orders": "в таблице orders нет заказа с таким order_id",
-  "{name=} is empty": "{name}: пусто",
-  "{name} is no text with a JSON object": "{name}: не текст с объектом JSON",
-  "{name} is JSON but no object": "{name}: JSON, но не объект",
-  "{name} is not valid JSON": "{name}: неверный JSON",
+  "is no text with a JSON object": "не текст с объектом JSON",
+  "is JSON but no object": "JSON, но не объект",
+  "is not valid JSON": "неверный JSON",
   // what was noticed
-  "{count#} field[s] of orders that nothing reads ({names*})":
+  "{count#} field[s] of orders that nothing reads ({names})":
     "{count:поле заказов, которое|поля заказов, которые|полей заказов, которые} никто не читает: {count} ({names})",
-  "{count#} status name[s] ({names*})":
+  "{count#} status name[s] ({names})":
     "{count:название статуса|названия статусов|названий статусов}: {count} ({names})",
-  "{count#} path[s] that stopped matching ({names*})":
+  "{count#} path[s] that stopped matching ({names})":
     "{count:путь, который перестал|пути, которые перестали|путей, которые перестали} подходить: {count} ({names})",
   "field of orders that nothing reads": "поле заказов, которое никто не читает",
   "fields of orders that nothing reads": "поля заказов, которые никто не читает",
