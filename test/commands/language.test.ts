@@ -85,7 +85,7 @@ describe("the language of a command", () => {
       /^the service cannot be reached/,
     );
     const status = await shop.command("status");
-    expect(status.out).toMatch(/Заказы: ошибки с [^:]+:\d\d: нет связи с сервисом/);
+    expect(status.out).toMatch(/Заказы: ошибки с [^:]+:\d\d — нет связи с сервисом/);
   });
 
   it("never changes what programs read", async () => {

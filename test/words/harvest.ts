@@ -61,7 +61,10 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   [/ → |\} again$|^as it is$/, "values before and after, or how a text is to be written"],
   [/^(tables of the ERP|batches left to the service)$/, "the name of a count"],
   [/^(unknown error|no name)$/, "a code"],
-  [/^(multipart\/form-data; boundary|content-disposition: form-data)/, "the form in which an image is sent"],
+  [
+    /^(multipart\/form-data; boundary|content-disposition: form-data|content-type: \{)/,
+    "the form in which an image is sent",
+  ],
   [/^path, identity, size, sha256, type, problem$/, "SQL"],
   [/^A file of this request was not read\.$/, "a mistake of the program itself"],
   [/^ask the service$/, "an assumption, told in the reference only"],

@@ -54,6 +54,7 @@ export const images = {
   "no image that is known by its first bytes": "не изображение, которое узнаётся по первым байтам",
   "is not there": "отсутствует",
   "may not be read (permissions)": "недоступен для чтения (права)",
+  "cannot be read (the disk fails)": "не читается (сбой диска)",
   "is a link that leads nowhere": "ссылка, которая никуда не ведёт",
   "is a link that leads out of the folder": "ссылка, которая выводит из папки",
   "is no ordinary file": "не обычный файл",

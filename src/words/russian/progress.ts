@@ -9,5 +9,7 @@ export const progress = {
   "orders to read": "заказов к чтению",
   "payloads looked at": "проверено записей",
   "orders compared": "сравнено заказов",
+  "{done#} of {total#}": "{done} из {total}",
+  "{done#} of {total#} {unit!}": "{unit}: {done} из {total}",
   "{time*} left": "осталось {time}",
 } as const;
