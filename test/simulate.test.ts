@@ -10,7 +10,7 @@ import { Workshop } from "../scripts/simulate/workshop.ts";
 
 /** Always the same here; `npm run simulate` plays others. */
 const FIRST_SEED = 20_000;
-const SEEDS = Number(process.env["SIMULATE_SEEDS"] ?? 250);
+const SEEDS = Number(process.env["SIMULATE_SEEDS"] ?? 500);
 
 let workshop: Workshop;
 beforeAll(() => {

@@ -120,7 +120,7 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
 }
 
 function chooseStatus(random: Random, on: Asked): Fate {
-  let status: number = pickOne(random, random() < 0.35 ? [401, 429, 503, 500, 413, 422] : ANY_STATUS);
+  let status: number = pickOne(random, random() < 0.4 ? [401, 429, 429, 503, 503, 500, 413, 422] : ANY_STATUS);
   // A service that says of a living order that there is none is believed: that is no fault of the way.
   if (on === "snapshot" && (status === 404 || status === 410)) status = 500;
   // A refusal is taken at its word; only these leave open whether the service has acted.
@@ -200,7 +200,8 @@ export function makeSchedule(seed: number): Schedule {
   // The first numbers of neighbouring seeds are alike.
   for (let turn = 0; turn < 4; turn++) random();
   const forms = chooseForms(random);
-  const count = integerBetween(random, 3, 12);
+  // Most lives are short, so that many are played; what needs many things to meet has its share too.
+  const count = random() < 0.85 ? integerBetween(random, 2, 7) : integerBetween(random, 8, 18);
   const steps: Step[] = [
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },

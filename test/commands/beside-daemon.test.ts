@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { installProgram } from "../support/installed.ts";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
-const bin = installProgram();
 /** Once a year: after its first passes the daemon does only what it is asked to. */
 const YEARLY = "0 0 1 1 *";
 const IDLE = {
@@ -36,7 +34,7 @@ async function stop(program: Program): Promise<void> {
 
 describe("beside a running daemon", PATIENT, () => {
   it("sync asks the daemon, follows it and reports what it did, for people and for programs", async () => {
-    const shop = await startShop({ bin: bin(), settings: IDLE });
+    const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     for (let count = 0; count < 3; count++) shop.sandbox.service.createOrder();
     const first = await shop.command("sync", "orders", "stocks");
@@ -63,7 +61,7 @@ describe("beside a running daemon", PATIENT, () => {
   });
 
   it("sync is answered at once where the daemon backs off, and says what it met", async () => {
-    const shop = await startShop({ bin: bin(), settings: IDLE });
+    const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     shop.sandbox.faults.add({ match: { path: "orders" }, times: 2, do: { kind: "status", status: 500 } });
     for (let round = 0; round < 2; round++) {
@@ -80,7 +78,7 @@ describe("beside a running daemon", PATIENT, () => {
   });
 
   it("sync tells when the daemon is killed while it is asked", async () => {
-    const shop = await startShop({ bin: bin(), settings: IDLE });
+    const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     shop.hooks.onRequest = async () => {
       await daemon.kill();
@@ -92,7 +90,7 @@ describe("beside a running daemon", PATIENT, () => {
   });
 
   it("resume lifts a hold, and the daemon tries at once", async () => {
-    const shop = await startShop({ bin: bin(), settings: IDLE });
+    const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     shop.sandbox.service.setOptions({ refuse: ["1c"] });
     expect((await shop.command("sync", "orders")).code).toBe(77);
@@ -108,7 +106,6 @@ describe("beside a running daemon", PATIENT, () => {
 
   it("resume gives up a hand-out that was lost, and the confirms go on", async () => {
     const shop = await startShop({
-      bin: bin(),
       settings: { ...IDLE, orders: { ...IDLE.orders, confirm: { body: {}, wait: "1s" } } },
       sandbox: {
         options: { handOut: "next", redeliverAfterMs: null, batchIdKind: "none", confirmForm: "all", batchSize: 2 },
@@ -133,7 +130,7 @@ describe("beside a running daemon", PATIENT, () => {
   });
 
   it("resume lets a feed try again whose template was refused, and approve lets guarded rows go", async () => {
-    const shop = await startShop({ bin: bin(), settings: IDLE });
+    const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     const values = Array.from({ length: 30 }, (_, index) => `('S${index}', 5)`).join();
     shop.sandbox.service.setOptions({ reject: { skus: "all", how: "422" } });
@@ -169,7 +166,7 @@ describe("beside a running daemon", PATIENT, () => {
 
 describe("with no daemon", () => {
   it("sync leaves the lock free, also when it is interrupted in the middle", async () => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     await shop.command("sync", "orders");
     shop.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "hang" } });
     const arrived = new Promise<void>((resolve) => {

@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { installProgram } from "../support/installed.ts";
 import { expectConverged } from "../support/ledger.ts";
 import { type CommandResult, type Shop, startShop } from "../support/shop.ts";
 
@@ -126,10 +125,8 @@ describe("sync where the service does not let it work", () => {
 const isRoot = process.geteuid?.() === 0;
 
 describe.runIf(isRoot)("a full disk", () => {
-  const bin = installProgram();
-
   it("is named in one sentence, confirms nothing, and is over when there is space", async () => {
-    const shop = await startShop({ bin: bin(), settings: { database: { path: "disk/bridge.db" } } });
+    const shop = await startShop({ settings: { database: { path: "disk/bridge.db" } } });
     const disk = path.join(shop.folder, "disk");
     execFileSync("mkdir", [disk]);
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", disk]);

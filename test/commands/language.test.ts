@@ -100,7 +100,8 @@ describe("the language of a command", () => {
       }));
       const [english, russian] = results.map(({ code, out }) => ({
         code,
-        out: out.replace("language: ru", "language: en"),
+        // The space on the disk is another one at each look.
+        out: out.replace("language: ru", "language: en").replace(/\d+ MB free/, "some MB free"),
       }));
       expect(russian).toEqual(english);
     }

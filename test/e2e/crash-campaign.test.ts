@@ -9,7 +9,7 @@ import { Report } from "../../scripts/crash/report.ts";
 import { PATIENT } from "../support/program.ts";
 
 /** The campaigns of `npm run crash`, with every so-manyth operation only. */
-const STRIDE = 61;
+const STRIDE = 113;
 
 const lines: string[] = [];
 const begin = (seed: number) =>

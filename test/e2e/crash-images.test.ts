@@ -3,11 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
 import { BASE64, FORM, jpeg, shaOf } from "../support/images.ts";
-import { installProgram } from "../support/installed.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
-
-const bin = installProgram();
 
 describe("a kill during a push of images", PATIENT, () => {
   it.each([
@@ -15,7 +12,7 @@ describe("a kill during a push of images", PATIENT, () => {
     { at: "answer", settings: FORM, name: "after the service has acted, as forms" },
   ] as const)("sends the newest content $name", async ({ at, settings }) => {
     const images = { path: "/api/v1/import/images", folder: "photos", ...settings };
-    const shop = await startShop({ bin: bin(), settings: { imports: { images } } });
+    const shop = await startShop({ settings: { imports: { images } } });
     mkdirSync(path.join(shop.folder, "photos"));
     // Of yesterday: what was written a moment ago would be waited for.
     const put = (words: string, seconds: number) => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { crashOnce, type Moment } from "../support/crash.ts";
-import { installProgram } from "../support/installed.ts";
 import { expectConverged, expectDurable, expectNothingLost } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
@@ -29,7 +28,6 @@ const CRASHES: Moment[] = [
   { kind: "confirm", at: "answer" }, // confirmed, not marked
 ];
 
-const bin = installProgram();
 const POLLS_MAX = 8;
 
 /** A drain ends at the first batch that it has seen before, so a lost one may take another poll or two. */
@@ -48,7 +46,7 @@ async function converge(shop: Shop): Promise<void> {
 describe.each(STYLES)("a service that hands out %s", PATIENT, (_, options, confirm) => {
   it("loses and doubles no order when the program is killed at every step", async () => {
     const settings = confirm === undefined ? {} : { orders: { confirm } };
-    const shop = await startShop({ bin: bin(), settings, sandbox: { options: { batchSize: 10, ...options } } });
+    const shop = await startShop({ settings, sandbox: { options: { batchSize: 10, ...options } } });
     for (let count = 0; count < 35; count++) shop.sandbox.service.createOrder();
     for (const moment of CRASHES) {
       await crashOnce(shop, moment, ["sync", "orders"], (request) => expectDurable(shop, request));
@@ -63,7 +61,7 @@ describe("following changes", PATIENT, () => {
   it("forgets no change when the program is killed between the changes, their orders and the watermark", async () => {
     let now = Date.now();
     const sandbox = { now: () => now++, options: { updates: { pageLimit: 20 } } };
-    const shop = await startShop({ bin: bin(), sandbox });
+    const shop = await startShop({ sandbox });
     const ids = Array.from({ length: 30 }, () => shop.sandbox.service.createOrder());
     await converge(shop);
     for (const id of ids) shop.sandbox.service.changeOrder(id, { status: "paid" });

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
-import { installProgram } from "../support/installed.ts";
 import { expectNothingLost } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
-const bin = installProgram();
 /** The lost request may still arrive: nothing is sent that it could overwrite. Then its time-out passes. */
 async function waitOut(shop: Shop): Promise<void> {
   const { ledger } = shop.sandbox;
@@ -20,7 +18,7 @@ describe("a kill during a push", PATIENT, () => {
     { at: "request", name: "before the service has acted" },
     { at: "answer", name: "after the service has acted" },
   ] as const)("sends the newest value $name", async ({ at }) => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     await shop.start("sync", "stocks").exited;
     shop.write("INSERT INTO stock (sku, quantity) VALUES ('A', 5), ('B', 7), ('C', 1)");
     await crashOnce(shop, { kind: "import", at }, ["sync", "stocks"], () => {});

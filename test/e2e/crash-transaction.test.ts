@@ -2,12 +2,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { type FSWatcher, watch } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { installProgram } from "../support/installed.ts";
 import { expectConverged, expectNothingLost } from "../support/ledger.ts";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
-const bin = installProgram();
 const ORDERS = 400;
 
 /** Kills the program at its so-manyth write from now on; resolves when strace watches it. False where it cannot. */
@@ -39,7 +37,7 @@ describe("a kill inside the transaction that stores a batch", PATIENT, () => {
 
   // The log takes a header and a page for each frame: the first writes, the middle and the last of some hundreds.
   it.each([1, 2, 61, 180])("leaves nothing of it and confirms nothing (at write %i)", async (write) => {
-    const shop = await startShop({ bin: bin(), sandbox: { options: { batchSize: ORDERS } } });
+    const shop = await startShop({ sandbox: { options: { batchSize: ORDERS } } });
     // The database is made and migrated before, so that the writes are those of the batch.
     await shop.start("sync", "updates").exited;
     for (let count = 0; count < ORDERS; count++) shop.sandbox.service.createOrder();

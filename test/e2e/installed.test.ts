@@ -1,14 +1,12 @@
+import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { installProgram } from "../support/installed.ts";
 import { expectConverged } from "../support/ledger.ts";
 import { PATIENT, startProgram } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 
-const bin = installProgram();
-
 describe("the program as it is installed", PATIENT, () => {
   it("keeps a shop in step from its bundle, with its migrations beside it", async () => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     for (let count = 0; count < 5; count++) shop.sandbox.service.createOrder();
     const daemon = shop.start("run");
     await daemon.says("1 confirmed");
@@ -25,7 +23,7 @@ describe("the program as it is installed", PATIENT, () => {
   });
 
   it("does the same from its sources", async () => {
-    const shop = await startShop();
+    const shop = await startShop({ bin: path.resolve("bin/erp-bridge.mjs") });
     shop.sandbox.service.createOrder();
     const sync = shop.start("sync");
     expect(await sync.exited, sync.stderr()).toEqual({ code: 0, signal: null });
@@ -33,7 +31,7 @@ describe("the program as it is installed", PATIENT, () => {
   });
 
   it("ends quietly where its reader has seen enough", async () => {
-    const program = startProgram(["config", "schema"], { bin: bin() });
+    const program = startProgram(["config", "schema"]);
     program.child.stdout?.destroy();
     const { code } = await program.exited;
     expect({ code, err: program.stderr() }).toEqual({ code: 0, err: "" });

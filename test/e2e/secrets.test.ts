@@ -3,11 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { installProgram } from "../support/installed.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
-const bin = installProgram();
 const ID = "shop-1";
 const SECRET = "canary/7f3a+9b2c&5d1e";
 const BASIC = Buffer.from(`${ID}:${SECRET}`).toString("base64");
@@ -53,7 +51,6 @@ function expectNoSecretOnDisk({ folder }: Shop): void {
 describe("the client secret", PATIENT, () => {
   it.each(["sync", "run"])("is in no output, log or file of %s, whatever the service echoes", async (command) => {
     const shop = await startShop({
-      bin: bin(),
       sandbox: { clientId: ID, clientSecret: SECRET },
       settings: { log: { level: "debug" } },
     });
@@ -87,7 +84,7 @@ describe("the client secret", PATIENT, () => {
   });
 
   it("is not among what other users of the machine can see", async () => {
-    const shop = await startShop({ bin: bin(), sandbox: { clientId: ID, clientSecret: SECRET } });
+    const shop = await startShop({ sandbox: { clientId: ID, clientSecret: SECRET } });
     const daemon = shop.start("run");
     await daemon.says("erp-bridge is running");
     const shown = execFileSync("tr", ["\\0", " "], { input: readFileSync(`/proc/${daemon.pid}/cmdline`) }).toString();

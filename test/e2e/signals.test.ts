@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { installProgram } from "../support/installed.ts";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
-const bin = installProgram();
 const STOPS_WITHIN_MS = 10_000;
 
 /** Resolves when a request to this path has arrived. */
@@ -25,7 +23,7 @@ async function terminate(program: Program): Promise<number> {
 
 describe("SIGTERM", PATIENT, () => {
   it("ends an idle daemon, and one that backs off, with 0 at once", async () => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     const idle = shop.start("run");
     await idle.says("erp-bridge is running");
     expect(await terminate(idle)).toBeLessThan(STOPS_WITHIN_MS / 2);
@@ -38,7 +36,7 @@ describe("SIGTERM", PATIENT, () => {
   });
 
   it("lets a batch under way be stored and confirmed", async () => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     for (let count = 0; count < 10; count++) shop.sandbox.service.createOrder();
     let program: Program | undefined;
     shop.hooks.onAnswer = async ({ path }) => {
@@ -53,7 +51,7 @@ describe("SIGTERM", PATIENT, () => {
   });
 
   it("ends a daemon whose request hangs within 10 s, and a second one at once", async () => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     shop.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "hang" } });
     const start = async () => {
       const arrived = arrival(shop, "/api/v1/1c/orders");
@@ -65,7 +63,7 @@ describe("SIGTERM", PATIENT, () => {
     const stopped = terminate(patient);
     await patient.says("Stopping");
     // The lock is held to the end; the other one works on a shop of its own.
-    const other = await startShop({ bin: bin() });
+    const other = await startShop();
     other.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "hang" } });
     const arrived = arrival(other, "/api/v1/1c/orders");
     const hasty = other.start("run");
@@ -83,7 +81,7 @@ describe("SIGTERM", PATIENT, () => {
 
 describe("SIGHUP", PATIENT, () => {
   it("takes a good configuration over; a wrong one, or one that cannot work, leaves the old one in force", async () => {
-    const shop = await startShop({ bin: bin() });
+    const shop = await startShop();
     const program = shop.start("run");
     await program.says("erp-bridge is running");
 

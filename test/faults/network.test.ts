@@ -7,7 +7,7 @@ import { createOrders, expectComplete, orderCount } from "../support/pull.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 /** Short enough that what never ends is given up at once, long enough for an answer on a busy machine. */
-const QUICK = { service: { timeouts: { headers: "250ms", total: "250ms", import: "250ms" }, answer_bytes_max: "1MB" } };
+const QUICK = { service: { timeouts: { headers: "150ms", total: "150ms", import: "150ms" }, answer_bytes_max: "1MB" } };
 const KINDS: RequestKind[] = ["orders", "confirm", "updates", "snapshot", "import"];
 const JOBS = ["orders", "updates", "stocks"] as const;
 /** Longer than every hold with a probe that these faults ask for, and than rows in doubt rest. */

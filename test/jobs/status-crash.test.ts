@@ -1,15 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
-import { installProgram } from "../support/installed.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 
 const settings = { statuses: { path: STATUS_PATH }, service: { timeouts: { headers: "300ms" } } };
 
-const installed = installProgram();
-
 async function shopWithRequests(): Promise<Shop & { orderId: string; other: string }> {
-  const shop = await startShop({ settings, bin: installed() });
+  const shop = await startShop({ settings });
   const orderId = shop.sandbox.service.createOrder({ status: "new" });
   const other = shop.sandbox.service.createOrder({ status: "new" });
   expect(await shop.command("sync", "orders")).toMatchObject({ code: 0 });

@@ -1,9 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import path from "node:path";
-import { onTestFinished } from "vitest";
-
-const BIN = path.resolve("bin/erp-bridge.mjs");
+import { inject, onTestFinished } from "vitest";
 
 /** For tests with many starts of the program: a machine that is busy with other things makes each of them slow. */
 export const PATIENT = { timeout: 90_000 };
@@ -26,13 +23,16 @@ export interface Program {
   readonly says: (text: string) => Promise<void>;
 }
 
-/** Starts `erp-bridge ARGS`. It is killed at the end of the test where it still runs. */
+/** Starts `erp-bridge ARGS` as it is installed, unless told otherwise. It is killed at the end of the test where it still runs. */
 export function startProgram(
   args: readonly string[],
   options: { env?: NodeJS.ProcessEnv; bin?: string } = {},
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env };
-  const child = spawn(process.execPath, [options.bin ?? BIN, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
+  const child = spawn(process.execPath, [options.bin ?? inject("program"), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env,
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
