@@ -36,6 +36,10 @@ export const composed = {
   requested: "запрошено",
   stored: "сохранено",
   waiting: "ждёт",
+  // Kinds of observations.
+  "Noticed about the service: a new field.": "Замечено у сервиса: новое поле.",
+  "Noticed about the service: a new status.": "Замечено у сервиса: новый статус.",
+  "Noticed about the service: a new path.": "Замечено у сервиса: путь перестал подходить.",
   // Findings of probe, and its questions.
   "found      {question!}": "выяснено    {question}",
   "not found  {question!}": "не выяснено {question}",
