@@ -59,7 +59,7 @@ const KINDS: Record<string, readonly (string | number)[]> = {
     ...["few requests", "same page", "empty feed", "no date"],
   ],
   hold: ["credentials", "payment", "rate limit", "refused"],
-  resumed: ["shape", "tie", "guard", "hand-out lost"],
+  resumed: ["shape", "tie", "hand-out lost"],
   watermark: ["first", "moved", "set back"],
   "form handOut": ["repeat", "next"],
   "form redeliver": ["60000", "cycle", "null"],
@@ -110,7 +110,8 @@ describe("a simulated life of a shop", () => {
   });
 
   it("is shortened to the steps that matter where it breaks an invariant", async () => {
-    const schedule = makeSchedule(FIRST_SEED);
+    const seeds = Array.from({ length: 50 }, (_, index) => FIRST_SEED + index);
+    const schedule = makeSchedule(seeds.find((seed) => makeSchedule(seed).steps.length > 8) ?? FIRST_SEED);
     // Breaks where two of its steps are there, whatever else is.
     const play = async (tried: Schedule) => {
       const kept = [3, 6].every((index) => tried.steps.some(({ do: deed }) => deed === schedule.steps[index]?.do));

@@ -12,8 +12,8 @@ const MINUTE_MS = 60_000;
 const LONGEST_HOLD_MS = 61 * MINUTE_MS;
 /** Polls after the faults within which everything must have come to rest. */
 const POLLS_MAX = 12;
-/** Ways to end, of which a schedule sees one: two of them look no further, one sees a poisoned feed, one that nothing moves. */
-const LATE_LOOKS = 4;
+/** Ways to end, of which a schedule sees one: one sees a poisoned feed, one that nothing moves, the others look no further. */
+const LATE_LOOKS = 6;
 /** A pass that takes longer than this has lost its way. */
 const SECONDS_MAX = 600;
 

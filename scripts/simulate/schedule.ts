@@ -70,6 +70,8 @@ export const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as
 export const ODD_VALUES = ["'abc'", "9e999", "x'00ff'", "NULL", "'12,5'", "1234567890.125", "'007'"] as const;
 
 const ASKED: readonly Asked[] = ["orders", "confirm", "updates", "snapshot", "status", "import"];
+/** What is asked in the first minute of every life. */
+const ASKED_AT_ONCE = ["orders", "updates", "import"] as const;
 const ANY_STATUS = [
   301, 302, 307, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 422, 425, 429, 500, 501, 502, 503, 504, 507,
   520,
@@ -120,7 +122,7 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
 }
 
 function chooseStatus(random: Random, on: Asked): Fate {
-  let status: number = pickOne(random, random() < 0.4 ? [401, 429, 429, 503, 503, 500, 413, 422] : ANY_STATUS);
+  let status: number = pickOne(random, random() < 0.35 ? [401, 429, 503, 500, 413, 422] : ANY_STATUS);
   // A service that says of a living order that there is none is believed: that is no fault of the way.
   if (on === "snapshot" && (status === 404 || status === 410)) status = 500;
   // A refusal is taken at its word; only these leave open whether the service has acted.
@@ -206,18 +208,18 @@ export function makeSchedule(seed: number): Schedule {
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
   ];
+  // Every status and every form of Retry-After has its turn, by the seed.
+  if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
-  return { seed, forms, steps: withItsStatus(steps, seed) };
+  return { seed, forms, steps };
 }
 
-/** Every status has its turn: the first that a schedule meets goes by its seed. */
-function withItsStatus(steps: readonly Step[], seed: number): Step[] {
-  const first = steps.findIndex((step) => step.do === "net" && step.fate.kind === "status" && step.on !== "snapshot");
-  return steps.map((step, index) => {
-    if (index !== first || step.do !== "net") return step;
-    const status = ANY_STATUS[seed % ANY_STATUS.length] ?? 500;
-    const form = RETRY_AFTER[Math.floor(seed / ANY_STATUS.length) % RETRY_AFTER.length] ?? null;
-    const retryAfter = status === 429 || status === 503 ? form : null;
-    return { ...step, fate: { kind: "status", status, when: "before", retryAfter } };
-  });
+function statusOf(turn: number): Fate {
+  const status = turn % 3 === 0 ? pickByTurn([429, 503], turn / 3) : pickByTurn(ANY_STATUS, turn);
+  const retryAfter = status === 429 || status === 503 ? pickByTurn(RETRY_AFTER, Math.floor(turn / 6)) : null;
+  return { kind: "status", status, when: "before", retryAfter };
+}
+
+function pickByTurn<T>(choices: readonly T[], turn: number): T {
+  return choices[Math.floor(turn) % choices.length] as T;
 }

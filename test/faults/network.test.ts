@@ -73,22 +73,22 @@ async function expectConverged(t: TestBridge, quantity: number): Promise<void> {
   expect(t.rows("SELECT * FROM holds")).toEqual([]);
 }
 
-describe("a line to the service that fails in every request, before and after the effect", PATIENT, () => {
+describe("a line to the service that fails in every request, before or after the effect", PATIENT, () => {
   it.each(FAULTS)("loses nothing, is named, and everything converges after it: $kind $of $bytes", async (action) => {
     const t = await startTestBridge({ settings: QUICK });
     addWork(t, 0);
     await everythingOnce(t);
     let round = 0;
-    for (const path of KINDS) {
-      for (const when of ["before", "after"] as const) {
-        addWork(t, ++round);
-        t.sandbox.faults.add({ match: { path }, when, times: 2, do: action });
-        const from = performance.now();
-        await everythingOnce(t);
-        expect(performance.now() - from, `${path} ${when}`).toBeLessThan(15_000);
-        t.sandbox.faults.clear();
-        t.clock.advance(PATIENCE_MS);
-      }
+    for (const [index, path] of KINDS.entries()) {
+      // Before the effect for one fault, after it for the next: each request meets both, many times over.
+      const when = (index + FAULTS.indexOf(action)) % 2 === 0 ? "before" : "after";
+      addWork(t, ++round);
+      t.sandbox.faults.add({ match: { path }, when, times: 2, do: action });
+      const from = performance.now();
+      await everythingOnce(t);
+      expect(performance.now() - from, `${path} ${when}`).toBeLessThan(15_000);
+      t.sandbox.faults.clear();
+      t.clock.advance(PATIENCE_MS);
     }
     const told = t.logs.filter(({ level }) => level === "warn" || level === "error");
     expect(told.length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
-import { mkdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
@@ -83,6 +83,8 @@ export async function startTestBridge(
 ): Promise<TestBridge> {
   const folder = options.folder ?? tempFolder();
   mkdirSync(folder, { recursive: true });
+  const database = path.join(folder, "bridge.db");
+  if (!existsSync(database)) copyFileSync(inject("emptyDatabase"), database);
   const clock = new FakeClock();
   const logs: LogLine[] = [];
   const sandbox = await startSandbox({ now: clock.nowMs, ...options.sandbox });
