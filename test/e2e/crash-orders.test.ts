@@ -8,11 +8,6 @@ import { type Shop, startShop } from "../support/shop.ts";
 const STYLES: [name: string, options: SandboxOptionsPatch, confirm: object | undefined][] = [
   ["the same batch until it is confirmed, by its id", { handOut: "repeat" }, undefined],
   [
-    "the following batch each time, by the orders' ids",
-    { handOut: "next", redeliverAfterMs: "cycle", batchIdKind: "none", confirmForm: "order_ids" },
-    undefined,
-  ],
-  [
     "the following batch each time, by a confirm that names nothing",
     { handOut: "next", redeliverAfterMs: "cycle", batchIdKind: "none", confirmForm: "all" },
     { body: {} },

@@ -35,8 +35,8 @@ function killAtFirstChange(program: Program, shop: Shop): FSWatcher {
 describe("a kill inside the transaction that stores a batch", PATIENT, () => {
   const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 
-  // The log takes a header and a page for each frame: the first writes, the middle and the last of some hundreds.
-  it.each([1, 2, 61, 180])("leaves nothing of it and confirms nothing (at write %i)", async (write) => {
+  // The log takes a header and a page for each frame: the first write and one in the middle.
+  it.each([1, 61])("leaves nothing of it and confirms nothing (at write %i)", async (write) => {
     const shop = await startShop({ sandbox: { options: { batchSize: ORDERS } } });
     // The database is made and migrated before, so that the writes are those of the batch.
     await shop.start("sync", "updates").exited;

@@ -22,7 +22,7 @@ const LOST: [string, FaultAction][] = [
   ["the service answers 408", { kind: "status", status: 408 }],
 ];
 /** Long enough for a busy machine, and waited for only where an answer does not come. */
-const timeouts = { headers: "1s", total: "1500ms" };
+const timeouts = { headers: "300ms", total: "450ms" };
 
 describe("a status whose outcome is unknown", () => {
   it.each(LOST)("is not sent again where it has arrived and %s", async (_, action) => {
