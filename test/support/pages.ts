@@ -1,7 +1,4 @@
-/** The pages that speak of the program as a whole; those of packages and campaigns stand for themselves. */
-export const PAGES = [
-  "README.md",
-  ...["architecture", "configuration", "integration", "monitoring", "operations", "security", "trouble"].map(
-    (name) => `docs/${name}.md`,
-  ),
-];
+import { globSync } from "node:fs";
+
+/** Every page in English; what it says of commands, options and keys is checked. */
+export const PAGES = ["README.md", ...globSync("docs/*.md").filter((page) => !page.endsWith("-ru.md"))].sort();
