@@ -12,7 +12,7 @@ export function orderIdOf(n: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-export function stampOf(n: number): string {
+function stampOf(n: number): string {
   return new Date(STARTED_AT + n * 1_000).toISOString();
 }
 
@@ -48,7 +48,7 @@ export function batchBody(first: number): string {
   return `{"batch_id":"b-${first}","orders":[${orders.join(",")}]}`;
 }
 
-/** A record of the updates answer that says nothing new. */
-export function changeText(n: number): string {
-  return JSON.stringify({ order_id: orderIdOf(n), number: `N-${n}`, status: "new", updated_at: stampOf(n) });
+/** The order as a record of the updates answer that holds whole orders, changed at this time. */
+export function changeText(n: number, stamp: string): string {
+  return orderText(n).replace(/"updated_at":"[^"]*"/, `"updated_at":"${stamp}"`);
 }

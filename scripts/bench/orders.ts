@@ -6,9 +6,9 @@ import { BATCH_SIZE } from "./order-data.ts";
 import { atLeast, atMost, median, print } from "./print.ts";
 import type { Figures } from "./worker.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 /** Orders of one measured run. */
-const RUN_BATCHES = 100;
+const RUN_BATCHES = 300;
 const SHELL_BATCHES = 10;
 const SMALL = 1_000;
 const CHANGES = 10_000;

@@ -55,6 +55,7 @@ function open(): Bridge {
   const text = `
 service: { base_url: "http://127.0.0.1:${port}", client_id: bench, client_secret: bench, requests_per_second: 10000 }
 database: { path: "${file}" }
+updates: { carry: whole, overlap: 1h }
 http: { listen: "off" }
 `;
   const loaded = parseConfig({ text, file: path.join(folder, "config.yaml"), env: {} });
@@ -141,6 +142,9 @@ async function unchanged(): Promise<Partial<Figures>> {
     const result = await bridge.runJob("updates");
     if (result.error !== null) throw result.error;
   };
+  // Changes are followed once orders were pulled; the first two passes store what the changes say.
+  const pulled = await bridge.runJob("orders");
+  if (pulled.error !== null) throw pulled.error;
   await pass();
   await pass();
   const tables = [
@@ -162,7 +166,7 @@ async function unchanged(): Promise<Partial<Figures>> {
     };
   };
   const before = countWrites();
-  const asked = await fetch(`http://127.0.0.1:${port}/api/v1/1c/orders/updates?since=2026`);
+  const asked = await fetch(`http://127.0.0.1:${port}/api/v1/1c/orders/updates?since=0`);
   const body = await asked.text();
   const times: number[] = [];
   const floors: number[] = [];
