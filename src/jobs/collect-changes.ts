@@ -3,13 +3,12 @@
  * most are known from earlier passes and are kept no longer than it takes to see that. Nothing here writes; after a
  * crash the same changes are asked for again.
  */
-import { hash } from "node:crypto";
-import { canonicalJson } from "../domain/json-value.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
 import { type ChangeKey, changeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../domain/seen-changes.ts";
 import { parseStamp } from "../domain/stamp.ts";
 import { loadSeenChanges } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
+import type { KnownContents } from "./known-contents.ts";
 
 /** A change that has to be acted on, with a copy of its text. */
 export interface ChangeNews {
@@ -22,6 +21,14 @@ export interface ChangeNews {
   isDoubtful: boolean;
   /** What to remember of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
+}
+
+/** The records of one page, each with its stamp. */
+export interface ServedPage {
+  body: Buffer;
+  records: readonly AnswerRecord[];
+  stamps: readonly (string | null)[];
+  isBeyond: boolean;
 }
 
 interface Waiting {
@@ -44,15 +51,17 @@ interface OrderChanges {
 export class ChangeCollector {
   readonly #store: Store;
   readonly #timezone: string;
+  readonly #contents: KnownContents;
   readonly #orders = new Map<string, OrderChanges>();
   /** Records without a usable id, by their hash. */
   readonly #unusable = new Map<string, Waiting | "taken">();
   #bytes = 0;
   #records = 0;
 
-  constructor(store: Store, timezone: string) {
+  constructor(store: Store, timezone: string, contents: KnownContents) {
     this.#store = store;
     this.#timezone = timezone;
+    this.#contents = contents;
   }
 
   /** How much text waits to be stored. */
@@ -66,13 +75,18 @@ export class ChangeCollector {
   }
 
   /**
-   * Adds the records of one page. Returns how many this pass had not seen.
+   * Adds some records of one page. Returns how many this pass had not seen.
+   * @param times how often each change was met on this page, kept from one call for the page to the next
    * @param isBeyond the service's own position has moved past them: then even one that looks like an earlier one is new,
    *   unless its stamp says otherwise.
    */
-  add(body: Buffer, records: readonly AnswerRecord[], stamps: readonly (string | null)[], isBeyond: boolean): number {
+  add(
+    body: Buffer,
+    part: { records: readonly AnswerRecord[]; stamps: readonly (string | null)[]; times: Map<ChangeKey, number> },
+    isBeyond: boolean,
+  ): number {
+    const { records, stamps, times } = part;
     const before = this.#records;
-    const times = new Map<ChangeKey, number>();
     for (const [index, record] of records.entries()) {
       if (!record.ok) {
         this.#addUnusable(body, record);
@@ -80,7 +94,7 @@ export class ChangeCollector {
       }
       const stamp = stamps[index] ?? null;
       const stampNs = stamp === null ? undefined : parseStamp(stamp, this.#timezone)?.instantNs;
-      const contentHash = hash("sha256", canonicalJson(body, record.span), "buffer");
+      const contentHash = this.#contents.hashOf(body, record);
       const first = `${record.orderId}${changeKey(stampNs, contentHash, 0)}`;
       const nth = times.get(first) ?? 0;
       times.set(first, nth + 1);
@@ -121,7 +135,7 @@ export class ChangeCollector {
   }
 
   #addUnusable(body: Buffer, record: AnswerRecord): void {
-    const contentHash = contentOf(body, record);
+    const contentHash = contentOf(body, record, this.#contents);
     const key = contentHash.toString("latin1");
     if (this.#unusable.has(key)) return;
     this.#records += 1;
@@ -194,9 +208,9 @@ function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
   return others.length !== 1;
 }
 
-function contentOf(body: Buffer, record: AnswerRecord): Buffer {
+function contentOf(body: Buffer, record: AnswerRecord, contents: KnownContents): Buffer {
   try {
-    return hash("sha256", canonicalJson(body, record.span), "buffer");
+    return contents.hashOf(body, record);
   } catch {
     // Nested too deep for any reader: then only the very same text is the same record.
     return record.hash;

@@ -28,14 +28,16 @@ import { type OrderField, readScalar, readStampText } from "../domain/order-mapp
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import { readList, readRecords } from "../domain/read-answer.ts";
+import type { ChangeKey } from "../domain/seen-changes.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { saveHold } from "../store/holds.ts";
 import { loadLearned, saveLearned } from "../store/meta.ts";
 import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../store/positions.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
-import { ChangeCollector } from "./collect-changes.ts";
+import { ChangeCollector, type ServedPage } from "./collect-changes.ts";
 import { commit } from "./commit.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
+import { KnownContents } from "./known-contents.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { takeNews } from "./take-news.ts";
 
@@ -45,7 +47,7 @@ const SWEEP_STREAM = "sweep";
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
 const PAGES_MAX = 1_000;
 const RECORDS_MAX = 200_000;
-const RECORDS_PER_COMMIT = 500;
+const RECORDS_PER_COMMIT = 200;
 /** Changes wait in memory until the pass ends, because only the newest of an order counts; beyond this they are stored early. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -86,6 +88,7 @@ export class FollowUpdates implements Job {
   readonly name = "updates";
   readonly areas = ["orders", "updates"];
   readonly #context: JobContext;
+  readonly #contents = new KnownContents();
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   #sweepWanted = false;
@@ -147,7 +150,7 @@ export class FollowUpdates implements Job {
       token: undefined,
       pageMax: 0,
       future: 0,
-      changes: new ChangeCollector(store, follow.timezone),
+      changes: new ChangeCollector(store, follow.timezone, this.#contents),
       matched: new Set(),
     };
     let isComplete: boolean;
@@ -262,9 +265,22 @@ export class FollowUpdates implements Job {
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, records.length);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
-    const fresh = pass.changes.add(body, records, stamps, isBeyond);
+    const fresh = await this.#collect(pass, { body, records, stamps, isBeyond });
     if (pass.changes.waitingBytes > WAITING_BYTES_MAX) await this.#store(pass, { isWhole: false });
     return { page: { stamps, fresh }, token };
+  }
+
+  /** In steps: a page of thousands must not keep the pull of orders waiting. */
+  async #collect(pass: Pass, page: ServedPage): Promise<number> {
+    const times = new Map<ChangeKey, number>();
+    let fresh = 0;
+    for (let from = 0; from < page.records.length; from += RECORDS_PER_COMMIT) {
+      if (from > 0) await this.#context.clock.sleep(0, pass.signal);
+      const some = <T>(list: readonly T[]) => list.slice(from, from + RECORDS_PER_COMMIT);
+      const part = { records: some(page.records), stamps: some(page.stamps), times };
+      fresh += pass.changes.add(page.body, part, page.isBeyond);
+    }
+    return fresh;
   }
 
   /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
@@ -279,6 +295,7 @@ export class FollowUpdates implements Job {
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     if (news.length === 0 && watermark === undefined && swept === undefined && !learns) return;
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
+      if (from > 0) await this.#context.clock.sleep(0, pass.signal);
       const part = news.slice(from, from + RECORDS_PER_COMMIT);
       const isLast = from + RECORDS_PER_COMMIT >= news.length;
       const taken = await commit(this.#context, pass.signal, () => {
