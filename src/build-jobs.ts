@@ -2,7 +2,7 @@ import { BatchJournal } from "./backup/batch-journal.ts";
 import { readDiskSpace } from "./backup/disk-space.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { showConfig } from "./config/show.ts";
-import { compileFeed, FEED_NAMES } from "./domain/feed.ts";
+import { compileFeed, FEED_NAMES, type FeedName, type FeedRules } from "./domain/feed.ts";
 import { compileOrderRules, type OrderRules } from "./domain/order-rules.ts";
 import { compileStatusRules } from "./domain/plan-status.ts";
 import { BackUp } from "./jobs/back-up.ts";
@@ -75,10 +75,8 @@ export function buildJobs(
     entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler)) });
   }
   const feeds: PushImports[] = [];
-  for (const name of FEED_NAMES) {
+  for (const [name, feedRules] of feedRulesOf(options.loaded)) {
     const feed = config.imports[name];
-    if (feed.path === null) continue;
-    const feedRules = compileFeed(name, { ...feed, path: feed.path });
     const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import, earlier: [...feeds] });
     feeds.push(job);
     const runner = runnerOf(job);
@@ -120,4 +118,14 @@ function upkeepEntries(
 export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
   const { orders, updates, service } = config;
   return compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+}
+
+/** The feeds that the configuration switches on, in the order in which a backlog drains. */
+export function feedRulesOf({ config }: LoadedConfig): Map<FeedName, FeedRules> {
+  return new Map(
+    FEED_NAMES.flatMap((name) => {
+      const feed = config.imports[name];
+      return feed.path === null ? [] : [[name, compileFeed(name, { ...feed, path: feed.path })] as const];
+    }),
+  );
 }

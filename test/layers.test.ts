@@ -16,6 +16,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
       "restore-bridge",
       "config",
       "daemon",
+      "preview",
       "repair",
       "store",
       "sandbox",
@@ -49,6 +50,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   "build-jobs": { rooms: ["backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
   "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform", "words"], packages: /^node:/ },
   "build-web": { rooms: ["config", "jobs", "platform", "store", "web"], packages: /^node:/ },
+  preview: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   repair: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   "restore-bridge": {
     rooms: ["account", "backup", "build-client", "build-jobs", "config", "domain", "jobs", "store"],

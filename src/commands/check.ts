@@ -6,7 +6,7 @@ import { openDatabase, probeService } from "../daemon.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { jsonLine } from "../platform/terminal.ts";
-import { readableSources } from "../repair.ts";
+import { readableSources } from "../preview.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
 import { checkListen } from "./check-listen.ts";

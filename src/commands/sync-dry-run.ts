@@ -7,7 +7,7 @@ import type { JobName } from "../domain/job-names.ts";
 import { diffJson } from "../domain/json-value.ts";
 import { shortWords } from "../domain/service-error.ts";
 import { JSON_VERSION } from "../platform/terminal.ts";
-import { countGuarded, type PreviewRow, previewSends } from "../repair.ts";
+import { countGuarded, type PreviewRow, previewSends } from "../preview.ts";
 import { loadHolds } from "../store/holds.ts";
 import type { Store } from "../store/store.ts";
 import { type Call, requireDatabase } from "./command.ts";

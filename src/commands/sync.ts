@@ -11,7 +11,7 @@ import { exitCodeOfHold } from "../domain/status.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { jsonLine } from "../platform/terminal.ts";
-import { describeKey } from "../repair.ts";
+import { describeKey } from "../preview.ts";
 import type { KeyShown } from "../store/feed-views.ts";
 import { type HoldRow, loadHolds } from "../store/holds.ts";
 import { isLocked } from "../store/instance-lock.ts";

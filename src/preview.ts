@@ -1,0 +1,82 @@
+import { feedRulesOf } from "./build-jobs.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import { asError, type BridgeError } from "./domain/errors.ts";
+import { type FeedName, keyOfReference, sourceOf } from "./domain/feed.ts";
+import type { JobName } from "./domain/job-names.ts";
+import { isGuarded } from "./domain/plan-feed.ts";
+import { compileStatusRules } from "./domain/plan-status.ts";
+import { type PreviewRow, previewConfirms, previewFeed, previewStatuses } from "./jobs/preview-sends.ts";
+import { type KeyShown, loadSentRow } from "./store/feed-views.ts";
+import { loadFeed } from "./store/feeds.ts";
+import { openSource } from "./store/source-reader.ts";
+import type { Store } from "./store/store.ts";
+
+/*
+ * What commands look at beside the daemon and leave as it is: what would be sent, where a key stands, and whether what
+ * feeds read from elsewhere can be read.
+ */
+
+export type { PreviewRow };
+
+/** Rows of one kind that a preview shows at most: more of them say no more. */
+const PREVIEWED_MAX = 100_000;
+
+/**
+ * What a pass of this job would send, from the database alone; and whether the feed's guard would hold rows back.
+ * @param onRow called with each row of a feed that was looked at
+ */
+export function* previewSends(
+  store: Store,
+  loaded: LoadedConfig,
+  job: JobName,
+  onRow?: () => void,
+): Generator<PreviewRow> {
+  if (job === "orders") return yield* previewConfirms(store, PREVIEWED_MAX);
+  const { statuses } = loaded.config;
+  if (job === "statuses" && statuses.path !== null) {
+    return yield* previewStatuses(store, compileStatusRules({ ...statuses, path: statuses.path }), PREVIEWED_MAX);
+  }
+  const rules = feedRulesOf(loaded).get(job as FeedName);
+  if (rules !== undefined) yield* previewFeed(store, rules, onRow);
+}
+
+/** How many rows a guard would keep from going to zero or away, if these went now; 0 where it would let them. */
+export function countGuarded(store: Store, loaded: LoadedConfig, job: JobName, drops: number): number {
+  const rules = feedRulesOf(loaded).get(job as FeedName);
+  if (rules === undefined) return 0;
+  const { liveCount } = loadFeed(store, rules.name);
+  return isGuarded(rules.guard, { pending: drops, recent: 0, live: liveCount }) ? drops : 0;
+}
+
+/** Where a key of a feed stands; undefined where neither its table nor the service has it. */
+export function describeKey(
+  store: Store,
+  loaded: LoadedConfig,
+  feed: FeedName,
+  reference: string,
+): KeyShown | undefined {
+  const rules = feedRulesOf(loaded).get(feed);
+  return rules === undefined ? undefined : loadSentRow(store, rules, keyOfReference(rules, reference));
+}
+
+export interface SourceLook {
+  feed: FeedName;
+  source: string;
+  makesWritersWait: boolean;
+  error: BridgeError | undefined;
+}
+
+/** Looks at what feeds read from another file, without reading rows. */
+export function readableSources(loaded: LoadedConfig): SourceLook[] {
+  const rules = [...feedRulesOf(loaded).values()].filter(({ file }) => file !== null);
+  return rules.map((feed) => {
+    const look = { feed: feed.name, source: sourceOf(feed), makesWritersWait: false, error: undefined };
+    try {
+      const reader = openSource(feed, loaded.config.database.path);
+      reader.close();
+      return { ...look, makesWritersWait: reader.makesWritersWait };
+    } catch (error) {
+      return { ...look, error: asError(error) };
+    }
+  });
+}
