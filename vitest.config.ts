@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/build-program.ts"],
+    globalSetup: ["test/support/set-up.ts"],
     // Each file works on its own temporary folders and ports; two workers are what the smallest CI machine has.
     pool: "forks",
     maxWorkers: 2,

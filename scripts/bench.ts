@@ -9,11 +9,12 @@ import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { benchFeeds } from "./bench/feeds.ts";
-import { bundle, installProgram } from "./bench/install.ts";
+import { bundle } from "./bench/bundle.ts";
 import { type Bench, benchOrders, makeDatabase } from "./bench/orders.ts";
 import { atMost, print } from "./bench/print.ts";
 import { benchStart } from "./bench/start.ts";
 import type { Figures } from "./bench/worker.ts";
+import { installProgram } from "./install-program.ts";
 
 const PARTS = ["orders", "start", "feeds"];
 
@@ -32,7 +33,7 @@ const work = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-bench-"));
 const service = fork(path.join(import.meta.dirname, "bench", "service.ts"));
 try {
   const port = String(await new Promise((resolve) => service.once("message", resolve)));
-  const launcher = installProgram(path.join(work, "program"));
+  const launcher = await installProgram(path.join(work, "program"));
   const worker = path.join(work, "program", "dist", "bench-worker.mjs");
   bundle("scripts/bench/worker.ts", worker);
   const bench: Bench = { work, worker, port, stored: Number(values.stored) };

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { buildProgram } from "./build-program.ts";
+import { installProgram } from "../install-program.ts";
 import { buildShim } from "./disk-control.ts";
 import type { Report } from "./report.ts";
 
@@ -38,7 +38,7 @@ export class Campaign {
 
   static async begin(options: CampaignOptions): Promise<Campaign> {
     const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), "erp-bridge-crash-")));
-    const program = await buildProgram(path.join(root, "program"));
+    const program = await installProgram(path.join(root, "program"));
     return new Campaign(options, root, { program, shim: buildShim(root) });
   }
 

@@ -2,7 +2,8 @@ import { chmodSync, copyFileSync, cpSync, globSync, mkdirSync, readFileSync, wri
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { configJsonSchema } from "../../src/config/show.ts";
-import { writeBundles } from "./bundle.ts";
+import { writeBundles } from "../install-program.ts";
+import { tellVersion } from "./tell-version.ts";
 import { bashCompletion, fishCompletion } from "./completion.ts";
 import { manualPage } from "./manual.ts";
 import { copyrightFile } from "./notices.ts";
@@ -35,7 +36,7 @@ export async function writeTree(options: TreeOptions): Promise<void> {
 
 async function writeProgram({ root, folder, version }: TreeOptions): Promise<void> {
   const place = path.join(folder, PROGRAM);
-  await writeBundles(root, place, version);
+  await writeBundles(place, [tellVersion(root, version)]);
   // Without its first line: what starts it is the package's own Node, never the one in the PATH.
   const launcher = readFileSync(path.join(root, "bin/erp-bridge.mjs"), "utf8").replace(/^#!.*\n/, "");
   write(path.join(place, "bin/erp-bridge.mjs"), launcher);

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { plantMistake } from "../../scripts/crash/build-program.ts";
+import { plantMistake } from "../../scripts/crash/plant-mistake.ts";
 import { Campaign } from "../../scripts/crash/campaign.ts";
 import { runDiskPart } from "../../scripts/crash/disk-part.ts";
 import { runKillPart } from "../../scripts/crash/kill-part.ts";

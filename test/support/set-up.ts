@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
-import { buildProgram } from "../../scripts/crash/build-program.ts";
+import { installProgram } from "../../scripts/install-program.ts";
 import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { openStore } from "../../src/store/open.ts";
 
@@ -18,7 +18,7 @@ declare module "vitest" {
 /** Before all tests: the bundles, the migrations, the launcher and the native module in a folder of their own; and a database. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-installed-"));
-  project.provide("program", await buildProgram(folder));
+  project.provide("program", await installProgram(folder));
   const emptyDatabase = path.join(folder, "empty.db");
   openStore({ path: emptyDatabase, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }).close();
   project.provide("emptyDatabase", emptyDatabase);

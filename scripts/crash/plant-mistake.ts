@@ -1,0 +1,22 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { launcherOf } from "../install-program.ts";
+
+/** Text of the bundle and what takes its place: a mistake that is planted to see whether it is caught. */
+export type Plant = readonly (readonly [text: string, instead: string])[];
+
+/**
+ * A copy of an installed program with a mistake in it. Gives the launcher's path. Throws where a text to be replaced does
+ * not stand in the bundle exactly once.
+ */
+export function plantMistake(program: string, folder: string, plant: Plant): string {
+  cpSync(path.dirname(path.dirname(program)), folder, { recursive: true, verbatimSymlinks: true });
+  const file = path.join(folder, "dist", "erp-bridge.mjs");
+  let text = readFileSync(file, "utf8");
+  for (const [old, instead] of plant) {
+    if (text.split(old).length !== 2) throw new Error(`the bundle does not hold this text exactly once: ${old}`);
+    text = text.replace(old, () => instead);
+  }
+  writeFileSync(file, text);
+  return launcherOf(folder);
+}
