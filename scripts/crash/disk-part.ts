@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween } from "../../src/sandbox/random.ts";
-import { type Plant, plantMistake } from "./plant-mistake.ts";
 import type { Campaign } from "./campaign.ts";
 import { addOrders, changeOrders, changeStock, furnish, lastLine, recover } from "./kill-part.ts";
+import { type Plant, plantMistake } from "./plant-mistake.ts";
 import { type Child, type Ended, Scene } from "./scene.ts";
 import { findLostIn, findUnfinished } from "./verdict.ts";
 

@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { integerBetween, pickOne, seededRandom } from "../../src/sandbox/random.ts";
-import { type Plant, plantMistake } from "./plant-mistake.ts";
 import type { Campaign } from "./campaign.ts";
 import { CUTS, DiskImage, type DiskRecord, readDiskLog } from "./disk-image.ts";
 import { addOrders, changeOrders, changeStock, furnish, recover } from "./kill-part.ts";
+import { type Plant, plantMistake } from "./plant-mistake.ts";
 import { Scene } from "./scene.ts";
 import { findLost, findLostIn } from "./verdict.ts";
 

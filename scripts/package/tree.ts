@@ -3,11 +3,11 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { configJsonSchema } from "../../src/config/show.ts";
 import { writeBundles } from "../install-program.ts";
-import { tellVersion } from "./tell-version.ts";
 import { bashCompletion, fishCompletion } from "./completion.ts";
 import { manualPage } from "./manual.ts";
 import { copyrightFile } from "./notices.ts";
 import { findRuntime } from "./runtime.ts";
+import { tellVersion } from "./tell-version.ts";
 import { readCommands } from "./words.ts";
 
 export interface TreeOptions {

@@ -100,6 +100,18 @@ describe("sync FEED --only KEY", () => {
     expect(shop.rows("SELECT count(*) AS n FROM stock_sent WHERE sent LIKE '%:9}'")).toEqual([{ n: 3 }]);
   });
 
+  it("leaves alone what waits already", async () => {
+    const shop = await shopWithStock();
+    shop.write("UPDATE stock SET quantity = 9");
+    shop.sandbox.faults.add({ match: { path: "import" }, do: { kind: "status", status: 401 } });
+    await shop.command("sync", "stocks");
+    const before = sent(shop);
+    shop.write("DELETE FROM holds");
+    await shop.command("sync", "stocks", "--only", "B");
+    const bodies = shop.sandbox.ledger.ofKind("import").slice(before);
+    expect(bodies.flatMap(({ requestBody }) => requestBody?.match(/"sku":"[^"]*"/g) ?? [])).toEqual(['"sku":"B"']);
+  });
+
   it("sends nothing that the service has already, and knows a key that nobody has", async () => {
     const shop = await shopWithStock();
     const before = sent(shop);

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { plantMistake } from "../../scripts/crash/plant-mistake.ts";
 import { Campaign } from "../../scripts/crash/campaign.ts";
 import { runDiskPart } from "../../scripts/crash/disk-part.ts";
 import { runKillPart } from "../../scripts/crash/kill-part.ts";
+import { plantMistake } from "../../scripts/crash/plant-mistake.ts";
 import { lookAtImages, PLANTED_NORMAL, runPowerPart } from "../../scripts/crash/power-part.ts";
 import { Report } from "../../scripts/crash/report.ts";
 import { PATIENT } from "../support/program.ts";

@@ -129,6 +129,17 @@ describe("a feed whose rows are those of a view", () => {
 });
 
 describe("a feed whose rows are in another file", () => {
+  it("sends what is left of a key that stood twice, also where the program was started again meanwhile", async () => {
+    const { file, erp } = erpFile();
+    erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0), ('A', '', 2, 0)");
+    const { minute, restart, level } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
+    await minute();
+    await restart();
+    erp.exec("DELETE FROM goods WHERE quantity = 2");
+    await minute();
+    expect(level("A")).toBe(1);
+  });
+
   it("sends what a SELECT gives, exactly, and follows its changes without writing to the file", async () => {
     const { file, erp } = erpFile();
     erp.exec(`INSERT INTO goods VALUES ('007', '', 9007199254740993, 0), ('B', '', 0.1, 0), ('C "é"', '', '1.5', 0)`);
