@@ -34,8 +34,8 @@ export class FloorWriter {
     this.db.pragma("foreign_keys = ON");
     this.#order = this.db.prepare(
       `INSERT INTO orders (order_id, number, status, service_created_at, service_updated_at, currency, total, received_at,
-         changed_at, payload_source, batch_hash, batch_content_hash, payload_hash, payload)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'batch', ?, ?, ?, ?)`,
+         changed_at, payload_source, batch_hash, payload_hash, payload)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'batch', ?, ?, ?)`,
     );
     this.#line = this.db.prepare(
       "INSERT INTO order_line_rows (order_key, line_no, sku, name, quantity, price, payload) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -68,7 +68,6 @@ export class FloorWriter {
         order.total,
         at,
         at,
-        hash,
         hash,
         hash,
         payload,

@@ -1,6 +1,7 @@
 import { readErrorWords } from "./error-words.ts";
-import { type Span, scanJson } from "./json-text.ts";
+import type { Span } from "./json-text.ts";
 import { looksLikeHtml } from "./read-answer.ts";
+import { scanJson } from "./scan-json.ts";
 
 /** What a 2xx answer to a POST says. */
 export type Acceptance =

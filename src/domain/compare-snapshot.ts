@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { type JsonPath, parsePath, resolvePath } from "./json-path.ts";
-import { kindOf, membersOf, type Span, scanJson, textOf } from "./json-text.ts";
+import { kindOf, membersOf, type Span, textOf } from "./json-text.ts";
 import { canonicalJson, type Difference, diffJson } from "./json-value.ts";
+import { scanJson } from "./scan-json.ts";
 
 /** Far beyond any order; what does not fit cannot be told apart and is left out. */
 const DIFFERENCES_MAX = 10_000;

@@ -2,8 +2,9 @@ import { parseDecimal, sameNumber, shortestDecimal } from "./decimal.ts";
 import { type Expression, ExpressionValueError, parseExpression } from "./expression.ts";
 import { compileImages, FILE_NAMES, type ImageRules, type ImageSettings, readImageSettings } from "./image-feed.ts";
 import { type JsonPath, parsePath } from "./json-path.ts";
-import { depthOf, kindOf, memberOf, membersOf, type Span, scanJson, stringOf, textOf } from "./json-text.ts";
+import { depthOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "./json-text.ts";
 import { DEPTH_MAX, diffJson } from "./json-value.ts";
+import { scanJson } from "./scan-json.ts";
 import {
   parseTemplate,
   placeholdersOf,

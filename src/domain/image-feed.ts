@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import { type ImagePlace, placeOf } from "./image-file.ts";
 import type { PathStep } from "./json-path.ts";
-import { elementsOf, kindOf, memberOf, membersOf, type Span, scanJson, stringOf, textOf } from "./json-text.ts";
+import { elementsOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "./json-text.ts";
 import { type FormPart, writeForm } from "./multipart.ts";
+import { scanJson } from "./scan-json.ts";
 import type { Template, TemplateNode } from "./template.ts";
 
 /** Ways in which an image reaches the service. */

@@ -1,9 +1,10 @@
 import { readErrorWords } from "./error-words.ts";
 import type { FeedRules } from "./feed.ts";
 import { resolvePath } from "./json-path.ts";
-import { elementsOf, kindOf, type Span, scanJson, textOf } from "./json-text.ts";
+import { elementsOf, kindOf, type Span, textOf } from "./json-text.ts";
 import { readScalar } from "./order-mapping.ts";
 import { looksLikeHtml } from "./read-answer.ts";
+import { scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
 
 const SEPARATORS = ["/", ":", "|"];

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { elementsOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
+import { elementsOf, firstMembersOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
 
 /** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
 export type PathStep = string | number;
@@ -115,15 +115,47 @@ export function formatPath(steps: readonly PathStep[]): string {
  */
 export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved {
   let span = root;
-  for (const [done, step] of path.steps.entries()) {
+  for (let done = 0; done < path.steps.length; done++) {
     if (kindOf(bytes, span) === "null") return { state: "null", at: formatPath(path.steps.slice(0, done)) };
-    const next = stepInto(bytes, span, step);
+    const next = stepInto(bytes, span, path.steps[done]!);
     if (next === undefined) {
       return { state: "absent", at: formatPath(path.steps.slice(0, done)), ...describe(bytes, span) };
     }
     span = next;
   }
   return kindOf(bytes, span) === "null" ? { state: "null", at: formatPath(path.steps) } : { state: "value", span };
+}
+
+/** Several paths that begin at one place. */
+export interface PathSet {
+  readonly paths: readonly JsonPath[];
+  /** The keys with which paths begin, each once, and what is left of each path behind its key; undefined: it begins with none. */
+  readonly keys: readonly string[];
+  readonly rests: readonly ({ readonly key: number; readonly rest: JsonPath } | undefined)[];
+}
+
+export function compilePathSet(paths: readonly JsonPath[]): PathSet {
+  const keys = [...new Set(paths.map(({ steps }) => steps[0]).filter((step) => typeof step === "string"))];
+  const rests = paths.map(({ steps }) => {
+    const [first, ...rest] = steps;
+    return typeof first === "string"
+      ? { key: keys.indexOf(first), rest: { text: formatPath(rest), steps: rest } }
+      : undefined;
+  });
+  return { paths, keys, rests };
+}
+
+/** Where each path leads to from the value at `root`, as {@link resolvePath} finds it, in one walk over the members there. */
+export function resolvePaths(bytes: Buffer, root: Span, { paths, keys, rests }: PathSet): (Span | "null" | "absent")[] {
+  const isNull = kindOf(bytes, root) === "null";
+  const members = firstMembersOf(bytes, root, keys);
+  return paths.map((path, index) => {
+    const split = rests[index];
+    const from = split === undefined ? root : members[split.key];
+    if (from === undefined) return isNull ? "null" : "absent";
+    const found = resolvePath(bytes, from, split?.rest ?? path);
+    return found.state === "value" ? found.span : found.state;
+  });
 }
 
 function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {

@@ -9,11 +9,6 @@ export interface Span {
   readonly end: number;
 }
 
-/** The span of the whole value. `utf8` is false where some string holds bytes that are not UTF-8 (see {@link isUtf8Span}). */
-export interface ScannedJson extends Span {
-  readonly utf8: boolean;
-}
-
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
 
 export interface Member {
@@ -34,7 +29,6 @@ export class JsonSyntaxError extends Error {
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
@@ -42,146 +36,8 @@ const OBJECT_OPEN = 0x7b;
 const BRACE_BIT = 0x20;
 const ANY_OPEN = 0x7b;
 const ANY_CLOSE = 0x7d;
-/** From an opening bracket to its closing one: `[`+2 is `]`, `{`+2 is `}`. */
-const TO_CLOSE = 2;
 /** Strings longer than this are skipped with the native search; for shorter ones the call costs more than the loop. */
 const NATIVE_SEARCH_FROM = 48;
-
-/**
- * Checks that `bytes` hold exactly one complete JSON value (a byte order mark before it and white space around it are
- * allowed) and returns where it stands. Any depth is taken without recursion. Bytes that are not UTF-8 inside a string do
- * not fail here, so that one damaged record cannot hide the others: they are told by `utf8`.
- *
- * @throws JsonSyntaxError for text that is cut, empty or wrong.
- */
-export function scanJson(bytes: Buffer): ScannedJson {
-  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const start = skipBlanks(bytes, marked ? 3 : 0);
-  const end = scanValue(bytes, start);
-  const rest = skipBlanks(bytes, end);
-  if (rest < bytes.length) throw new JsonSyntaxError("something follows the value", rest);
-  return { start, end, utf8: isUtf8(bytes) };
-}
-
-function scanValue(bytes: Buffer, start: number): number {
-  let open: Uint8Array = new Uint8Array(256);
-  let depth = 0;
-  let at = start;
-  for (;;) {
-    const first = bytes[at];
-    if (first === OBJECT_OPEN || first === LIST_OPEN) {
-      const inside = skipBlanks(bytes, at + 1);
-      if (bytes[inside] !== first + TO_CLOSE) {
-        if (depth === open.length) open = doubled(open);
-        open[depth++] = first;
-        at = first === OBJECT_OPEN ? scanKey(bytes, inside) : inside;
-        continue;
-      }
-      at = inside + 1;
-    } else if (first === QUOTE) {
-      at = scanString(bytes, at);
-    } else {
-      at = scanLiteral(bytes, at);
-    }
-    // A value ends at `at`: close what it completes, then go to the next value or leave.
-    for (;;) {
-      if (depth === 0) return at;
-      const container = open[depth - 1]!;
-      at = skipBlanks(bytes, at);
-      const next = bytes[at];
-      if (next === COMMA) {
-        at = skipBlanks(bytes, at + 1);
-        if (container === OBJECT_OPEN) at = scanKey(bytes, at);
-        break;
-      }
-      if (next !== container + TO_CLOSE) throw unexpected(bytes, at, "a comma or the end of the list or object");
-      at += 1;
-      depth -= 1;
-    }
-  }
-}
-
-function doubled(small: Uint8Array): Uint8Array {
-  const large = new Uint8Array(small.length * 2);
-  large.set(small);
-  return large;
-}
-
-function unexpected(bytes: Buffer, at: number, wanted: string): JsonSyntaxError {
-  const what = at >= bytes.length ? "the text ends" : "an unexpected character";
-  return new JsonSyntaxError(`${what} where ${wanted} should be`, Math.min(at, bytes.length));
-}
-
-/** Reads `"key" :` and returns where the value begins. */
-function scanKey(bytes: Buffer, at: number): number {
-  if (bytes[at] !== QUOTE) throw unexpected(bytes, at, "a quoted key");
-  const colon = skipBlanks(bytes, scanString(bytes, at));
-  if (bytes[colon] !== COLON) throw unexpected(bytes, colon, "a colon");
-  return skipBlanks(bytes, colon + 1);
-}
-
-function scanString(bytes: Buffer, open: number): number {
-  const length = bytes.length;
-  let at = open + 1;
-  while (at < length) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) return at + 1;
-    if (byte < 0x20) throw new JsonSyntaxError("a raw control character inside a string", at);
-    at = byte === BACKSLASH ? scanEscape(bytes, at) : at + 1;
-  }
-  throw new JsonSyntaxError("the text ends inside a string", length);
-}
-
-const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
-
-function scanEscape(bytes: Buffer, at: number): number {
-  const letter = bytes[at + 1];
-  if (letter !== undefined && ESCAPES.has(letter)) return at + 2;
-  if (letter !== 0x75) throw unexpected(bytes, at + 1, "a valid escape");
-  for (let digit = at + 2; digit < at + 6; digit++) {
-    if (!isHex(bytes[digit])) throw unexpected(bytes, digit, "a hexadecimal digit");
-  }
-  return at + 6;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
-}
-
-function isHex(byte: number | undefined): boolean {
-  return isDigit(byte) || (byte !== undefined && (byte | BRACE_BIT) >= 0x61 && (byte | BRACE_BIT) <= 0x66);
-}
-
-const WORDS = new Map(["true", "false", "null"].map((word) => [word.charCodeAt(0), word]));
-
-function scanLiteral(bytes: Buffer, at: number): number {
-  const first = bytes[at];
-  if (first === 0x2d || isDigit(first)) return scanNumber(bytes, at);
-  const word = first === undefined ? undefined : WORDS.get(first);
-  if (word === undefined) throw unexpected(bytes, at, "a value");
-  for (let i = 1; i < word.length; i++) {
-    if (bytes[at + i] !== word.charCodeAt(i)) throw unexpected(bytes, at + i, `the rest of ${word}`);
-  }
-  return at + word.length;
-}
-
-function scanNumber(bytes: Buffer, start: number): number {
-  let at = bytes[start] === 0x2d ? start + 1 : start;
-  at = bytes[at] === 0x30 ? at + 1 : scanDigits(bytes, at);
-  if (bytes[at] === 0x2e) at = scanDigits(bytes, at + 1);
-  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
-    const signed = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d;
-    at = scanDigits(bytes, at + (signed ? 2 : 1));
-  }
-  return at;
-}
-
-function scanDigits(bytes: Buffer, start: number): number {
-  let at = start;
-  while (isDigit(bytes[at])) at++;
-  if (at === start) throw unexpected(bytes, at, "a digit");
-  return at;
-}
 
 /** The first byte from `at` on that is not white space, or the buffer's length. */
 export function skipBlanks(bytes: Buffer, start: number): number {
@@ -303,6 +159,30 @@ export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefin
     at = nextInside(bytes, value.end);
   }
   return undefined;
+}
+
+/**
+ * What {@link memberOf} finds for each of `keys`, in one walk. `keys` are not repeated; what stands in their places is undefined
+ * where there is no such member.
+ */
+export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[]): (Span | undefined)[] {
+  const found = Array<Span | undefined>(keys.length).fill(undefined);
+  if (bytes[span.start] !== OBJECT_OPEN) return found;
+  let missing = keys.length;
+  for (let at = firstInside(bytes, span); at !== -1 && missing > 0; ) {
+    const keyEnd = skipString(bytes, at);
+    const value = valueAfterKey(bytes, keyEnd);
+    for (let i = 0; i < keys.length; i++) {
+      if (!isKey(bytes, at, keyEnd, keys[i]!)) continue;
+      if (found[i] === undefined) {
+        found[i] = value;
+        missing -= 1;
+      }
+      break;
+    }
+    at = nextInside(bytes, value.end);
+  }
+  return found;
 }
 
 function valueAfterKey(bytes: Buffer, keyEnd: number): Span {

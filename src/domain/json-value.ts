@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { formatPath, type JsonPath, type PathStep, parsePath } from "./json-path.ts";
-import { type Span, scanJson, skipBlanks, skipValue, stringOf, textOf } from "./json-text.ts";
+import { type Span, skipBlanks, skipValue, stringOf, textOf } from "./json-text.ts";
+import { scanJson } from "./scan-json.ts";
 
 /** One place where two JSON values differ: a path in SQLite's syntax, and JSON literals; null where nothing stands. */
 export interface Difference {

@@ -1,5 +1,4 @@
-import type { JsonPath } from "./json-path.ts";
-import { parsePath, resolvePath } from "./json-path.ts";
+import { compilePathSet, type JsonPath, type PathSet, parsePath, resolvePath, resolvePaths } from "./json-path.ts";
 import { elementsOf, kindOf, type Span, stringOf, textOf } from "./json-text.ts";
 import { shortWords } from "./service-error.ts";
 import { readOrderId } from "./uuid.ts";
@@ -10,6 +9,9 @@ export interface OrderMapping {
   source: OrderSource;
   paths: Record<OrderField, JsonPath>;
   line: Record<LineField, JsonPath>;
+  /** The same paths, to be followed together: of {@link VALUE_FIELDS} and of {@link LINE_FIELDS}. */
+  values: PathSet;
+  lineValues: PathSet;
   /** Fields that some record of an answer must have: required ones and those the administrator wrote down. */
   mustMatch: readonly OrderField[];
   /** Fields without which a single record cannot be stored. */
@@ -29,6 +31,9 @@ export const ORDER_FIELDS = [
   "lines",
 ] as const;
 export type OrderField = (typeof ORDER_FIELDS)[number];
+
+/** What is read of a record once its id is known. */
+export const VALUE_FIELDS = ORDER_FIELDS.filter((field) => field !== "order_id");
 
 export const LINE_FIELDS = ["sku", "name", "quantity", "price"] as const;
 export type LineField = (typeof LINE_FIELDS)[number];
@@ -64,10 +69,14 @@ export interface MappingOptions {
 
 export function compileMapping(options: MappingOptions): OrderMapping {
   const required: OrderField[] = options.whole ? ["order_id", "status", "lines"] : ["order_id"];
+  const paths = mapValues(options.fields, parsePath);
+  const line = mapValues(options.line, parsePath);
   return {
     source: options.source,
-    paths: mapValues(options.fields, parsePath),
-    line: mapValues(options.line, parsePath),
+    paths,
+    line,
+    values: compilePathSet(VALUE_FIELDS.map((field) => paths[field])),
+    lineValues: compilePathSet(LINE_FIELDS.map((field) => line[field])),
     required,
     mustMatch: ORDER_FIELDS.filter(
       (field) => required.includes(field) || (options.isWritten(field) && (options.whole || field === "updated_at")),
@@ -120,16 +129,17 @@ export function readOrderValues(
   mapping: OrderMapping,
 ): { values: OrderValues } | { reason: string } {
   const texts: Partial<Record<OrderField, string | null>> = {};
-  for (const field of ORDER_FIELDS) {
-    if (field === "lines" || field === "order_id") continue;
-    const read = readField(bytes, record, mapping.paths[field]);
-    if ("reason" in read) return { reason: `${read.reason} (${field})` };
-    if (read.absent && mapping.required.includes(field)) {
-      return { reason: `${mapping.paths[field].text} (${field}) is missing` };
-    }
-    texts[field] = read.text;
+  const places = resolvePaths(bytes, record, mapping.values);
+  for (const [index, field] of VALUE_FIELDS.entries()) {
+    const place = places[index] ?? "absent";
+    const path = mapping.paths[field].text;
+    if (place === "absent" && mapping.required.includes(field)) return { reason: `${path} (${field}) is missing` };
+    if (field === "lines") continue;
+    const text = readPlace(bytes, place);
+    if (text === undefined) return { reason: `${path} is ${articleAt(bytes, place)} (${field})` };
+    texts[field] = text;
   }
-  const lines = readLines(bytes, record, mapping);
+  const lines = readLines(bytes, places[VALUE_FIELDS.indexOf("lines")] ?? "absent", mapping);
   if ("reason" in lines) return lines;
   return {
     values: {
@@ -146,8 +156,8 @@ export function readOrderValues(
 
 /** The stamp of a record, or null. Needed before a record is read whole. */
 export function readStampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
-  const read = readField(bytes, record, mapping.paths.updated_at);
-  return "reason" in read ? null : read.text;
+  const found = resolvePath(bytes, record, mapping.paths.updated_at);
+  return found.state === "value" ? (readScalar(bytes, found.span) ?? null) : null;
 }
 
 /**
@@ -183,48 +193,41 @@ export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPa
   return `at ${found.at} stands ${found.found}${keys}`;
 }
 
-function readLines(bytes: Buffer, record: Span, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
-  const path = mapping.paths.lines;
-  const found = resolvePath(bytes, record, path);
-  if (found.state === "absent") {
-    return mapping.required.includes("lines") ? { reason: `${path.text} (lines) is missing` } : { lines: [] };
-  }
-  if (found.state === "null") return { lines: [] };
-  if (kindOf(bytes, found.span) !== "array") return { reason: `${path.text} (lines) is no list` };
+function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
+  if (typeof place === "string") return { lines: [] };
+  const path = mapping.paths.lines.text;
+  if (kindOf(bytes, place) !== "array") return { reason: `${path} (lines) is no list` };
   const lines: LineValues[] = [];
   // A line may be a plain value where its paths say so: `$` is the line itself.
   const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
-  for (const [index, element] of elementsOf(bytes, found.span).entries()) {
+  for (const [index, element] of elementsOf(bytes, place).entries()) {
     if (areObjects && isScalar(kindOf(bytes, element))) {
-      return { reason: `line ${index + 1} of ${path.text} is ${articleOf(kindOf(bytes, element))} (lines)` };
+      return { reason: `line ${index + 1} of ${path} is ${articleOf(kindOf(bytes, element))} (lines)` };
     }
-    const line: Partial<Record<LineField, string | null>> = {};
-    for (const field of LINE_FIELDS) {
-      const read = readField(bytes, element, mapping.line[field]);
-      if ("reason" in read) return { reason: `line ${index + 1}: ${read.reason} (${field})` };
-      line[field] = read.text;
+    const places = resolvePaths(bytes, element, mapping.lineValues);
+    const texts = places.map((each) => readPlace(bytes, each));
+    const bad = texts.indexOf(undefined);
+    if (bad !== -1) {
+      const field = LINE_FIELDS[bad]!;
+      const what = articleAt(bytes, places[bad]!);
+      return { reason: `line ${index + 1}: ${mapping.line[field].text} is ${what} (${field})` };
     }
-    lines.push({
-      sku: line.sku ?? null,
-      name: line.name ?? null,
-      quantity: line.quantity ?? null,
-      price: line.price ?? null,
-      payload: textOf(bytes, element),
-    });
+    const [sku = null, name = null, quantity = null, price = null] = texts;
+    lines.push({ sku, name, quantity, price, payload: textOf(bytes, element) });
   }
   return { lines };
 }
 
-function readField(
-  bytes: Buffer,
-  record: Span,
-  path: JsonPath,
-): { text: string | null; absent: boolean } | { reason: string } {
-  const found = resolvePath(bytes, record, path);
-  if (found.state !== "value") return { text: null, absent: found.state === "absent" };
-  const text = readScalar(bytes, found.span);
-  if (text === undefined) return { reason: `${path.text} is ${articleOf(kindOf(bytes, found.span))}` };
-  return { text, absent: false };
+/** Where a path leads to. */
+type Place = Span | "null" | "absent";
+
+/** Null where nothing stands there; undefined for a list or an object. */
+function readPlace(bytes: Buffer, place: Place): string | null | undefined {
+  return typeof place === "string" ? null : readScalar(bytes, place);
+}
+
+function articleAt(bytes: Buffer, place: Place): string {
+  return typeof place === "string" ? place : articleOf(kindOf(bytes, place));
 }
 
 /**

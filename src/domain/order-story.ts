@@ -1,4 +1,5 @@
-import { kindOf, memberOf, membersOf, type Span, scanJson, stringOf, textOf } from "./json-text.ts";
+import { kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "./json-text.ts";
+import { scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
 
 export interface StoryEvent {

@@ -1,8 +1,9 @@
 import { sharedDifferences } from "./compare-snapshot.ts";
 import { type ColumnValue, keyText } from "./feed.ts";
-import { JsonSyntaxError, kindOf, membersOf, scanJson, stringOf, textOf } from "./json-text.ts";
+import { JsonSyntaxError, kindOf, membersOf, stringOf, textOf } from "./json-text.ts";
 import { withoutPaths } from "./json-value.ts";
 import type { EventPlan, PlanRules } from "./plan-order.ts";
+import { scanJson } from "./scan-json.ts";
 import { ServiceError } from "./service-error.ts";
 import {
   parseTemplate,

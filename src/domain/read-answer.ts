@@ -10,13 +10,13 @@ import {
   kindOf,
   membersOf,
   type Span,
-  scanJson,
   skipBlanks,
   skipValue,
   textOf,
 } from "./json-text.ts";
 import { DEPTH_MAX } from "./json-value.ts";
 import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
+import { type ScannedJson, scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
 
 /** One record of an answer, still a span of it: most are known already and are never read any further. */
@@ -44,11 +44,12 @@ export type AnswerRecord =
     };
 
 export interface AnswerList {
-  root: Span;
+  root: ScannedJson;
   /** Undefined: the answer is empty, in one of the forms that mean so. */
   elements: Span[] | undefined;
 }
 
+const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0 };
 /** Enough bytes for the preview of a web page, whatever its letters. */
 const PREVIEW_BYTES = 1200;
 
@@ -60,7 +61,7 @@ const PREVIEW_BYTES = 1200;
  * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list).
  */
 export function readList(answer: { status: number; contentType: string; body: Buffer }, path: JsonPath): AnswerList {
-  if (answer.status === 204) return { root: { start: 0, end: 0 }, elements: undefined };
+  if (answer.status === 204) return { root: NOTHING, elements: undefined };
   const root = readJson(answer);
   const { body } = answer;
   if (kindOf(body, root) === "array" && elementsOf(body, root).length === 0) return { root, elements: undefined };
@@ -95,7 +96,7 @@ function articleOf(kind: string): string {
 }
 
 /** @throws BridgeError `answer_unreadable` with a preview of what came instead. */
-export function readJson(answer: { contentType: string; body: Buffer }): Span {
+export function readJson(answer: { contentType: string; body: Buffer }): ScannedJson {
   try {
     return scanJson(answer.body);
   } catch (error) {
@@ -130,12 +131,22 @@ function isJson(body: Buffer): boolean {
   }
 }
 
-/** Ids and hashes of all records. A record without a usable id carries the reason. */
-export function readRecords(bytes: Buffer, elements: readonly Span[], mapping: OrderMapping): AnswerRecord[] {
-  return elements.map((span) => readRecord(bytes, span, mapping));
+/** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */
+export function readRecords(
+  bytes: Buffer,
+  { root, elements }: { root: ScannedJson; elements: readonly Span[] },
+  mapping: OrderMapping,
+): AnswerRecord[] {
+  // What holds for the whole answer holds for each of its records.
+  const isSound = root.utf8 && root.depth <= DEPTH_MAX;
+  return elements.map((span) => readRecord(bytes, span, { mapping, isSound }));
 }
 
-function readRecord(bytes: Buffer, span: Span, mapping: OrderMapping): AnswerRecord {
+function readRecord(
+  bytes: Buffer,
+  span: Span,
+  { mapping, isSound }: { mapping: OrderMapping; isSound: boolean },
+): AnswerRecord {
   const digest = hash("sha256", bytes.subarray(span.start, span.end), "buffer");
   const bad = (reason: string, reference: string | null, idLiteral: string | null): AnswerRecord => ({
     ok: false,
@@ -149,6 +160,7 @@ function readRecord(bytes: Buffer, span: Span, mapping: OrderMapping): AnswerRec
     return bad(`the record is no object but ${articleOf(kindOf(bytes, span))}`, null, null);
   const id = readRecordId(bytes, span, mapping);
   if ("reason" in id) return bad(id.reason, id.reference, id.idLiteral);
+  if (isSound) return { ok: true, span, ...id, hash: digest };
   if (!isUtf8Span(bytes, span)) return bad("the record is not valid UTF-8", id.orderId, id.idLiteral);
   // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
   if (depthOf(bytes, span) > DEPTH_MAX)

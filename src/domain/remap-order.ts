@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { scanJson } from "./json-text.ts";
 import {
   type LineValues,
   type OrderMapping,
@@ -10,6 +9,7 @@ import {
 } from "./order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { stateOfStatus } from "./plan-order.ts";
+import { scanJson } from "./scan-json.ts";
 
 /** A stored order with its columns, as they were derived when it was stored. */
 export interface MappedOrder {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { numberLiteral, sameNumber } from "./decimal.ts";
 import { formatPath, type PathStep } from "./json-path.ts";
-import { scanJson } from "./json-text.ts";
+import { scanJson } from "./scan-json.ts";
 
 /** A request body with placeholders, checked once when the configuration is read. */
 export interface Template {

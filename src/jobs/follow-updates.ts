@@ -258,7 +258,7 @@ export class FollowUpdates implements Job {
     const { body } = answer;
     for (const field of findMatchedPaths(store, { bytes: body, records: list.elements, mapping: rules.update }))
       pass.matched.add(field);
-    const records = readRecords(body, list.elements, rules.update);
+    const records = readRecords(body, { ...list, elements: list.elements }, rules.update);
     const stamps = records.map((record) => readStampText(body, record.span, rules.update));
     const { high, future } = raiseHigh(pass.high, stamps, serviceNow, pass.rules.timezone);
     pass.high = high;

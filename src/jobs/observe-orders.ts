@@ -5,7 +5,6 @@
  * orders since its mark and finds nothing new in them.
  */
 import { Buffer } from "node:buffer";
-import { scanJson } from "../domain/json-text.ts";
 import {
   type Misses,
   type Observation,
@@ -15,6 +14,7 @@ import {
   observeStatus,
 } from "../domain/observe.ts";
 import { isoTime } from "../domain/ports.ts";
+import { scanJson } from "../domain/scan-json.ts";
 import {
   loadObservations,
   loadObservedMark,

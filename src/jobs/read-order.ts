@@ -110,7 +110,7 @@ export class OrderReader {
     }
     const { span } = found;
     findMatchedPaths(store, { bytes: body, records: [span], mapping });
-    const [record] = readRecords(body, [span], mapping);
+    const [record] = readRecords(body, { root, elements: [span] }, mapping);
     const named = record?.ok === true ? record.orderId : record?.reference?.toLowerCase();
     if (record === undefined || named !== orderId) {
       throw new BridgeError(

@@ -14,6 +14,7 @@ import { describeMiss } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import { readJson, readRecords } from "../domain/read-answer.ts";
+import type { ScannedJson } from "../domain/scan-json.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { loadOrderMark, markOrderRemoved, saveSourceHash } from "../store/orders.ts";
 import {
@@ -99,9 +100,9 @@ export class ReadOrders {
     const { store, clock } = this.#context;
     const mapping = this.#rules.snapshot;
     const { body } = answer;
-    const order = this.#findOrder(owed, answer);
+    const { root, order } = this.#findOrder(owed, answer);
     const matched = findMatchedPaths(store, { bytes: body, records: [order], mapping });
-    const [record] = readRecords(body, [order], mapping);
+    const [record] = readRecords(body, { root, elements: [order] }, mapping);
     if (record === undefined) return;
     const named = record.ok ? record.orderId : record.reference?.toLowerCase();
     if (named !== owed.orderId) {
@@ -127,11 +128,11 @@ export class ReadOrders {
   }
 
   /** Where the answer keeps the order. A path that never matched is a wrong configuration; later it is this answer's fault. */
-  #findOrder(owed: OwedRead, answer: ServiceAnswer): Span {
+  #findOrder(owed: OwedRead, answer: ServiceAnswer): { root: ScannedJson; order: Span } {
     const { snapshotRoot } = this.#rules;
     const root = readJson(answer);
     const found = resolvePath(answer.body, root, snapshotRoot);
-    if (found.state === "value") return found.span;
+    if (found.state === "value") return { root, order: found.span };
     const isProven = hasPathMatched(this.#context.store, "snapshot", "root", snapshotRoot.text);
     const miss = found.state === "null" ? "it is null" : describeMiss(answer.body, root, snapshotRoot);
     throw new BridgeError(

@@ -46,7 +46,7 @@ export async function readSnapshot(
     );
   }
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
-  const [record] = readRecords(body, [found.span], rules.snapshot);
+  const [record] = readRecords(body, { root, elements: [found.span] }, rules.snapshot);
   const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
   if (record === undefined || named !== order.orderId) {
     const what =

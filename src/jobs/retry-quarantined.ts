@@ -4,10 +4,11 @@
  */
 import type { FeedName, FeedRules } from "../domain/feed.ts";
 import { FEED_NAMES } from "../domain/feed.ts";
-import { JsonSyntaxError, scanJson, textOf } from "../domain/json-text.ts";
+import { JsonSyntaxError, textOf } from "../domain/json-text.ts";
 import { type OrderMapping, readOrderValues } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { type AnswerRecord, readRecords } from "../domain/read-answer.ts";
+import { scanJson } from "../domain/scan-json.ts";
 import { retryFeedRow } from "../store/feed-retry.ts";
 import { markCompareOwed } from "../store/feeds.ts";
 import { loadOrderMark } from "../store/orders.ts";
@@ -89,7 +90,8 @@ function readRecord(
   if (bytes === undefined) return row.reason;
   const mapping = row.kind === "change" ? rules.update : row.kind === "snapshot" ? rules.snapshot : rules.batch;
   try {
-    const [record] = readRecords(bytes, [scanJson(bytes)], mapping);
+    const root = scanJson(bytes);
+    const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
     if (record === undefined) return row.reason;
     if (!record.ok) return record.reason;
     const read = readOrderValues(bytes, record.span, mapping);

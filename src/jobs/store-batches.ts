@@ -166,7 +166,7 @@ export class StoreBatches {
       records: list.elements,
       mapping: rules.batch,
     });
-    const records = readRecords(body, list.elements, rules.batch);
+    const records = readRecords(body, { ...list, elements: list.elements }, rules.batch);
     return { body, records, batchId: readBatchId(body, list.root, rules), matched };
   }
 

@@ -11,6 +11,7 @@ import type { OrderRules } from "../domain/order-rules.ts";
 import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "../domain/plan-order.ts";
 import { isStatusAlone } from "../domain/plan-status.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
+import { scanJson } from "../domain/scan-json.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -59,21 +60,10 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) return "same";
   const read = readOrderValues(options.bytes, record.span, mapping);
   if ("reason" in read) return quarantine(options, record, read.reason, record.orderId);
-  const contentHash = hashContent(options, record);
-  if (mark !== undefined && isOldContent(mark, contentHash, mapping.source)) return "same";
   const text = textOf(options.bytes, record.span);
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
-  const content = {
-    source,
-    hash: record.hash,
-    contentHash,
-    text,
-    values: read.values,
-    isCancelled,
-    isOpen,
-    at: options.at,
-  };
+  const content = { source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };
   if (mark === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
     releaseQuarantined(store, ORDER_KINDS, record.orderId);
@@ -81,6 +71,9 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   }
   const { orderKey } = mark;
   const stored = loadStoredOrder(store, orderKey);
+  const contentHash = hashContent(options, record);
+  const payloadContentHash = hashPayloadContent(mark, stored.payload);
+  if (isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
   const plan = planOrder(stored, { text, values: read.values }, source, options.rules.plan);
   switch (plan.kind) {
     case "same":
@@ -90,11 +83,14 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
       oweRead(options, record, contentHash);
       return "owed";
     case "refresh":
-      applyOrderChange(store, { ...content, orderKey, event: null, eventSource: source });
+      keepContentHash(store, mark, payloadContentHash);
+      applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });
       return "same";
     case "apply":
+      keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, {
         ...content,
+        contentHash,
         orderKey,
         event: plan.event,
         eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
@@ -131,10 +127,41 @@ function isOldNews(mark: OrderMark, recordHash: Buffer, source: OrderSource): bo
 }
 
 /** The same with key order and white space aside: some services write their keys in another order every time. */
-function isOldContent(mark: OrderMark, contentHash: Buffer, source: OrderSource): boolean {
+function isOldContent(
+  mark: OrderMark,
+  {
+    contentHash,
+    payloadContentHash,
+    source,
+  }: { contentHash: Buffer; payloadContentHash: Buffer | null; source: OrderSource },
+): boolean {
   if (source === "snapshot") return false;
   const last = source === "batch" ? mark.batchContentHash : mark.updateContentHash;
-  return last?.equals(contentHash) ?? false;
+  return (last ?? (mark.payloadSource === source ? payloadContentHash : null))?.equals(contentHash) ?? false;
+}
+
+/**
+ * The content of the record that the payload is. A new order is stored without it, because most records never come again and
+ * working it out costs as much as writing the order; it is worked out once another record is held against it. Null where
+ * it is stored already, or where the payload is no longer what was stored.
+ */
+function hashPayloadContent(mark: OrderMark, payload: string): Buffer | null {
+  const isBatch = mark.payloadSource === "batch";
+  const lastHash = isBatch ? mark.batchHash : mark.updateHash;
+  const isKnown = (isBatch ? mark.batchContentHash : mark.updateContentHash) !== null;
+  if (mark.payloadSource === "snapshot" || isKnown || !lastHash?.equals(mark.payloadHash)) return null;
+  const bytes = Buffer.from(payload);
+  if (!hash("sha256", bytes, "buffer").equals(mark.payloadHash)) return null;
+  return hash("sha256", canonicalJson(bytes, scanJson(bytes)), "buffer");
+}
+
+/** Before the payload is replaced: afterwards nothing could tell it any more. */
+function keepContentHash(
+  store: Store,
+  { orderKey, payloadSource, payloadHash }: OrderMark,
+  contentHash: Buffer | null,
+): void {
+  if (contentHash !== null) saveSourceHash(store, { orderKey, source: payloadSource, hash: payloadHash, contentHash });
 }
 
 function hashContent({ bytes }: TakeOptions, record: GoodRecord): Buffer {

@@ -26,8 +26,6 @@ export interface NewOrder {
   serviceId: string;
   source: OrderSource;
   hash: Buffer;
-  /** The record's hash with key order and white space aside. */
-  contentHash: Buffer;
   text: string;
   values: OrderValues;
   isCancelled: boolean;
@@ -37,6 +35,8 @@ export interface NewOrder {
 
 export type ChangedOrder = Omit<NewOrder, "orderId" | "serviceId"> & {
   orderKey: number;
+  /** The record's hash with key order and white space aside. */
+  contentHash: Buffer;
   /** null: only the payload is replaced, no revision is made. */
   event: EventPlan | null;
   eventSource: OrderSource | "own";
@@ -103,8 +103,8 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
       .prepare(
         `INSERT INTO orders (order_id, service_id, number, status, is_cancelled, is_open, service_created_at,
            service_updated_at, currency, total, received_at, changed_at, payload_source, payload_hash, payload,
-           ${HASH_COLUMNS[order.source].join(", ")})
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${HASH_COLUMNS[order.source].map(() => "?").join(", ")})`,
+           batch_hash, update_hash, snapshot_hash)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         order.orderId,
@@ -122,7 +122,9 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
         order.source,
         order.hash,
         order.text,
-        ...hashesOf(order),
+        order.source === "batch" ? order.hash : null,
+        order.source === "update" ? order.hash : null,
+        order.source === "snapshot" ? order.hash : null,
       ).lastInsertRowid,
   );
   saveLines(store, orderKey, values.lines);
@@ -183,11 +185,8 @@ export function saveSourceHash(
   mark: { orderKey: number; source: OrderSource; hash: Buffer; contentHash: Buffer | null },
 ): void {
   const columns = HASH_COLUMNS[mark.source].map((column) => `${column} = ?`).join(", ");
-  store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashesOf(mark), mark.orderKey);
-}
-
-function hashesOf(record: { source: OrderSource; hash: Buffer; contentHash: Buffer | null }): (Buffer | null)[] {
-  return record.source === "snapshot" ? [record.hash] : [record.hash, record.contentHash];
+  const hashes = mark.source === "snapshot" ? [mark.hash] : [mark.hash, mark.contentHash];
+  store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashes, mark.orderKey);
 }
 
 /** The service no longer knows the order. It is kept, closed and shown to the ERP once more. */

@@ -2,9 +2,16 @@ import { Buffer } from "node:buffer";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { formatPath, PathSyntaxError, parsePath, resolvePath } from "../../src/domain/json-path.ts";
-import { scanJson } from "../../src/domain/json-text.ts";
+import {
+  compilePathSet,
+  formatPath,
+  PathSyntaxError,
+  parsePath,
+  resolvePath,
+  resolvePaths,
+} from "../../src/domain/json-path.ts";
 import { canonicalJson } from "../../src/domain/json-value.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 
 const db = new Database(":memory:");
 const arrow = db.prepare<[string, string], { found: string | null }>("select json(?) -> ? as found");
@@ -193,6 +200,22 @@ describe("a path", () => {
       { numRuns: 4000 },
     );
     expect(hits).toBeGreaterThan(400);
+  });
+
+  it("is found together with others where it is found alone", () => {
+    fc.assert(
+      fc.property(jsonText, fc.array(fc.array(fc.nat(), { maxLength: 4 }), { maxLength: 6 }), (json, walks) => {
+        const bytes = Buffer.from(json);
+        const root = scanJson(bytes);
+        const paths = walks.map((choices) => parsePath(walk(json, choices))).concat(parsePath("$.a"), parsePath("$"));
+        const alone = paths.map((path) => {
+          const found = resolvePath(bytes, root, path);
+          return found.state === "value" ? found.span : found.state;
+        });
+        expect(resolvePaths(bytes, root, compilePathSet(paths))).toEqual(alone);
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it("is written so that it reads back to the same steps, and SQLite takes it", () => {

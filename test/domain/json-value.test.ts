@@ -3,8 +3,9 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { parsePath } from "../../src/domain/json-path.ts";
-import { JsonSyntaxError, scanJson } from "../../src/domain/json-text.ts";
+import { JsonSyntaxError } from "../../src/domain/json-text.ts";
 import { canonicalJson, DEPTH_MAX, diffJson, JsonDepthError, withoutPaths } from "../../src/domain/json-value.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 
 const db = new Database(":memory:");
 const valid = db.prepare<[string], { valid: number }>("select json_valid(?) as valid");

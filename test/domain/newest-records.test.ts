@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { elementsOf, scanJson } from "../../src/domain/json-text.ts";
+import { elementsOf } from "../../src/domain/json-text.ts";
 import { newestOfEach } from "../../src/domain/newest-records.ts";
 import { compileMapping } from "../../src/domain/order-mapping.ts";
 import { readRecords } from "../../src/domain/read-answer.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 
 const mapping = compileMapping({
   source: "batch",
@@ -49,8 +50,8 @@ const textOf = ({ order, at, bad, note }: Sketch) =>
 
 function choose(sketches: readonly Sketch[]) {
   const bytes = Buffer.from(`[${sketches.map(textOf).join(",")}]`);
-  const spans = elementsOf(bytes, scanJson(bytes));
-  const records = readRecords(bytes, spans, mapping);
+  const root = scanJson(bytes);
+  const records = readRecords(bytes, { root, elements: elementsOf(bytes, root) }, mapping);
   const { records: chosen, doubtful } = newestOfEach(bytes, records, { mapping, timezone: "UTC" });
   return { chosen: chosen.map((record) => sketches[records.indexOf(record)]!), doubtful };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { elementsOf, scanJson } from "../../src/domain/json-text.ts";
+import { elementsOf } from "../../src/domain/json-text.ts";
 import {
   compileMapping,
   findUnmatched,
@@ -7,6 +7,7 @@ import {
   readOrderValues,
   readRecordId,
 } from "../../src/domain/order-mapping.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 
 const FIELDS: MappingOptions["fields"] = {
   order_id: "$.id",

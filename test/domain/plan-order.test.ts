@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/domain/json-path.ts";
-import { scanJson } from "../../src/domain/json-text.ts";
 import { compileMapping, type OrderValues, readOrderValues } from "../../src/domain/order-mapping.ts";
 import { type PlanRules, planOrder, type StoredOrder, stateOfStatus } from "../../src/domain/plan-order.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 
 const mapping = compileMapping({
   source: "batch",

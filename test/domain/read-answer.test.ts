@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BridgeError } from "../../src/domain/errors.ts";
 import { parsePath } from "../../src/domain/json-path.ts";
-import { scanJson } from "../../src/domain/json-text.ts";
 import { compileMapping } from "../../src/domain/order-mapping.ts";
 import { batchFingerprint, idsAsWritten, mayHoldRecords, readList, readRecords } from "../../src/domain/read-answer.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 
 const mapping = compileMapping({
   source: "batch",
@@ -37,8 +37,8 @@ const UUID = "11111111-2222-4333-8444-555555555555";
 
 function recordsOf(body: string) {
   const bytes = Buffer.from(body);
-  const { elements } = readList({ status: 200, contentType: "", body: bytes }, parsePath("$"));
-  return { bytes, records: readRecords(bytes, elements ?? [], mapping) };
+  const { root, elements = [] } = readList({ status: 200, contentType: "", body: bytes }, parsePath("$"));
+  return { bytes, records: readRecords(bytes, { root, elements }, mapping) };
 }
 
 describe("the list of an answer", () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { membersOf, textOf } from "../../src/domain/json-text.ts";
+import { scanJson } from "../../src/domain/scan-json.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, dumpTables, expectComplete, orderCount } from "../support/pull.ts";
 
@@ -96,6 +98,34 @@ describe("a batch that was served before", () => {
     expect(dumpTables(t)).toBe(before);
     expect(t.sandbox.ledger.servedVersions(id!).length).toBeGreaterThan(batchText.length);
   });
+
+  it.each(["changes", "whole"] as const)(
+    "is recognised in other letters after the order has moved on: %s",
+    async (carry) => {
+      const t = await startTestBridge({
+        settings: { updates: { carry } },
+        sandbox: { options: { updates: { carry } } },
+      });
+      const [id] = createOrders(t, 1);
+      await t.run("orders");
+      t.clock.advance(60_000);
+      t.sandbox.service.changeOrder(id!, { status: "paid" });
+      await t.run("updates");
+      expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "paid", revision: 2 }]);
+      const [first] = t.sandbox.ledger.servedVersions(id!);
+      const bytes = Buffer.from(first!);
+      const members = membersOf(bytes, scanJson(bytes)).map(({ key, value }) => `"${key}": ${textOf(bytes, value)}`);
+      const inOtherLetters = `{ ${members.reverse().join(", ")} }`;
+      t.sandbox.faults.add({
+        match: { path: "orders" },
+        times: "forever",
+        do: { kind: "raw", body: `{"batch_id":"again","orders":[${inOtherLetters}]}`, contentType: "application/json" },
+      });
+      expect(await t.run("orders")).toMatchObject({ error: null });
+      expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "paid", revision: 2 }]);
+      expect(t.rows("SELECT * FROM owed_reads")).toEqual([]);
+    },
+  );
 
   it("says so once when the service serves it for ever", async () => {
     const t = await startTestBridge();
