@@ -2,7 +2,7 @@
  * How a feed of changes is followed by the stamps in it: where a pass begins, which page comes next, when it ends, and
  * which position may be kept. All of it is pure; `jobs/follow-updates.ts` asks and stores.
  */
-import { formatStamp, parseStamp, type StampForm, unitNs } from "./stamp.ts";
+import { formatStamp, parseStamp, type ServedStamp, type StampForm, unitNs } from "./stamp.ts";
 
 /** How `since` is written in requests. */
 export type SinceForm = "iso" | "unix" | "unix_ms";
@@ -102,16 +102,16 @@ export function isToken(position: string, form: StampForm | undefined, timezone:
 /** The larger of `high` and the largest of `stamps` that the service's own clock allows. */
 export function raiseHigh(
   high: High | undefined,
-  stamps: readonly (string | null)[],
+  stamps: readonly (ServedStamp | undefined)[],
   serviceNow: string | undefined,
-  timezone: string,
 ): { high: High | undefined; future: number } {
   let highest = high;
   let future = 0;
-  for (const text of stamps) {
-    const ns = instantOf(text, timezone);
-    if (text === null || ns === undefined) continue;
-    if (isFuture(ns, serviceNow)) future += 1;
+  const now = instantOf(serviceNow, "UTC");
+  for (const stamp of stamps) {
+    if (stamp === undefined) continue;
+    const { text, instantNs: ns } = stamp;
+    if (isFuture(ns, now)) future += 1;
     else if (highest === undefined || ns > highest.ns) highest = { text, ns };
   }
   return { high: highest, future };
@@ -120,13 +120,12 @@ export function raiseHigh(
 /** The form in which the service writes stamps, as fine as any of them: some leave out a fraction that is zero. */
 export function learnForm(
   form: StampForm | undefined,
-  stamps: readonly (string | null)[],
-  timezone: string,
+  stamps: readonly (ServedStamp | undefined)[],
 ): StampForm | undefined {
   let learned = form;
-  for (const text of stamps) {
-    const seen = text === null ? undefined : parseStamp(text, timezone)?.form;
-    if (seen === undefined) continue;
+  for (const stamp of stamps) {
+    if (stamp === undefined) continue;
+    const seen = stamp.form;
     const isSameWay = seen.kind === learned?.kind && seen.zone === learned.zone && seen.separator === learned.separator;
     if (learned === undefined || !isSameWay || unitNs(seen) < unitNs(learned)) learned = seen;
   }
@@ -134,8 +133,8 @@ export function learnForm(
 }
 
 export interface Page {
-  /** The stamps of the page's changes, verbatim. */
-  stamps: readonly (string | null)[];
+  /** The stamps of the page's changes; undefined where a change has none that can be read. */
+  stamps: readonly (ServedStamp | undefined)[];
   /** How many of its changes this pass had not seen. */
   fresh: number;
 }
@@ -170,13 +169,13 @@ export function planNextPage(
   rules: FollowRules,
 ): { learned: Learned; verdict: PageVerdict } {
   const { asked, high } = pass;
-  const stamps = readStamps(page, rules.timezone);
-  const isRepeated = stamps.some(({ ns }) => ns === asked.ns);
+  const stamps = page.stamps.filter((stamp) => stamp !== undefined);
+  const isRepeated = stamps.some(({ instantNs }) => instantNs === asked.ns);
   const isMissed = asked.isKnownStamp && !isRepeated;
   const learned: Learned = {
     boundary: isRepeated ? "inclusive" : isMissed ? "exclusive" : pass.learned.boundary,
     pageMax: Math.max(pass.learned.pageMax, page.stamps.length),
-    form: learnForm(pass.learned.form, page.stamps, rules.timezone),
+    form: learnForm(pass.learned.form, stamps),
   };
   const unit = unitOf(learned.form, rules);
   const isFull = page.stamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
@@ -186,13 +185,13 @@ export function planNextPage(
       return { next: "ask", asked: { ...askFrom(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
     const from = (stamp: High) => askAfter(stamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
     // The page's own largest stamp, not the pass's: a page that was asked again must not skip what it was cut at.
-    const sorted = stamps.toSorted((a, b) => (a.ns < b.ns ? -1 : a.ns > b.ns ? 1 : 0));
-    const farthest = sorted.at(-1);
+    const farthest = largestOf(stamps);
     if (farthest === undefined) return page.stamps.length > 0 && isFull ? { next: "no stamps" } : { next: "done" };
-    const onward = sorted.findLast(({ ns }) => high !== undefined && ns <= high.ns);
+    const onward = high === undefined ? undefined : largestOf(stamps, high.ns);
     if (page.fresh > 0 && onward !== undefined && from(onward).ns > asked.ns)
       return { next: "ask", asked: from(onward) };
-    const mayBeCut = page.stamps.length >= Math.max(2, pass.pageMax) && stamps.every(({ ns }) => ns >= asked.ns);
+    const mayBeCut =
+      page.stamps.length >= Math.max(2, pass.pageMax) && stamps.every(({ instantNs }) => instantNs >= asked.ns);
     if (!mayBeCut) return { next: "done" };
     const beyond = from(farthest);
     if (beyond.ns > asked.ns) {
@@ -244,20 +243,22 @@ export function isSetBack(watermark: string | undefined, serviceNow: string | un
 /** Whether a position is a time that the service's own clock has not reached. */
 export function isFromFuture(position: string, serviceNow: string | undefined, timezone: string): boolean {
   const ns = instantOf(position, timezone);
-  return ns !== undefined && isFuture(ns, serviceNow);
+  return ns !== undefined && isFuture(ns, instantOf(serviceNow, "UTC"));
 }
 
-function isFuture(ns: bigint, serviceNow: string | undefined): boolean {
-  const now = instantOf(serviceNow, "UTC");
+function isFuture(ns: bigint, now: bigint | undefined): boolean {
   // The Date header has whole seconds, so a stamp of its own second is not from the future.
   return now !== undefined && ns > now + SECOND_NS;
 }
 
-function readStamps(page: Page, timezone: string): High[] {
-  return page.stamps.flatMap((text) => {
-    const ns = instantOf(text, timezone);
-    return text === null || ns === undefined ? [] : [{ text, ns }];
-  });
+/** Of equal ones the last, as it was written there. */
+function largestOf(stamps: readonly ServedStamp[], atMost?: bigint): High | undefined {
+  let largest: ServedStamp | undefined;
+  for (const stamp of stamps) {
+    if (atMost !== undefined && stamp.instantNs > atMost) continue;
+    if (largest === undefined || stamp.instantNs >= largest.instantNs) largest = stamp;
+  }
+  return largest === undefined ? undefined : { text: largest.text, ns: largest.instantNs };
 }
 
 /** From a stamp that was seen, so that both kinds of service bring the rest of it. */

@@ -21,6 +21,11 @@ export interface Stamp {
   readonly form: StampForm;
 }
 
+/** A stamp together with its text, as it was sent. */
+export interface ServedStamp extends Stamp {
+  readonly text: string;
+}
+
 const SECOND_NS = 1_000_000_000n;
 const DAY_S = 86_400;
 /** What four digits of a year can say: 0000-01-01T00:00:00 and 9999-12-31T23:59:59, in seconds. */
@@ -46,6 +51,12 @@ const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
  */
 export function parseStamp(text: string, zone: string): Stamp | undefined {
   return parseIso(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
+}
+
+/** The stamp of a record, or undefined where it has none that can be read. */
+export function readStamp(text: string | null, zone: string): ServedStamp | undefined {
+  const stamp = text === null ? undefined : parseStamp(text, zone);
+  return text === null || stamp === undefined ? undefined : { ...stamp, text };
 }
 
 function parseIso(text: string, zone: string): Stamp | undefined {

@@ -3,12 +3,16 @@
  * most are known from earlier passes and are kept no longer than it takes to see that. Nothing here writes; after a
  * crash the same changes are asked for again.
  */
+import type { Clock } from "../domain/ports.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
-import { type ChangeKey, changeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../domain/seen-changes.ts";
-import { parseStamp } from "../domain/stamp.ts";
+import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../domain/seen-changes.ts";
 import { loadSeenChanges } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
-import type { KnownContents } from "./known-contents.ts";
+import type { ChangePage, ServedChange } from "./change-page.ts";
+
+const CHANGES_PER_STEP = 100;
+/** A page of thousands must not keep the pull of orders waiting: after so long, others have their turn. */
+const TURN_MS = 10;
 
 /** A change that has to be acted on, with a copy of its text. */
 export interface ChangeNews {
@@ -21,14 +25,6 @@ export interface ChangeNews {
   isDoubtful: boolean;
   /** What to remember of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
-}
-
-/** The records of one page, each with its stamp. */
-export interface ServedPage {
-  body: Buffer;
-  records: readonly AnswerRecord[];
-  stamps: readonly (string | null)[];
-  isBeyond: boolean;
 }
 
 interface Waiting {
@@ -50,18 +46,16 @@ interface OrderChanges {
 
 export class ChangeCollector {
   readonly #store: Store;
-  readonly #timezone: string;
-  readonly #contents: KnownContents;
+  readonly #clock: Clock;
   readonly #orders = new Map<string, OrderChanges>();
   /** Records without a usable id, by their hash. */
   readonly #unusable = new Map<string, Waiting | "taken">();
   #bytes = 0;
   #records = 0;
 
-  constructor(store: Store, timezone: string, contents: KnownContents) {
+  constructor(store: Store, clock: Clock) {
     this.#store = store;
-    this.#timezone = timezone;
-    this.#contents = contents;
+    this.#clock = clock;
   }
 
   /** How much text waits to be stored. */
@@ -75,37 +69,33 @@ export class ChangeCollector {
   }
 
   /**
-   * Adds some records of one page. Returns how many this pass had not seen.
-   * @param times how often each change was met on this page, kept from one call for the page to the next
-   * @param isBeyond the service's own position has moved past them: then even one that looks like an earlier one is new,
-   *   unless its stamp says otherwise.
+   * Adds the changes of one page. Returns how many this pass had not seen.
+   * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
+   *   new, unless its stamp says otherwise.
    */
-  add(
-    body: Buffer,
-    part: { records: readonly AnswerRecord[]; stamps: readonly (string | null)[]; times: Map<ChangeKey, number> },
-    isBeyond: boolean,
-  ): number {
-    const { records, stamps, times } = part;
+  async addPage(page: { body: Buffer; changes: ChangePage; isBeyond: boolean }, signal: AbortSignal): Promise<number> {
     const before = this.#records;
-    for (const [index, record] of records.entries()) {
-      if (!record.ok) {
-        this.#addUnusable(body, record);
-        continue;
+    let turnAtMs = this.#clock.monotonicMs();
+    for (let from = 0; from < page.changes.elements.length; from += CHANGES_PER_STEP) {
+      if (this.#clock.monotonicMs() - turnAtMs > TURN_MS) {
+        await this.#clock.sleep(0, signal);
+        turnAtMs = this.#clock.monotonicMs();
       }
-      const stamp = stamps[index] ?? null;
-      const stampNs = stamp === null ? undefined : parseStamp(stamp, this.#timezone)?.instantNs;
-      const contentHash = this.#contents.hashOf(body, record);
-      const first = `${record.orderId}${changeKey(stampNs, contentHash, 0)}`;
-      const nth = times.get(first) ?? 0;
-      times.set(first, nth + 1);
-      this.#addChange(body, record, {
-        stampNs,
-        contentHash,
-        key: changeKey(stampNs, contentHash, nth),
-        isNew: isBeyond && stampNs === undefined,
-      });
+      this.#add(page.body, page.changes.read(page.body, from, CHANGES_PER_STEP), page.isBeyond);
     }
     return this.#records - before;
+  }
+
+  #add(body: Buffer, changes: readonly ServedChange[], isBeyond: boolean): void {
+    this.#recall(changes);
+    for (const { record, stamp, contentHash, key } of changes) {
+      if (!record.ok || key === undefined) {
+        this.#addUnusable(body, record, contentHash);
+        continue;
+      }
+      const stampNs = stamp?.instantNs;
+      this.#addChange(body, record, { stampNs, contentHash, key, isNew: isBeyond && stampNs === undefined });
+    }
   }
 
   /**
@@ -134,8 +124,7 @@ export class ChangeCollector {
     return news;
   }
 
-  #addUnusable(body: Buffer, record: AnswerRecord): void {
-    const contentHash = contentOf(body, record, this.#contents);
+  #addUnusable(body: Buffer, record: AnswerRecord, contentHash: Buffer): void {
     const key = contentHash.toString("latin1");
     if (this.#unusable.has(key)) return;
     this.#records += 1;
@@ -147,7 +136,8 @@ export class ChangeCollector {
     record: AnswerRecord & { ok: true },
     change: { stampNs: bigint | undefined; contentHash: Buffer; key: ChangeKey; isNew: boolean },
   ): void {
-    const order = this.#orderOf(record.orderId);
+    const order = this.#orders.get(record.orderId);
+    if (order === undefined) return;
     // Pages overlap, so that the same record comes twice.
     if (order.served.has(change.key)) return;
     order.served.add(change.key);
@@ -164,19 +154,16 @@ export class ChangeCollector {
     order.newest = this.#copy(body, record, { ...change, isKnown });
   }
 
-  #orderOf(orderId: string): OrderChanges {
-    const known = this.#orders.get(orderId);
-    if (known !== undefined) return known;
-    const seen = readSeen(loadSeenChanges(this.#store, orderId));
-    const order: OrderChanges = {
-      seen,
-      served: new Set(),
-      hasLast: seen.length === 0,
-      unseenStamps: [],
-      newest: undefined,
-    };
-    this.#orders.set(orderId, order);
-    return order;
+  /** What was told before of the orders that this pass meets for the first time. */
+  #recall(changes: readonly ServedChange[]): void {
+    const met = new Set<string>();
+    for (const { record } of changes) if (record.ok && !this.#orders.has(record.orderId)) met.add(record.orderId);
+    if (met.size === 0) return;
+    for (const { orderId, seen } of loadSeenChanges(this.#store, [...met])) {
+      met.delete(orderId);
+      this.#orders.set(orderId, newsOf(readSeen(seen)));
+    }
+    for (const orderId of met) this.#orders.set(orderId, newsOf([]));
   }
 
   /** A copy, so that the whole page does not stay in memory for one record of it. */
@@ -208,11 +195,6 @@ function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
   return others.length !== 1;
 }
 
-function contentOf(body: Buffer, record: AnswerRecord, contents: KnownContents): Buffer {
-  try {
-    return contents.hashOf(body, record);
-  } catch {
-    // Nested too deep for any reader: then only the very same text is the same record.
-    return record.hash;
-  }
+function newsOf(seen: ChangeKey[]): OrderChanges {
+  return { seen, served: new Set(), hasLast: seen.length === 0, unseenStamps: [], newest: undefined };
 }

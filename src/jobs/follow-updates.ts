@@ -24,20 +24,19 @@ import {
 import { stopsPass } from "../domain/holds.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import type { Span } from "../domain/json-text.ts";
-import { type OrderField, readScalar, readStampText } from "../domain/order-mapping.ts";
+import { type OrderField, readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { readList, readRecords } from "../domain/read-answer.ts";
-import type { ChangeKey } from "../domain/seen-changes.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { readStamp } from "../domain/stamp.ts";
 import { saveHold } from "../store/holds.ts";
 import { loadLearned, saveLearned } from "../store/meta.ts";
 import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../store/positions.ts";
+import { KnownPages } from "./change-page.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
-import { ChangeCollector, type ServedPage } from "./collect-changes.ts";
+import { ChangeCollector } from "./collect-changes.ts";
 import { commit } from "./commit.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
-import { KnownContents } from "./known-contents.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { takeNews } from "./take-news.ts";
 
@@ -88,7 +87,7 @@ export class FollowUpdates implements Job {
   readonly name = "updates";
   readonly areas = ["orders", "updates"];
   readonly #context: JobContext;
-  readonly #contents = new KnownContents();
+  readonly #pages: KnownPages;
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   #sweepWanted = false;
@@ -98,6 +97,8 @@ export class FollowUpdates implements Job {
     this.#context = context;
     this.#options = options;
     this.#readOrders = readOrders;
+    const { rules, follow } = options;
+    this.#pages = new KnownPages({ mapping: rules.update, changes: rules.changes, timezone: follow.timezone });
   }
 
   /** The next pass looks back further, for changes that appeared late. */
@@ -143,14 +144,17 @@ export class FollowUpdates implements Job {
       signal,
       rules: isSweep ? { ...follow, overlapMs: lookBackMs } : follow,
       watermark,
-      learned: { ...learned, form: learned.form ?? learnForm(undefined, [loadNewestStamp(store)], follow.timezone) },
+      learned: {
+        ...learned,
+        form: learned.form ?? learnForm(undefined, [readStamp(loadNewestStamp(store), follow.timezone)]),
+      },
       serviceNow: undefined,
       serviceDate: undefined,
       high: undefined,
       token: undefined,
       pageMax: 0,
       future: 0,
-      changes: new ChangeCollector(store, follow.timezone, this.#contents),
+      changes: new ChangeCollector(store, clock),
       matched: new Set(),
     };
     let isComplete: boolean;
@@ -200,7 +204,7 @@ export class FollowUpdates implements Job {
       const { page, token } = await this.#readPage(pass, asked.since);
       // What a page that was not cut would have held as well tells for certain that it was.
       const isCut =
-        tie !== undefined && page.stamps.some((stamp) => stamp !== null && isLater(stamp, tie?.stamp, rules));
+        tie !== undefined && page.stamps.some((stamp) => stamp !== undefined && isLater(stamp.text, tie?.stamp, rules));
       if (tie !== undefined && isCut) await this.#raiseTie(tie, pass);
       tie = undefined;
       const corrected = pages === 0 ? firstAsk(pass.serviceNow) : asked;
@@ -252,35 +256,22 @@ export class FollowUpdates implements Job {
     const serviceNow = answer.date ?? client.serviceNow;
     pass.serviceNow ??= serviceNow;
     pass.serviceDate ??= answer.date;
-    const list = readList(answer, rules.changes);
+    const changes = this.#pages.open(answer);
+    const { list, elements } = changes;
     const token = answer.status === 204 ? undefined : readToken(answer, list.root, rules);
     if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };
     const { body } = answer;
-    for (const field of findMatchedPaths(store, { bytes: body, records: list.elements, mapping: rules.update }))
+    for (const field of findMatchedPaths(store, { bytes: body, records: elements, mapping: rules.update }))
       pass.matched.add(field);
-    const records = readRecords(body, { ...list, elements: list.elements }, rules.update);
-    const stamps = records.map((record) => readStampText(body, record.span, rules.update));
-    const { high, future } = raiseHigh(pass.high, stamps, serviceNow, pass.rules.timezone);
+    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
+    const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal);
+    const { stamps } = changes;
+    const { high, future } = raiseHigh(pass.high, stamps, serviceNow);
     pass.high = high;
     pass.future = Math.max(pass.future, future);
-    pass.pageMax = Math.max(pass.pageMax, records.length);
-    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
-    const fresh = await this.#collect(pass, { body, records, stamps, isBeyond });
+    pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (pass.changes.waitingBytes > WAITING_BYTES_MAX) await this.#store(pass, { isWhole: false });
     return { page: { stamps, fresh }, token };
-  }
-
-  /** In steps: a page of thousands must not keep the pull of orders waiting. */
-  async #collect(pass: Pass, page: ServedPage): Promise<number> {
-    const times = new Map<ChangeKey, number>();
-    let fresh = 0;
-    for (let from = 0; from < page.records.length; from += RECORDS_PER_COMMIT) {
-      if (from > 0) await this.#context.clock.sleep(0, pass.signal);
-      const some = <T>(list: readonly T[]) => list.slice(from, from + RECORDS_PER_COMMIT);
-      const part = { records: some(page.records), stamps: some(page.stamps), times };
-      fresh += pass.changes.add(page.body, part, page.isBeyond);
-    }
-    return fresh;
   }
 
   /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */

@@ -75,11 +75,13 @@ export function countOwedReads(store: Store): number {
   return (store.prepare("SELECT count(*) AS n FROM owed_reads").get() as { n: number }).n;
 }
 
-/** What the updates told of an order before, as `domain/seen-changes.ts` writes it. */
-export function loadSeenChanges(store: Store, orderId: string): Buffer | undefined {
-  return (
-    store.prepare("SELECT seen FROM seen_changes WHERE order_id = ?").get(orderId) as { seen: Buffer } | undefined
-  )?.seen;
+/** What the updates told of these orders before, as `domain/seen-changes.ts` writes it; orders of which nothing was told are left out. */
+export function loadSeenChanges(store: Store, orderIds: readonly string[]): { orderId: string; seen: Buffer }[] {
+  return store
+    .prepare(
+      `SELECT order_id AS orderId, seen FROM json_each(?) AS asked CROSS JOIN seen_changes ON order_id = asked.value`,
+    )
+    .all(JSON.stringify(orderIds)) as { orderId: string; seen: Buffer }[];
 }
 
 /** Inside the transaction that acts on the changes, or that owes a read for them. */

@@ -9,10 +9,11 @@ import {
   planSweep,
   raiseHigh,
 } from "../../src/domain/follow.ts";
-import { parseStamp } from "../../src/domain/stamp.ts";
+import { parseStamp, readStamp } from "../../src/domain/stamp.ts";
 
 const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };
 const DATE = "Sun, 01 Mar 2026 12:00:00 GMT";
+const served = (...texts: readonly (string | null)[]) => texts.map((text) => readStamp(text, "UTC"));
 const formOf = (text: string) => parseStamp(text, "UTC")!.form;
 const firstSince = (
   watermark: string | undefined,
@@ -55,15 +56,15 @@ describe("the first since of a pass", () => {
 
 describe("the position of a pass", () => {
   it("is the largest stamp, verbatim, that the service's clock allows", () => {
-    const stamps = [
+    const stamps = served(
       "2026-03-01T11:59:00.5Z",
       null,
       "2026-03-01T12:00:00.999Z",
       "rubbish",
       "2026-03-01T12:00:03Z",
       "2099-01-01T00:00:00Z",
-    ];
-    expect(raiseHigh(undefined, stamps, DATE, "UTC")).toMatchObject({
+    );
+    expect(raiseHigh(undefined, stamps, DATE)).toMatchObject({
       high: { text: "2026-03-01T12:00:00.999Z" },
       future: 2,
     });
@@ -72,10 +73,9 @@ describe("the position of a pass", () => {
         { text: "2026-03-01T12:00:01Z", ns: parseStamp("2026-03-01T12:00:01Z", "UTC")!.instantNs },
         stamps,
         DATE,
-        "UTC",
       ).high?.text,
     ).toBe("2026-03-01T12:00:01Z");
-    expect(raiseHigh(undefined, stamps, undefined, "UTC").high?.text).toBe("2099-01-01T00:00:00Z");
+    expect(raiseHigh(undefined, stamps, undefined).high?.text).toBe("2099-01-01T00:00:00Z");
   });
 
   it("moves forward only, but back with a clock that was set back further than the overlap", () => {
@@ -97,7 +97,7 @@ describe("the position of a pass", () => {
   });
 
   it("is written as finely as any stamp that was seen", () => {
-    const learn = (...stamps: string[]) => learnForm(undefined, stamps, "UTC")?.fraction;
+    const learn = (...stamps: string[]) => learnForm(undefined, served(...stamps))?.fraction;
     expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T12:00:00Z")).toBe(3);
     expect(learn("2026-03-01T12:00:00Z", "2026-03-01T12:00:00.123456Z", "2026-03-01T12:00:00.1Z")).toBe(6);
     expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T15:00:00+03:00")).toBe(0);
@@ -112,7 +112,7 @@ describe("the next page", () => {
   const nothing = { boundary: undefined, pageMax: 0, form: undefined };
 
   it("is asked from the largest stamp, as it was sent", () => {
-    const page = { stamps: [S1, S2, S1], fresh: 3 };
+    const page = { stamps: served(S1, S2, S1), fresh: 3 };
     const { verdict, learned } = planNextPage(
       { asked: at(S0), high: high(S2), learned: nothing, pageMax: 3 },
       page,
@@ -125,7 +125,7 @@ describe("the next page", () => {
   it("is asked one unit below where the service did not repeat the stamp, and below every later one", () => {
     const missed = planNextPage(
       { asked: at(S1, true), high: high(S2), learned: nothing, pageMax: 3 },
-      { stamps: [S2], fresh: 1 },
+      { stamps: served(S2), fresh: 1 },
       rules,
     );
     expect(missed).toMatchObject({
@@ -134,7 +134,7 @@ describe("the next page", () => {
     });
     const later = planNextPage(
       { asked: at(S0), high: high(S2), learned: missed.learned, pageMax: 3 },
-      { stamps: [S1, S2], fresh: 1 },
+      { stamps: served(S1, S2), fresh: 1 },
       rules,
     );
     expect(later.verdict).toMatchObject({ next: "ask", asked: { since: S1, isKnownStamp: false } });
@@ -142,7 +142,7 @@ describe("the next page", () => {
 
   it("is no more where the last one brought nothing new", () => {
     const state = { asked: at(S2, true), high: high(S2), learned: nothing, pageMax: 3 };
-    expect(planNextPage(state, { stamps: [S2], fresh: 0 }, rules)).toMatchObject({
+    expect(planNextPage(state, { stamps: served(S2), fresh: 0 }, rules)).toMatchObject({
       learned: { boundary: "inclusive" },
       verdict: { next: "done" },
     });
@@ -152,7 +152,7 @@ describe("the next page", () => {
   });
 
   it("goes over a full page of one stamp, and is sure of it from ten changes on unless a page held more before", () => {
-    const page = { stamps: Array<string>(10).fill(S2), fresh: 0 };
+    const page = { stamps: served(...Array<string>(10).fill(S2)), fresh: 0 };
     const state = { asked: at(S2, true), high: high(S2), learned: nothing, pageMax: 10 };
     const over = (isFull: boolean) => ({
       next: "step over",
@@ -169,10 +169,10 @@ describe("the next page", () => {
 
   it("is not asked where no change of a full page names a time", () => {
     const state = { asked: at(S2), high: undefined, learned: nothing, pageMax: 12 };
-    expect(planNextPage(state, { stamps: Array<null>(12).fill(null), fresh: 12 }, rules).verdict).toEqual({
+    expect(planNextPage(state, { stamps: served(...Array<null>(12).fill(null)), fresh: 12 }, rules).verdict).toEqual({
       next: "no stamps",
     });
-    expect(planNextPage(state, { stamps: [null], fresh: 1 }, rules).verdict).toEqual({ next: "done" });
+    expect(planNextPage(state, { stamps: served(null), fresh: 1 }, rules).verdict).toEqual({ next: "done" });
   });
 });
 

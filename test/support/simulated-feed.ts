@@ -7,7 +7,7 @@ import {
   planNextPage,
   raiseHigh,
 } from "../../src/domain/follow.ts";
-import { formatStamp, parseStamp, type StampForm } from "../../src/domain/stamp.ts";
+import { formatStamp, parseStamp, readStamp, type StampForm } from "../../src/domain/stamp.ts";
 
 export interface FeedChange {
   id: number;
@@ -61,13 +61,14 @@ export function followFeed(
   while (requests.length < REQUESTS_MAX) {
     requests.push(asked.since);
     const page = answer(feed, asked.since);
-    const stamps = page.map(({ ns }) => formatStamp(ns, feed.form, "UTC"));
+    const texts = page.map(({ ns }) => formatStamp(ns, feed.form, "UTC"));
+    const stamps = texts.map((text) => readStamp(text, "UTC"));
     const before = told.size;
     for (const [index, { id }] of page.entries()) {
       seen.add(id);
-      told.add(`${id} ${stamps[index]}`);
+      told.add(`${id} ${texts[index]}`);
     }
-    high = raiseHigh(high, stamps, from.serviceNow, "UTC").high;
+    high = raiseHigh(high, stamps, from.serviceNow).high;
     pageMax = Math.max(pageMax, page.length);
     const planned = planNextPage({ asked, high, learned, pageMax }, { stamps, fresh: told.size - before }, rules);
     learned = planned.learned;

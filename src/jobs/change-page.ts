@@ -1,0 +1,112 @@
+/*
+ * Reads the pages of changes, as far as that can be done without the database. A poll brings mostly what the poll before
+ * brought, to the byte: such a page is recognised by its hash, and what was read of it counts again. Nothing depends on a
+ * page being known, and after a restart none is.
+ */
+import { hash } from "node:crypto";
+import type { ServiceAnswer } from "../api/client.ts";
+import type { JsonPath } from "../domain/json-path.ts";
+import type { Span } from "../domain/json-text.ts";
+import { canonicalJson } from "../domain/json-value.ts";
+import { type OrderMapping, readStampText } from "../domain/order-mapping.ts";
+import { type AnswerList, type AnswerRecord, readList, readRecords } from "../domain/read-answer.ts";
+import { type ChangeKey, changeKey } from "../domain/seen-changes.ts";
+import { readStamp, type ServedStamp } from "../domain/stamp.ts";
+
+/** A record of the page, whose `span` points into the page's body. */
+export interface ServedChange {
+  record: AnswerRecord;
+  stamp: ServedStamp | undefined;
+  /** Of the content, key order and white space aside. */
+  contentHash: Buffer;
+  /** What the change is remembered by; undefined where the record names no order. */
+  key: ChangeKey | undefined;
+}
+
+export interface ChangeRules {
+  mapping: OrderMapping;
+  /** Where the answer keeps the list. */
+  changes: JsonPath;
+  /** Zone of stamps that name none. */
+  timezone: string;
+}
+
+/** One page, read in steps: thousands of changes must not keep the pull of orders waiting. */
+export class ChangePage {
+  readonly list: AnswerList;
+  readonly elements: readonly Span[];
+  readonly #rules: ChangeRules;
+  readonly #changes: ServedChange[] = [];
+  /** How often each change was met on this page. */
+  readonly #times = new Map<string, number>();
+
+  constructor(list: AnswerList, rules: ChangeRules) {
+    this.list = list;
+    this.elements = list.elements ?? [];
+    this.#rules = rules;
+  }
+
+  /** Up to `count` changes from `from` on. Every one before `from` was read before. */
+  read(body: Buffer, from: number, count: number): readonly ServedChange[] {
+    const elements = this.elements.slice(this.#changes.length, from + count);
+    const { mapping } = this.#rules;
+    for (const record of readRecords(body, { root: this.list.root, elements }, mapping)) {
+      this.#changes.push(this.#readChange(body, record));
+    }
+    return this.#changes.slice(from, from + count);
+  }
+
+  get stamps(): readonly (ServedStamp | undefined)[] {
+    return this.#changes.map(({ stamp }) => stamp);
+  }
+
+  #readChange(body: Buffer, record: AnswerRecord): ServedChange {
+    const { mapping, timezone } = this.#rules;
+    const stamp = readStamp(readStampText(body, record.span, mapping), timezone);
+    const contentHash = hashContent(body, record);
+    if (!record.ok) return { record, stamp, contentHash, key: undefined };
+    const first = `${record.orderId}${changeKey(stamp?.instantNs, contentHash, 0)}`;
+    const nth = this.#times.get(first) ?? 0;
+    this.#times.set(first, nth + 1);
+    return { record, stamp, contentHash, key: changeKey(stamp?.instantNs, contentHash, nth) };
+  }
+}
+
+function hashContent(body: Buffer, record: AnswerRecord): Buffer {
+  try {
+    return hash("sha256", canonicalJson(body, record.span), "buffer");
+  } catch (error) {
+    if (record.ok) throw error;
+    // Nested too deep for any reader: then only the very same text is the same record.
+    return record.hash;
+  }
+}
+
+/** Changes of the pages that are known: the window of a busy shop, in some 20 MB. */
+const CHANGES_MAX = 20_000;
+
+export class KnownPages {
+  readonly #rules: ChangeRules;
+  /** By the hash of the body, the one that was served last at the end. */
+  readonly #pages = new Map<string, ChangePage>();
+
+  constructor(rules: ChangeRules) {
+    this.#rules = rules;
+  }
+
+  /** @throws BridgeError `answer_unreadable`, `answer_shape` */
+  open(answer: ServiceAnswer): ChangePage {
+    const text = hash("sha256", answer.body, "base64");
+    const page = this.#pages.get(text) ?? new ChangePage(readList(answer, this.#rules.changes), this.#rules);
+    this.#pages.delete(text);
+    this.#pages.set(text, page);
+    let changes = 0;
+    for (const { elements } of this.#pages.values()) changes += elements.length;
+    for (const [oldest, { elements }] of this.#pages) {
+      if (changes <= CHANGES_MAX) break;
+      this.#pages.delete(oldest);
+      changes -= elements.length;
+    }
+    return page;
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { parsePath } from "../../src/domain/json-path.ts";
+import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/domain/order-mapping.ts";
+import { ChangePage, KnownPages } from "../../src/jobs/change-page.ts";
+
+const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
+const mapping = compileMapping({
+  source: "update",
+  fields: named(ORDER_FIELDS) as never,
+  line: named(LINE_FIELDS) as never,
+  isWritten: () => false,
+  whole: false,
+});
+const rules = { mapping, changes: parsePath("$.updates"), timezone: "UTC" };
+
+const change = (n: number, status = "new") => ({
+  order_id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
+  status,
+  updated_at: "2026-03-01T12:00:00Z",
+});
+const answerOf = (updates: readonly unknown[]) => ({
+  status: 200,
+  date: undefined,
+  contentType: "application/json",
+  body: Buffer.from(JSON.stringify({ updates })),
+});
+
+function readBy(step: number, updates: readonly unknown[]) {
+  const answer = answerOf(updates);
+  const page = new KnownPages(rules).open(answer);
+  const read = [];
+  for (let from = 0; from < page.elements.length; from += step) read.push(...page.read(answer.body, from, step));
+  return { read, stamps: page.stamps };
+}
+
+describe("a page of changes", () => {
+  it("reads the same in steps as in one go, and tells equal changes apart", () => {
+    const updates = [change(1), change(2), change(1), "no order", change(1), { ...change(3), updated_at: null }];
+    const whole = readBy(updates.length, updates);
+    for (const step of [1, 2, 4]) expect(readBy(step, updates)).toEqual(whole);
+    const keys = whole.read.map(({ key }) => key);
+    expect(keys[3]).toBeUndefined();
+    expect(new Set([keys[0], keys[2], keys[4]]).size).toBe(3);
+    expect(whole.stamps.map((stamp) => stamp?.text)).toEqual([
+      ...Array<string>(3).fill("2026-03-01T12:00:00Z"),
+      undefined,
+      "2026-03-01T12:00:00Z",
+      undefined,
+    ]);
+  });
+
+  it("is known again to the byte, goes on where reading was broken off, and is forgotten behind many others", () => {
+    const pages = new KnownPages(rules);
+    const answer = answerOf([change(1), change(2), change(3)]);
+    const page = pages.open(answer);
+    page.read(answer.body, 0, 2);
+    expect(pages.open(answerOf([change(1), change(2), change(3)]))).toBe(page);
+    expect(page.read(answer.body, 0, 3).map(({ record }) => record.ok && record.orderId.at(-1))).toEqual([
+      "1",
+      "2",
+      "3",
+    ]);
+    expect(pages.open(answerOf([change(1), change(2), change(3, "paid")]))).not.toBe(page);
+    expect(pages.open(answer)).toBe(page);
+    const many = Array.from({ length: 9_000 }, (_, n) => change(n));
+    for (const status of ["a", "b", "c"]) pages.open(answerOf([...many, change(1, status)]));
+    const again = pages.open(answer);
+    expect(again).toBeInstanceOf(ChangePage);
+    expect(again).not.toBe(page);
+  });
+});
