@@ -11,7 +11,7 @@ import { planOrder, sameValues, stateOfStatus } from "../domain/plan-order.ts";
 import { isoTime } from "../domain/ports.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, markOrderRemoved, type OrderMark } from "../store/orders.ts";
-import { loadOwedRead, savePathMatched } from "../store/positions.ts";
+import { loadOwedRead } from "../store/positions.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
 import {
   type Candidate,
@@ -21,10 +21,9 @@ import {
   type OrderFence,
   saveComparedContent,
 } from "../store/reconcile.ts";
-import { saveMatchedPaths } from "./check-paths.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
-import { readSnapshot, type SnapshotRead } from "./read-snapshot.ts";
+import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { takeRecord } from "./take-orders.ts";
 
 /** `skipped`: somebody else has dealt with the order meanwhile. `unknown`: the service does not know it (any more). */
@@ -87,8 +86,7 @@ export class CompareOrders {
     const { record, body, matched } = read;
     const at = isoTime(clock.nowMs());
     const mapping = this.#rules.snapshot;
-    saveMatchedPaths(store, { mapping, matched, at });
-    savePathMatched(store, { source: "snapshot", field: "root", path: this.#rules.snapshotRoot.text, at });
+    saveSnapshotPaths(store, this.#rules, matched, at);
     const mark = loadOrderMark(store, order.orderId);
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
     if (record.ok && mark !== undefined && "values" in values) {

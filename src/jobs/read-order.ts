@@ -3,22 +3,17 @@
  * which the caller decides, so that the two can never tell different stories; after a crash before it the order is
  * read again. A read that another change has overtaken is thrown away: stored late, it would undo that change.
  */
-import type { ServiceAnswer } from "../api/client.ts";
-import { fetchSnapshot } from "../api/orders.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { resolvePath } from "../domain/json-path.ts";
-import type { Span } from "../domain/json-text.ts";
-import { describeMiss, readScalar } from "../domain/order-mapping.ts";
+import { readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { type AnswerRecord, readJson, readRecords } from "../domain/read-answer.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import type { ServiceError } from "../domain/service-error.ts";
 import { loadOrderMark, markOrderRemoved } from "../store/orders.ts";
-import { hasPathMatched, savePathMatched } from "../store/positions.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
-import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { takeRecord } from "./take-orders.ts";
 
 /** An order that changes under each of so many reads is left for the next pass. */
@@ -35,12 +30,7 @@ export type SeenOrder =
   /** The service does not know the order (404, 410). */
   | { kind: "gone"; error: ServiceError };
 
-interface ReadAnswer {
-  body: Buffer;
-  span: Span;
-  record: AnswerRecord;
-  status: string | null;
-}
+type OrderAnswer = SnapshotRead & { kind: "order" };
 
 export class OrderReader {
   readonly #context: JobContext;
@@ -56,74 +46,38 @@ export class OrderReader {
    * @throws ServiceError, BridgeError `answer_…` where the answer does not tell the order's status.
    */
   async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
-    const { store, clock, client } = this.#context;
+    const { store, clock } = this.#context;
     for (let reads = 0; reads < READS_MAX; reads++) {
       const before = loadOrderMark(store, order.orderId)?.payloadHash;
-      let read: ReadAnswer | ServiceError;
-      try {
-        read = this.#readAnswer(order, await fetchSnapshot(client, order.serviceId, signal));
-      } catch (error) {
-        if (!(error instanceof ServiceError) || (error.status !== 404 && error.status !== 410)) throw error;
-        read = error;
-      }
+      const read = await readSnapshot(this.#context, this.#rules, order, signal);
+      const status = read.kind === "order" ? this.#statusOf(order, read) : null;
       const at = isoTime(clock.nowMs());
       const outcome = await commit(this.#context, signal, () => {
         const mark = loadOrderMark(store, order.orderId);
         if (!isSameHash(before, mark?.payloadHash)) return undefined;
-        if (read instanceof ServiceError) {
+        if (read.kind === "unknown") {
           if (mark !== undefined) markOrderRemoved(store, mark.orderKey, at);
-          return { value: decide({ kind: "gone", error: read }, at) };
+          return { value: decide({ kind: "gone", error: read.error }, at) };
         }
         this.#store(order, read, at);
-        return { value: decide({ kind: "order", status: read.status }, at) };
+        return { value: decide({ kind: "order", status }, at) };
       });
       if (outcome !== undefined) return outcome.value;
     }
     throw new BridgeError("answer_unreadable", `The order ${order.orderId} changed each time while it was read.`);
   }
 
-  #store(order: ReadableOrder, { body, span, record }: ReadAnswer, at: string): void {
+  #store(order: ReadableOrder, { body, record, matched }: OrderAnswer, at: string): void {
     const { store } = this.#context;
     const mapping = this.#rules.snapshot;
-    const matched = findMatchedPaths(store, { bytes: body, records: [span], mapping });
-    saveMatchedPaths(store, { mapping, matched, at });
-    savePathMatched(store, { source: "snapshot", field: "root", path: this.#rules.snapshotRoot.text, at });
+    saveSnapshotPaths(store, this.#rules, matched, at);
     const taken = takeRecord({ store, rules: this.#rules, mapping, bytes: body, at }, record);
     if (taken !== "quarantined") releaseQuarantined(store, ["order", "change", "snapshot"], order.orderId);
   }
 
-  /** @throws BridgeError `answer_shape` for paths that never matched, `answer_unreadable` for this answer's own faults. */
-  #readAnswer({ orderId }: ReadableOrder, answer: ServiceAnswer): ReadAnswer {
-    const { snapshot: mapping, snapshotRoot } = this.#rules;
-    const { store } = this.#context;
-    const { body } = answer;
-    const root = readJson(answer);
-    const found = resolvePath(body, root, snapshotRoot);
-    if (found.state !== "value") {
-      const isProven = hasPathMatched(store, "snapshot", "root", snapshotRoot.text);
-      const miss = found.state === "null" ? "it is null" : describeMiss(body, root, snapshotRoot);
-      throw new BridgeError(
-        isProven ? "answer_unreadable" : "answer_shape",
-        `The answer of GET /orders/${orderId} has no ${snapshotRoot.text} (updates.snapshot): ${miss}.`,
-        isProven ? {} : { hint: "Put updates.snapshot right; what waits for such reads waits until then." },
-      );
-    }
-    const { span } = found;
-    findMatchedPaths(store, { bytes: body, records: [span], mapping });
-    const [record] = readRecords(body, { root, elements: [span] }, mapping);
-    const named = record?.ok === true ? record.orderId : record?.reference?.toLowerCase();
-    if (record === undefined || named !== orderId) {
-      throw new BridgeError(
-        "answer_unreadable",
-        `GET /orders/${orderId} was answered with another order (${named ?? "without an id"}).`,
-      );
-    }
-    return { body, span, record, status: this.#statusOf(orderId, body, span) };
-  }
-
-  #statusOf(orderId: string, body: Buffer, span: Span): string | null {
+  #statusOf({ orderId }: ReadableOrder, { body, record }: OrderAnswer): string | null {
     const path = this.#rules.snapshot.paths.status;
-    const found = resolvePath(body, span, path);
+    const found = resolvePath(body, record.span, path);
     if (found.state === "null") return null;
     const text = found.state === "value" ? readScalar(body, found.span) : undefined;
     if (text !== undefined) return text;

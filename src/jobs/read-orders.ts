@@ -4,32 +4,23 @@
  * keeps the others waiting.
  */
 
-import type { ServiceAnswer } from "../api/client.ts";
-import { fetchSnapshot } from "../api/orders.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { stopsPass } from "../domain/holds.ts";
-import { resolvePath } from "../domain/json-path.ts";
-import type { Span } from "../domain/json-text.ts";
-import { describeMiss } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { readJson, readRecords } from "../domain/read-answer.ts";
-import type { ScannedJson } from "../domain/scan-json.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { loadOrderMark, markOrderRemoved, saveSourceHash } from "../store/orders.ts";
 import {
   countOwedReads,
   deleteOwedRead,
-  hasPathMatched,
   loadOwedReads,
   markOwedReadFailed,
   type OwedRead,
-  savePathMatched,
 } from "../store/positions.ts";
 import { releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
-import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { takeRecord } from "./take-orders.ts";
 
 const READS_PER_PASS = 200;
@@ -75,16 +66,10 @@ export class ReadOrders {
   }
 
   async #readOne(owed: OwedRead, counts: Record<string, number>, signal: AbortSignal): Promise<void> {
-    let answer: ServiceAnswer;
     const before = loadOrderMark(this.#context.store, owed.orderId)?.payloadHash;
-    try {
-      answer = await fetchSnapshot(this.#context.client, owed.serviceId, signal);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || (error.status !== 404 && error.status !== 410)) throw error;
-      await this.#settleUnknown(owed, error, counts, signal);
-      return;
-    }
-    await this.#settle(owed, { answer, before }, counts, signal);
+    const read = await readSnapshot(this.#context, this.#rules, owed, signal);
+    if (read.kind === "unknown") await this.#settleUnknown(owed, read.error, counts, signal);
+    else await this.#settle(owed, { read, before }, counts, signal);
   }
 
   /**
@@ -93,28 +78,18 @@ export class ReadOrders {
    */
   async #settle(
     owed: OwedRead,
-    { answer, before }: { answer: ServiceAnswer; before: Buffer | undefined },
+    { read, before }: { read: SnapshotRead & { kind: "order" }; before: Buffer | undefined },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<void> {
     const { store, clock } = this.#context;
     const mapping = this.#rules.snapshot;
-    const { body } = answer;
-    const { root, order } = this.#findOrder(owed, answer);
-    const matched = findMatchedPaths(store, { bytes: body, records: [order], mapping });
-    const [record] = readRecords(body, { root, elements: [order] }, mapping);
-    if (record === undefined) return;
-    const named = record.ok ? record.orderId : record.reference?.toLowerCase();
-    if (named !== owed.orderId) {
-      const what = named === undefined && !record.ok ? record.reason : `it answered with another order (${named})`;
-      throw new BridgeError("answer_unreadable", `GET /orders/${owed.orderId}: ${what}.`);
-    }
+    const { body, record, matched } = read;
     const at = isoTime(clock.nowMs());
     const taken = await commit(this.#context, signal, () => {
       const now = loadOrderMark(store, owed.orderId)?.payloadHash;
       if (before === undefined ? now !== undefined : now?.equals(before) !== true) return "overtaken";
-      saveMatchedPaths(store, { mapping, matched, at });
-      savePathMatched(store, { source: "snapshot", field: "root", path: this.#rules.snapshotRoot.text, at });
+      saveSnapshotPaths(store, this.#rules, matched, at);
       const what = takeRecord({ store, rules: this.#rules, mapping, bytes: body, at }, record);
       if (what === "quarantined") this.#keepChange(owed, "its snapshot could not be used", at);
       else releaseQuarantined(store, ["order", "change", "snapshot"], owed.orderId);
@@ -125,21 +100,6 @@ export class ReadOrders {
     const name = taken === "created" ? "rescued" : taken;
     if (name !== "same") counts[name] = (counts[name] ?? 0) + 1;
     counts["read"] = (counts["read"] ?? 0) + 1;
-  }
-
-  /** Where the answer keeps the order. A path that never matched is a wrong configuration; later it is this answer's fault. */
-  #findOrder(owed: OwedRead, answer: ServiceAnswer): { root: ScannedJson; order: Span } {
-    const { snapshotRoot } = this.#rules;
-    const root = readJson(answer);
-    const found = resolvePath(answer.body, root, snapshotRoot);
-    if (found.state === "value") return { root, order: found.span };
-    const isProven = hasPathMatched(this.#context.store, "snapshot", "root", snapshotRoot.text);
-    const miss = found.state === "null" ? "it is null" : describeMiss(answer.body, root, snapshotRoot);
-    throw new BridgeError(
-      isProven ? "answer_unreadable" : "answer_shape",
-      `The answer of GET /orders/${owed.orderId} has no ${snapshotRoot.text} (updates.snapshot): ${miss}.`,
-      isProven ? {} : { hint: "Put updates.snapshot right; the reads that are owed wait until then." },
-    );
   }
 
   /** 404 or 410: a stored order is kept and marked; a change of an order nobody knows is kept as it came. */

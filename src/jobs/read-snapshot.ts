@@ -1,5 +1,5 @@
 /*
- * Asks for one stored order and finds its record in the answer. Writes nothing; whoever takes the record saves the
+ * Asks for one order and finds its record in the answer. Writes nothing by itself; whoever takes the record saves the
  * paths that matched for the first time in the same transaction.
  */
 import type { ServiceAnswer } from "../api/client.ts";
@@ -10,14 +10,15 @@ import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { type AnswerRecord, readJson, readRecords } from "../domain/read-answer.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { hasPathMatched } from "../store/positions.ts";
-import { findMatchedPaths } from "./check-paths.ts";
+import { hasPathMatched, savePathMatched } from "../store/positions.ts";
+import type { Store } from "../store/store.ts";
+import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import type { JobContext } from "./job.ts";
 
 export type SnapshotRead =
   | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[] }
   /** 404 or 410: the service does not know the order, or no longer. */
-  | { kind: "unknown"; status: number };
+  | { kind: "unknown"; error: ServiceError };
 
 /** @throws ServiceError; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
 export async function readSnapshot(
@@ -31,7 +32,7 @@ export async function readSnapshot(
     answer = await fetchSnapshot(client, order.serviceId, signal);
   } catch (error) {
     if (!(error instanceof ServiceError) || (error.status !== 404 && error.status !== 410)) throw error;
-    return { kind: "unknown", status: error.status };
+    return { kind: "unknown", error };
   }
   const { body } = answer;
   const root = readJson(answer);
@@ -43,6 +44,7 @@ export async function readSnapshot(
     throw new BridgeError(
       isProven ? "answer_unreadable" : "answer_shape",
       `The answer of GET /orders/${order.orderId} has no ${rules.snapshotRoot.text} (updates.snapshot): ${miss}.`,
+      isProven ? {} : { hint: "Put updates.snapshot right; what waits for such reads waits until then." },
     );
   }
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
@@ -54,4 +56,10 @@ export async function readSnapshot(
     throw new BridgeError("answer_unreadable", `GET /orders/${order.orderId}: ${what}.`);
   }
   return { kind: "order", body, record, matched };
+}
+
+/** Inside the transaction that takes the record. */
+export function saveSnapshotPaths(store: Store, rules: OrderRules, matched: readonly OrderField[], at: string): void {
+  saveMatchedPaths(store, { mapping: rules.snapshot, matched, at });
+  savePathMatched(store, { source: "snapshot", field: "root", path: rules.snapshotRoot.text, at });
 }

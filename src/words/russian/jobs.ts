@@ -37,10 +37,6 @@ export const jobs = {
     "В ответе GET /orders/{id} нет {path} (updates.snapshot): {miss}.",
   "Put updates.snapshot right; what waits for such reads waits until then.":
     "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
-  "Put updates.snapshot right; the reads that are owed wait until then.":
-    "Исправьте updates.snapshot; до тех пор отложенные чтения ждут.",
-  "without an id": "без идентификатора",
-  "GET /orders/{id} was answered with another order ({other~}).": "На GET /orders/{id} пришёл другой заказ ({other}).",
   "The answer of GET /orders/{id} has no {path} (status).": "В ответе GET /orders/{id} нет {path} (статус).",
   "GET /orders/{id}: {what!}.": "GET /orders/{id}: {what}.",
   "it answered with another order ({other~})": "пришёл другой заказ ({other})",
