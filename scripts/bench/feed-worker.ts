@@ -2,6 +2,7 @@
  * Passes over the stock feed, in a process of their own, from a bundle and with the flags of the installed program: so
  * their time and memory are theirs. `node WORKER ROLE FOLDER PORT`; figures go to the parent.
  */
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
@@ -48,17 +49,23 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 const from = performance.now();
 const own = await run();
-const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+const { user, system } = process.cpuUsage();
 process.send?.({
   seconds: (performance.now() - from) / 1000,
-  cpuSeconds: (userCPUTime + systemCPUTime) / 1e6,
-  rssMb: maxRSS / 1024,
+  cpuSeconds: (user + system) / 1e6,
+  rssMb: peakMemoryMb(),
   gapP999Ms: delay.percentile(99.9) / 1e6,
   gapMaxMs: delay.max / 1e6,
   lockMs: 0,
   ...own,
 } satisfies FeedFigures);
 process.disconnect();
+
+/** Not `resourceUsage().maxRSS`, which a child takes over from the process that forked it. */
+function peakMemoryMb(): number {
+  const [, kb = "0"] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
+  return Number(kb) / 1024;
+}
 
 function open(): Bridge {
   const text = `
