@@ -41,11 +41,11 @@ import { commit } from "./commit.ts";
 import { type ImageFiles, seeRow } from "./image-files.ts";
 import type { JobContext } from "./job.ts";
 
-/** Keys looked at in one transaction: some ten milliseconds of the write lock. */
-export const KEYS_PER_COMMIT = 500;
+/** Keys looked at in one transaction: less than ten milliseconds of the write lock, on a disk that is not slow. */
+export const KEYS_PER_COMMIT = 200;
 export const ROWS_PER_READ = 1000;
 /** Transactions of one pass. An ERP that writes faster than the bridge reads must not keep it from sending. */
-const COMMITS_MAX = 4_000;
+const COMMITS_MAX = 10_000;
 /** Rows without a key that are kept as examples: they say that something is wrong, and more of them say no more. */
 export const UNNAMED_MAX = 100;
 /** Where the keys stand that the bridge knows. */
