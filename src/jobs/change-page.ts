@@ -82,31 +82,35 @@ function hashContent(body: Buffer, record: AnswerRecord): Buffer {
   }
 }
 
-/** Changes of the pages that are known: the window of a busy shop, in some 20 MB. */
+/** Changes of the pages that are known at most: the window of a busy shop, in some 20 MB. */
 const CHANGES_MAX = 20_000;
 
+/** The pages of the pass before and of this one; what neither was served is forgotten. */
 export class KnownPages {
   readonly #rules: ChangeRules;
-  /** By the hash of the body, the one that was served last at the end. */
-  readonly #pages = new Map<string, ChangePage>();
+  /** By the hash of the body. */
+  #before = new Map<string, ChangePage>();
+  #served = new Map<string, ChangePage>();
+  #changes = 0;
 
   constructor(rules: ChangeRules) {
     this.#rules = rules;
   }
 
+  beginPass(): void {
+    this.#before = this.#served;
+    this.#served = new Map();
+    this.#changes = 0;
+  }
+
   /** @throws BridgeError `answer_unreadable`, `answer_shape` */
   open(answer: ServiceAnswer): ChangePage {
     const text = hash("sha256", answer.body, "base64");
-    const page = this.#pages.get(text) ?? new ChangePage(readList(answer, this.#rules.changes), this.#rules);
-    this.#pages.delete(text);
-    this.#pages.set(text, page);
-    let changes = 0;
-    for (const { elements } of this.#pages.values()) changes += elements.length;
-    for (const [oldest, { elements }] of this.#pages) {
-      if (changes <= CHANGES_MAX) break;
-      this.#pages.delete(oldest);
-      changes -= elements.length;
-    }
+    const served = this.#served.get(text);
+    if (served !== undefined) return served;
+    const page = this.#before.get(text) ?? new ChangePage(readList(answer, this.#rules.changes), this.#rules);
+    this.#changes += page.elements.length;
+    if (this.#changes <= CHANGES_MAX) this.#served.set(text, page);
     return page;
   }
 }

@@ -127,6 +127,7 @@ export class FollowUpdates implements Job {
   async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
     const { store, client, clock } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
+    this.#pages.beginPass();
     const watermark = loadWatermark(store, STREAM);
     // The first pull tells from when on there are changes to follow. All changes ever made are not asked for instead.
     if (watermark === undefined && !hasPulled(store)) return true;

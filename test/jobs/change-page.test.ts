@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/domain/json-path.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/domain/order-mapping.ts";
-import { ChangePage, KnownPages } from "../../src/jobs/change-page.ts";
+import { KnownPages } from "../../src/jobs/change-page.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -49,7 +49,7 @@ describe("a page of changes", () => {
     ]);
   });
 
-  it("is known again to the byte, goes on where reading was broken off, and is forgotten behind many others", () => {
+  it("is known again to the byte, goes on where reading was broken off, and is forgotten after a pass without it", () => {
     const pages = new KnownPages(rules);
     const answer = answerOf([change(1), change(2), change(3)]);
     const page = pages.open(answer);
@@ -62,10 +62,19 @@ describe("a page of changes", () => {
     ]);
     expect(pages.open(answerOf([change(1), change(2), change(3, "paid")]))).not.toBe(page);
     expect(pages.open(answer)).toBe(page);
-    const many = Array.from({ length: 9_000 }, (_, n) => change(n));
-    for (const status of ["a", "b", "c"]) pages.open(answerOf([...many, change(1, status)]));
-    const again = pages.open(answer);
-    expect(again).toBeInstanceOf(ChangePage);
-    expect(again).not.toBe(page);
+    pages.beginPass();
+    expect(pages.open(answer)).toBe(page);
+    pages.beginPass();
+    pages.beginPass();
+    expect(pages.open(answer)).not.toBe(page);
+  });
+
+  it("is read anew each time where a pass holds more than may be kept", () => {
+    const pages = new KnownPages(rules);
+    const large = answerOf(Array.from({ length: 15_000 }, (_, n) => change(n)));
+    const further = answerOf(Array.from({ length: 6_000 }, (_, n) => change(n)));
+    const [first, second] = [pages.open(large), pages.open(further)];
+    expect(pages.open(large)).toBe(first);
+    expect(pages.open(further)).not.toBe(second);
   });
 });
