@@ -53,11 +53,19 @@ export class Versions {
   /** How many versions share the newest one's stamp, as far as `since` can tell stamps apart. */
   tieSize(orderId: string, unitMs: number): number {
     const newest = this.newest(orderId);
-    if (newest === undefined) return 0;
+    return newest === undefined ? 0 : this.#sharing(newest, unitMs);
+  }
+
+  #sharing(version: Version, unitMs: number): number {
     const all = [...this.#orders.values()].flat();
-    if (unitMs === 0) return all.filter(({ stamp }) => stamp === newest.stamp).length;
+    if (unitMs === 0) return all.filter(({ stamp }) => stamp === version.stamp).length;
     const unit = (ms: number) => Math.floor(ms / unitMs);
-    return all.filter(({ stampMs }) => unit(stampMs) === unit(newest.stampMs)).length;
+    return all.filter(({ stampMs }) => unit(stampMs) === unit(version.stampMs)).length;
+  }
+
+  /** Whether more versions than that share a stamp: what comes after them is out of reach of whoever asks by stamps. */
+  hasTieOver(size: number, unitMs: number): boolean {
+    return this.ids.some((id) => (this.#orders.get(id) ?? []).some((version) => this.#sharing(version, unitMs) > size));
   }
 
   /** Whether a change of the newest version shows nothing that one of the version before did not show. */
