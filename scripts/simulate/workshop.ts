@@ -10,12 +10,48 @@ import { bridgeSettings, type Forms } from "./forms.ts";
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
 const MEMORY = "/dev/shm";
 
+export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
+
+/** So many configurations are kept: services of one kind are configured alike. */
+const CONFIGURATIONS_MAX = 2_000;
+
+/** Configurations as operators would have written them, read by the product's own reader, each text once. */
+class Configurations {
+  readonly #read = new Map<string, LoadedConfig>();
+
+  for(forms: Forms, database: string): LoadedConfig {
+    const settings = bridgeSettings(forms);
+    const key = JSON.stringify(settings);
+    const loaded = this.#read.get(key) ?? read(settings);
+    if (this.#read.size >= CONFIGURATIONS_MAX) this.#read.clear();
+    this.#read.set(key, loaded);
+    const { config } = loaded;
+    return { ...loaded, config: { ...config, database: { ...config.database, path: database } } };
+  }
+}
+
+function read(settings: Record<string, unknown>): LoadedConfig {
+  const written = {
+    ...settings,
+    service: {
+      ...(settings["service"] as object),
+      base_url: "http://127.0.0.1:8080",
+      client_id: CREDENTIALS.clientId,
+      client_secret: CREDENTIALS.clientSecret,
+    },
+    database: { path: "/srv/bridge.db" },
+    http: { listen: "off" },
+  };
+  return parseConfig({ text: stringify(written), file: "/srv/config.yaml", env: {} });
+}
+
 /**
  * A folder for the databases of many runs. Each begins with a copy of one that was migrated once, because migrating
  * costs more than a whole run.
  */
 export class Workshop {
   readonly folder: string;
+  readonly configurations = new Configurations();
   readonly #template: string;
   #count = 0;
 
@@ -40,23 +76,4 @@ export class Workshop {
     process.off("exit", this.close);
     rmSync(this.folder, { recursive: true, force: true });
   };
-}
-
-export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
-
-/** The configuration as an operator would have written it, read by the product's own reader. */
-export function configurationFor(forms: Forms, file: string): LoadedConfig {
-  const settings = bridgeSettings(forms);
-  const merged = {
-    ...settings,
-    service: {
-      ...(settings["service"] as object),
-      base_url: "http://127.0.0.1:8080",
-      client_id: CREDENTIALS.clientId,
-      client_secret: CREDENTIALS.clientSecret,
-    },
-    database: { path: file },
-    http: { listen: "off" },
-  };
-  return parseConfig({ text: stringify(merged), file: path.join(path.dirname(file), "config.yaml"), env: {} });
 }

@@ -1,4 +1,3 @@
-import Database from "better-sqlite3";
 import type { LoadedConfig } from "../../src/config/load.ts";
 import type { RunResult } from "../../src/jobs/run-job.ts";
 import type { LedgerEntry } from "../../src/sandbox/ledger.ts";
@@ -18,8 +17,9 @@ import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
 import type { Asked, CrashPoint, Fate, Schedule } from "./schedule.ts";
+import { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
-import { CREDENTIALS, configurationFor } from "./workshop.ts";
+import { CREDENTIALS } from "./workshop.ts";
 
 const TICK_MS = 10_000;
 const TICKS_PER_MINUTE = 6;
@@ -45,7 +45,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly random: Random;
   readonly service: SandboxService;
   readonly erp: Erp;
-  readonly auditor: Database.Database;
+  readonly auditor: SecondConnection;
   readonly versions: Versions;
   readonly lines: string[] = [];
   readonly orders: OrderInvariants;
@@ -73,7 +73,7 @@ export class World implements Scene, Line, CommitHooks {
   #requests = 0;
   #ticks = 0;
 
-  constructor(schedule: Schedule, file: string) {
+  constructor(schedule: Schedule, { file, loaded }: { file: string; loaded: LoadedConfig }) {
     this.seed = schedule.seed;
     this.forms = schedule.forms;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
@@ -84,9 +84,9 @@ export class World implements Scene, Line, CommitHooks {
       options: serviceOptions(schedule.forms),
       onEntry: (entry) => this.#onEntry(entry),
     });
-    this.#loaded = configurationFor(schedule.forms, file);
-    this.erp = new Erp(file);
-    this.auditor = new Database(file, { readonly: true, fileMustExist: true });
+    this.#loaded = loaded;
+    this.auditor = new SecondConnection(file);
+    this.erp = new Erp(this.auditor);
     this.versions = new Versions(this.service);
     this.orders = new OrderInvariants(this);
     this.position = new PositionInvariants(this);
@@ -117,7 +117,6 @@ export class World implements Scene, Line, CommitHooks {
   close(): void {
     this.#life?.close();
     this.auditor.close();
-    this.erp.close();
   }
 
   // ------------------------------------------------------------------------------------------------------ program
