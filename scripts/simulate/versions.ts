@@ -68,6 +68,12 @@ export class Versions {
     return this.ids.some((id) => (this.#orders.get(id) ?? []).some((version) => this.#sharing(version, unitMs) > size));
   }
 
+  /** Whether the newest version has another status than the one before it. */
+  isStatusNew(orderId: string): boolean {
+    const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
+    return before?.status !== newest?.status;
+  }
+
   /** Whether a change of the newest version shows nothing that one of the version before did not show. */
   isHidden(orderId: string): boolean {
     const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
@@ -112,7 +118,8 @@ export class Versions {
   }
 }
 
-function isBefore(one: string | undefined, other: string | undefined): boolean {
+/** Whether stamps, as the service writes them, tell that one came before the other. */
+export function isBefore(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined || one === "undefined" || other === "undefined") return false;
   return /^[\d.]+$/.test(one) ? Number(one) < Number(other) : one < other;
 }

@@ -13,6 +13,7 @@ import { DisciplineInvariants } from "./invariants/discipline.ts";
 import { OrderInvariants } from "./invariants/orders.ts";
 import { PositionInvariants } from "./invariants/position.ts";
 import { PushInvariants } from "./invariants/pushes.ts";
+import { StatusInvariants } from "./invariants/statuses.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
@@ -52,6 +53,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly position: PositionInvariants;
   readonly pushes: PushInvariants;
   readonly discipline: DisciplineInvariants;
+  readonly statuses: StatusInvariants;
   readonly database: DatabaseInvariants;
   violation: Violation | undefined;
   /** Failed passes of the pull, and holds that ever stood: what an operator was told. */
@@ -92,6 +94,7 @@ export class World implements Scene, Line, CommitHooks {
     this.position = new PositionInvariants(this);
     this.pushes = new PushInvariants(this);
     this.discipline = new DisciplineInvariants(this);
+    this.statuses = new StatusInvariants(this);
     this.database = new DatabaseInvariants(this);
   }
 
@@ -253,6 +256,7 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);
     this.orders.onSent(sent);
     this.discipline.onSent(sent);
+    this.statuses.onSent(sent);
     if (route.kind === "updates") for (const change of this.races.splice(0)) change();
     if (route.kind === "import") for (const write of this.inFlight.splice(0)) this.time.at(2, write);
     this.#dies("request", ` of ${route.kind}`);
@@ -269,6 +273,7 @@ export class World implements Scene, Line, CommitHooks {
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);
     this.discipline.onTold(sent, told);
+    this.statuses.onTold(sent, told);
   }
 
   #onEntry(entry: LedgerEntry): void {
@@ -276,6 +281,6 @@ export class World implements Scene, Line, CommitHooks {
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);
     this.pushes.onEntry(entry);
-    this.discipline.onEntry(entry);
+    this.statuses.onEntry(entry);
   }
 }
