@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, unlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { stringify } from "yaml";
@@ -9,6 +9,11 @@ import { bridgeSettings, type Forms } from "./forms.ts";
 
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
 const MEMORY = "/dev/shm";
+
+/** With its log, which is left where nobody copies it. */
+function removeDatabase(file: string): void {
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(each)) unlinkSync(each);
+}
 
 export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
 
@@ -63,13 +68,10 @@ export class Workshop {
     openStore({ path: this.#template, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }).close();
   }
 
-  /** A folder of its own with a fresh database. */
   newDatabase(): { file: string; remove: () => void } {
-    const folder = path.join(this.folder, String(++this.#count));
-    mkdirSync(folder);
-    const file = path.join(folder, "bridge.db");
+    const file = path.join(this.folder, `bridge-${++this.#count}.db`);
     copyFileSync(this.#template, file);
-    return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+    return { file, remove: () => removeDatabase(file) };
   }
 
   readonly close = (): void => {
