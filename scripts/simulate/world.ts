@@ -87,6 +87,7 @@ export class World implements Scene, Line, CommitHooks {
       onEntry: (entry) => this.#onEntry(entry),
     });
     this.#loaded = loaded;
+    this.time.onStandstill = () => this.fail(15, "time stands still");
     this.auditor = new SecondConnection(file);
     this.erp = new Erp(this.auditor);
     this.versions = new Versions(this.service);
