@@ -70,7 +70,7 @@ export function buildJobs(
   ];
   if (statuses.path !== null) {
     const statusRules = compileStatusRules({ ...statuses, path: statuses.path });
-    const options = { rules: statusRules, quietMs: service.timeouts.headers };
+    const options = { rules: statusRules, quietMs: service.timeouts.headers, timezone: service.timezone };
     const settler = new StatusSettler(context, options, new OrderReader(context, rules));
     entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler)) });
   }

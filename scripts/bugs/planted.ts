@@ -205,6 +205,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       }
       return await this.#read(request, response);`,
   ),
+  one(
+    "status repeated blindly",
+    "src/jobs/settle-status.ts",
+    '    if (request.state === "sending") return await this.#resolveFound(request, counts, signal);\n',
+    `    if (request.state === "sending") {
+      await commit(this.#context, signal, () => markPendingAgain(this.#context.store, request.id, null));
+      return { kind: "again" };
+    }
+`,
+  ),
   {
     name: "id not encoded",
     foundBy: "encoded id",

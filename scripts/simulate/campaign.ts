@@ -95,6 +95,9 @@ export async function work(share: Part, tell: (progress: Progress) => void): Pro
   }
 }
 
+/** What one life makes is gone with it: where there is room for much of it, little is ever copied. */
+const EXEC_ARGV = [...process.execArgv, "--max-semi-space-size=32"];
+
 /** Plays seeds in several processes, one a core. Resolves when all are done. */
 export async function playAll(
   { from, count, failuresMax }: Part,
@@ -109,7 +112,7 @@ export async function playAll(
   const plays = shares.map(
     (share) =>
       new Promise<void>((resolve, reject) => {
-        const child = fork(options.script, ["--worker", JSON.stringify(share)]);
+        const child = fork(options.script, ["--worker", JSON.stringify(share)], { execArgv: EXEC_ARGV });
         child.on("message", (progress) => options.onProgress(progress as Progress));
         child.on("error", reject);
         child.on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))));

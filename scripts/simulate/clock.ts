@@ -6,6 +6,11 @@ interface Due {
   what: () => void;
 }
 
+/** More than that at one moment is somebody who waits for it to pass by itself. */
+const AT_ONCE_MAX = 100_000;
+/** What is less is lost where it is added to the time: a sleeper who wakes a rounding error too early would never go on. */
+const SLEEP_MIN_MS = 0.001;
+
 /** A Sunday noon; nothing depends on it, but every trace begins with it. */
 const START_MS = Date.UTC(2026, 2, 1, 12);
 
@@ -16,6 +21,10 @@ const START_MS = Date.UTC(2026, 2, 1, 12);
 export class SimulatedTime {
   #nowMs = 1_000;
   #due: Due[] = [];
+  #atOnce = 0;
+
+  /** Called when time does not get on; nothing that was due happens any more. */
+  onStandstill: () => void = () => {};
 
   /** Milliseconds that really went by in this world; what the service's clock shows, before its own faults. */
   get elapsedMs(): number {
@@ -51,6 +60,12 @@ export class SimulatedTime {
     await settle();
     for (let next = this.#due[0]; next !== undefined && next.atMs <= untilMs; next = this.#due[0]) {
       this.#due.shift();
+      this.#atOnce = next.atMs > this.#nowMs ? 0 : this.#atOnce + 1;
+      if (this.#atOnce > AT_ONCE_MAX) {
+        this.#due = [];
+        this.onStandstill();
+        break;
+      }
       this.#nowMs = next.atMs;
       next.what();
       await settle();
@@ -91,7 +106,7 @@ export function clockOfLife(
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error);
-        const due = time.at(ms, () => {
+        const due = time.at(Math.max(ms, SLEEP_MIN_MS), () => {
           signal?.removeEventListener("abort", stop);
           if (!life.isDead) resolve();
         });
@@ -110,9 +125,11 @@ export function clockOfLife(
  */
 export async function withSimulatedDeadlines<T>(time: SimulatedTime, run: () => Promise<T>): Promise<T> {
   const original = AbortSignal.timeout;
+  // One for all: most deadlines come when nobody waits for them any more.
+  const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
   AbortSignal.timeout = (ms: number) => {
     const controller = new AbortController();
-    time.at(ms, () => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")));
+    time.at(ms, () => controller.abort(reason));
     return controller.signal;
   };
   try {

@@ -91,7 +91,7 @@ function staleOrders(world: World): Difference[] {
 }
 
 /** What `since` can tell apart, in milliseconds; 0: less than one. */
-function unitOf({ since, precision }: World["forms"]): number {
+export function unitOf({ since, precision }: World["forms"]): number {
   if (since === "unix" || precision === "s") return 1_000;
   return since === "unix_ms" || precision === "ms" ? 1 : 0;
 }

@@ -1,5 +1,6 @@
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import type { FeedName } from "./schedule.ts";
+import type { SecondConnection } from "./second-connection.ts";
 
 /** A value that a row of the ERP had, in the order of the commits. Undefined: nothing that could be sent. */
 export type Value = number | null | undefined;
@@ -20,19 +21,16 @@ const TABLES: Record<FeedName, Table> = {
 export const LAST_KEY = "LAST";
 export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
-/** The ERP: a connection of its own to the bridge's database, and a memory of what it wrote. */
+/** The ERP: writes to the bridge's database, and remembers what it wrote. */
 export class Erp {
-  readonly db: Database.Database;
   readonly asked: { id: number; orderId: string; status: string }[] = [];
   readonly #history = new Map<string, Value[]>();
-  readonly #statements = new Map<string, Database.Statement>();
+  readonly #connection: SecondConnection;
   #last = 0;
   #isLocking = false;
 
-  constructor(file: string) {
-    this.db = new Database(file, { timeout: 0 });
-    // As an ERP would not: but its fsyncs are not what is looked at here.
-    this.db.pragma("synchronous = OFF");
+  constructor(connection: SecondConnection) {
+    this.#connection = connection;
   }
 
   get isLocking(): boolean {
@@ -82,7 +80,7 @@ export class Erp {
     const text = literal.replace(/^'(.*)'$/, "$1");
     const number = /^[0-9.]+$/.test(text) ? Number(text) : undefined;
     this.#note(feed, key, text === "NULL" ? null : number);
-    this.db.exec(
+    this.#connection.db.exec(
       `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
     );
   }
@@ -98,7 +96,9 @@ export class Erp {
   rollback(feed: FeedName): void {
     const { name, value } = TABLES[feed];
     const savepoint = "SAVEPOINT s; ";
-    this.db.exec(`${savepoint}UPDATE ${name} SET ${value} = 999999; DELETE FROM ${name}; ROLLBACK TO s; RELEASE s`);
+    this.#connection.db.exec(
+      `${savepoint}UPDATE ${name} SET ${value} = 999999; DELETE FROM ${name}; ROLLBACK TO s; RELEASE s`,
+    );
   }
 
   take(): void {
@@ -117,22 +117,18 @@ export class Erp {
   /** Holds the write lock until `unlock`; what is written meanwhile is seen by nobody until then. */
   lock(): void {
     if (this.#isLocking) return;
-    this.db.exec("BEGIN IMMEDIATE");
+    this.#connection.db.exec("BEGIN IMMEDIATE");
     this.#isLocking = true;
   }
 
   unlock(): void {
     if (!this.#isLocking) return;
-    this.db.exec("COMMIT");
+    this.#connection.db.exec("COMMIT");
     this.#isLocking = false;
   }
 
-  close(): void {
-    this.db.close();
-  }
-
   #transaction(sql: string): void {
-    this.db.exec(this.#isLocking ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
+    this.#connection.db.exec(this.#isLocking ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
   }
 
   #note(feed: FeedName, key: string, value: Value): void {
@@ -143,11 +139,6 @@ export class Erp {
   }
 
   #run(sql: string): Database.Statement {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
+    return this.#connection.prepare(sql);
   }
 }

@@ -24,7 +24,7 @@ const AFTERMATH_MS = 30_000;
 /** Plays one schedule from its first step to its end. */
 export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
   const { file, remove } = workshop.newDatabase();
-  const world = new World(schedule, file);
+  const world = new World(schedule, { file, loaded: workshop.configurations.for(schedule.forms, file) });
   let losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
   try {
     losses = await withSimulatedDeadlines(world.time, () => play(world, schedule));

@@ -1,9 +1,9 @@
-import type Database from "better-sqlite3";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { MachineClock, SimulatedTime } from "./clock.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Erp } from "./erp.ts";
 import type { Forms } from "./forms.ts";
+import type { SecondConnection } from "./second-connection.ts";
 import type { Versions } from "./versions.ts";
 
 /** What everybody in one simulated world can see. */
@@ -12,8 +12,8 @@ export interface Scene {
   readonly machine: MachineClock;
   readonly service: SandboxService;
   readonly forms: Forms;
-  /** A reader of its own: it sees what is committed, and nothing else. */
-  readonly auditor: Database.Database;
+  /** Not the bridge's own: it sees what is committed, and nothing else. */
+  readonly auditor: SecondConnection;
   readonly erp: Erp;
   readonly versions: Versions;
   readonly coverage: Coverage;

@@ -53,11 +53,25 @@ export class Versions {
   /** How many versions share the newest one's stamp, as far as `since` can tell stamps apart. */
   tieSize(orderId: string, unitMs: number): number {
     const newest = this.newest(orderId);
-    if (newest === undefined) return 0;
+    return newest === undefined ? 0 : this.#sharing(newest, unitMs);
+  }
+
+  #sharing(version: Version, unitMs: number): number {
     const all = [...this.#orders.values()].flat();
-    if (unitMs === 0) return all.filter(({ stamp }) => stamp === newest.stamp).length;
+    if (unitMs === 0) return all.filter(({ stamp }) => stamp === version.stamp).length;
     const unit = (ms: number) => Math.floor(ms / unitMs);
-    return all.filter(({ stampMs }) => unit(stampMs) === unit(newest.stampMs)).length;
+    return all.filter(({ stampMs }) => unit(stampMs) === unit(version.stampMs)).length;
+  }
+
+  /** Whether more versions than that share a stamp: what comes after them is out of reach of whoever asks by stamps. */
+  hasTieOver(size: number, unitMs: number): boolean {
+    return this.ids.some((id) => (this.#orders.get(id) ?? []).some((version) => this.#sharing(version, unitMs) > size));
+  }
+
+  /** Whether the newest version has another status than the one before it. */
+  isStatusNew(orderId: string): boolean {
+    const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
+    return before?.status !== newest?.status;
   }
 
   /** Whether a change of the newest version shows nothing that one of the version before did not show. */
@@ -104,7 +118,8 @@ export class Versions {
   }
 }
 
-function isBefore(one: string | undefined, other: string | undefined): boolean {
+/** Whether stamps, as the service writes them, tell that one came before the other. */
+export function isBefore(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined || one === "undefined" || other === "undefined") return false;
   return /^[\d.]+$/.test(one) ? Number(one) < Number(other) : one < other;
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, unlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { stringify } from "yaml";
@@ -10,12 +10,53 @@ import { bridgeSettings, type Forms } from "./forms.ts";
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
 const MEMORY = "/dev/shm";
 
+/** With its log, which is left where nobody copies it. */
+function removeDatabase(file: string): void {
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(each)) unlinkSync(each);
+}
+
+export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
+
+/** So many configurations are kept: services of one kind are configured alike. */
+const CONFIGURATIONS_MAX = 2_000;
+
+/** Configurations as operators would have written them, read by the product's own reader, each text once. */
+class Configurations {
+  readonly #read = new Map<string, LoadedConfig>();
+
+  for(forms: Forms, database: string): LoadedConfig {
+    const settings = bridgeSettings(forms);
+    const key = JSON.stringify(settings);
+    const loaded = this.#read.get(key) ?? read(settings);
+    if (this.#read.size >= CONFIGURATIONS_MAX) this.#read.clear();
+    this.#read.set(key, loaded);
+    const { config } = loaded;
+    return { ...loaded, config: { ...config, database: { ...config.database, path: database } } };
+  }
+}
+
+function read(settings: Record<string, unknown>): LoadedConfig {
+  const written = {
+    ...settings,
+    service: {
+      ...(settings["service"] as object),
+      base_url: "http://127.0.0.1:8080",
+      client_id: CREDENTIALS.clientId,
+      client_secret: CREDENTIALS.clientSecret,
+    },
+    database: { path: "/srv/bridge.db" },
+    http: { listen: "off" },
+  };
+  return parseConfig({ text: stringify(written), file: "/srv/config.yaml", env: {} });
+}
+
 /**
  * A folder for the databases of many runs. Each begins with a copy of one that was migrated once, because migrating
  * costs more than a whole run.
  */
 export class Workshop {
   readonly folder: string;
+  readonly configurations = new Configurations();
   readonly #template: string;
   #count = 0;
 
@@ -27,36 +68,14 @@ export class Workshop {
     openStore({ path: this.#template, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }).close();
   }
 
-  /** A folder of its own with a fresh database. */
   newDatabase(): { file: string; remove: () => void } {
-    const folder = path.join(this.folder, String(++this.#count));
-    mkdirSync(folder);
-    const file = path.join(folder, "bridge.db");
+    const file = path.join(this.folder, `bridge-${++this.#count}.db`);
     copyFileSync(this.#template, file);
-    return { file, remove: () => rmSync(folder, { recursive: true, force: true }) };
+    return { file, remove: () => removeDatabase(file) };
   }
 
   readonly close = (): void => {
     process.off("exit", this.close);
     rmSync(this.folder, { recursive: true, force: true });
   };
-}
-
-export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
-
-/** The configuration as an operator would have written it, read by the product's own reader. */
-export function configurationFor(forms: Forms, file: string): LoadedConfig {
-  const settings = bridgeSettings(forms);
-  const merged = {
-    ...settings,
-    service: {
-      ...(settings["service"] as object),
-      base_url: "http://127.0.0.1:8080",
-      client_id: CREDENTIALS.clientId,
-      client_secret: CREDENTIALS.clientSecret,
-    },
-    database: { path: file },
-    http: { listen: "off" },
-  };
-  return parseConfig({ text: stringify(merged), file: path.join(path.dirname(file), "config.yaml"), env: {} });
 }

@@ -1,4 +1,3 @@
-import Database from "better-sqlite3";
 import type { LoadedConfig } from "../../src/config/load.ts";
 import type { RunResult } from "../../src/jobs/run-job.ts";
 import type { LedgerEntry } from "../../src/sandbox/ledger.ts";
@@ -14,12 +13,14 @@ import { DisciplineInvariants } from "./invariants/discipline.ts";
 import { OrderInvariants } from "./invariants/orders.ts";
 import { PositionInvariants } from "./invariants/position.ts";
 import { PushInvariants } from "./invariants/pushes.ts";
+import { StatusInvariants } from "./invariants/statuses.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
 import type { Asked, CrashPoint, Fate, Schedule } from "./schedule.ts";
+import { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
-import { CREDENTIALS, configurationFor } from "./workshop.ts";
+import { CREDENTIALS } from "./workshop.ts";
 
 const TICK_MS = 10_000;
 const TICKS_PER_MINUTE = 6;
@@ -45,13 +46,14 @@ export class World implements Scene, Line, CommitHooks {
   readonly random: Random;
   readonly service: SandboxService;
   readonly erp: Erp;
-  readonly auditor: Database.Database;
+  readonly auditor: SecondConnection;
   readonly versions: Versions;
   readonly lines: string[] = [];
   readonly orders: OrderInvariants;
   readonly position: PositionInvariants;
   readonly pushes: PushInvariants;
   readonly discipline: DisciplineInvariants;
+  readonly statuses: StatusInvariants;
   readonly database: DatabaseInvariants;
   violation: Violation | undefined;
   /** Failed passes of the pull, and holds that ever stood: what an operator was told. */
@@ -73,7 +75,7 @@ export class World implements Scene, Line, CommitHooks {
   #requests = 0;
   #ticks = 0;
 
-  constructor(schedule: Schedule, file: string) {
+  constructor(schedule: Schedule, { file, loaded }: { file: string; loaded: LoadedConfig }) {
     this.seed = schedule.seed;
     this.forms = schedule.forms;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
@@ -84,14 +86,16 @@ export class World implements Scene, Line, CommitHooks {
       options: serviceOptions(schedule.forms),
       onEntry: (entry) => this.#onEntry(entry),
     });
-    this.#loaded = configurationFor(schedule.forms, file);
-    this.erp = new Erp(file);
-    this.auditor = new Database(file, { readonly: true, fileMustExist: true });
+    this.#loaded = loaded;
+    this.time.onStandstill = () => this.fail(15, "time stands still");
+    this.auditor = new SecondConnection(file);
+    this.erp = new Erp(this.auditor);
     this.versions = new Versions(this.service);
     this.orders = new OrderInvariants(this);
     this.position = new PositionInvariants(this);
     this.pushes = new PushInvariants(this);
     this.discipline = new DisciplineInvariants(this);
+    this.statuses = new StatusInvariants(this);
     this.database = new DatabaseInvariants(this);
   }
 
@@ -117,7 +121,6 @@ export class World implements Scene, Line, CommitHooks {
   close(): void {
     this.#life?.close();
     this.auditor.close();
-    this.erp.close();
   }
 
   // ------------------------------------------------------------------------------------------------------ program
@@ -254,6 +257,7 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);
     this.orders.onSent(sent);
     this.discipline.onSent(sent);
+    this.statuses.onSent(sent);
     if (route.kind === "updates") for (const change of this.races.splice(0)) change();
     if (route.kind === "import") for (const write of this.inFlight.splice(0)) this.time.at(2, write);
     this.#dies("request", ` of ${route.kind}`);
@@ -270,6 +274,7 @@ export class World implements Scene, Line, CommitHooks {
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);
     this.discipline.onTold(sent, told);
+    this.statuses.onTold(sent, told);
   }
 
   #onEntry(entry: LedgerEntry): void {
@@ -277,6 +282,6 @@ export class World implements Scene, Line, CommitHooks {
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);
     this.pushes.onEntry(entry);
-    this.discipline.onEntry(entry);
+    this.statuses.onEntry(entry);
   }
 }

@@ -77,7 +77,8 @@ const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "disk_failed",
 ]);
 
-/** Whether an error met while reading one order ends the pass, or is that order's own. */
+/** Whether an error met while reading one order ends the pass, or is that order's own. A wait that was asked for is everybody's. */
 export function stopsPass(error: unknown): boolean {
-  return !(error instanceof BridgeError) || STOPPING.has(error.code);
+  if (!(error instanceof BridgeError) || STOPPING.has(error.code)) return true;
+  return error instanceof ServiceError && error.retryAfterMs !== undefined;
 }

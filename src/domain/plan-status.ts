@@ -5,6 +5,7 @@ import { withoutPaths } from "./json-value.ts";
 import type { EventPlan, PlanRules } from "./plan-order.ts";
 import { scanJson } from "./scan-json.ts";
 import { ServiceError } from "./service-error.ts";
+import { isStrictlyNewer, parseStamp } from "./stamp.ts";
 import {
   parseTemplate,
   RenderError,
@@ -50,6 +51,9 @@ export interface RequestedOrder {
   serviceId: string;
   status: string | null;
   isRemoved: boolean;
+  revision: number;
+  /** The service's own stamp, verbatim. */
+  updatedAt: string | null;
   /** The status that was sent before: `owed` to be read back, `awaited` where a read has not shown it yet. */
   echo: "owed" | "awaited" | null;
 }
@@ -173,13 +177,40 @@ export function classifyStatusFailure(error: unknown): StatusFailure {
   return error.retryAfterMs === undefined ? "unknown" : "later";
 }
 
-/** What an order that was read tells of a status that may have arrived. */
+/** What became known of an order since a request for it left. */
+export interface OrderMoves {
+  /** The status that was sent has been seen on the order. */
+  hasComeBack: boolean;
+  /** The order has had another status. */
+  hasStatusChanged: boolean;
+  /** All that is stored of the order is as it was, but for its stamp. */
+  isSameContent: boolean;
+  stampBefore: string | null;
+  stamp: string | null;
+}
+
+/**
+ * What an order that was read tells of a status that may have arrived. `moved`: it has the former status and was changed
+ * since, in a way that may well be the wanted status that came and went. A newer stamp tells that only where nothing
+ * else explains it.
+ */
 export function compareStatus(
   now: string | null,
   request: { statusSent: string | null; statusBefore: string | null },
-): "wanted" | "former" | "another" {
-  if (now === request.statusSent) return "wanted";
-  return now === request.statusBefore ? "former" : "another";
+  moves: OrderMoves,
+  timezone: string,
+): "wanted" | "former" | "moved" | "another" {
+  if (now === request.statusSent || moves.hasComeBack) return "wanted";
+  if (now !== request.statusBefore) return "another";
+  const isStampAlone = moves.isSameContent && isOneFormNewer(moves.stamp, moves.stampBefore, timezone);
+  return moves.hasStatusChanged || isStampAlone ? "moved" : "former";
+}
+
+/** Answers of two kinds may cut one stamp to different lengths; only alike ones tell that it is another. */
+function isOneFormNewer(now: string | null, before: string | null, timezone: string): boolean {
+  const forms = [now, before].map((text) => (text === null ? undefined : parseStamp(text, timezone)?.form));
+  const [one, other] = forms.map((form) => form && `${form.kind} ${form.precision} ${form.fraction}`);
+  return one === other && isStrictlyNewer(now, before, timezone);
 }
 
 /**

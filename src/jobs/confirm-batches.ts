@@ -160,5 +160,5 @@ export class ConfirmBatches {
 /** Failures that concern the service as a whole; with the others, batches may still be pulled. */
 function endsPull(failure: BridgeError): boolean {
   if (failure.code === "timed_out") return false;
-  return stopsPass(failure) || (failure instanceof ServiceError && failure.retryAfterMs !== undefined);
+  return stopsPass(failure);
 }

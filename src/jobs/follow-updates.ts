@@ -27,7 +27,6 @@ import type { Span } from "../domain/json-text.ts";
 import { type OrderField, readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { ServiceError } from "../domain/service-error.ts";
 import { readStamp } from "../domain/stamp.ts";
 import { saveHold } from "../store/holds.ts";
 import { loadLearned, saveLearned } from "../store/meta.ts";
@@ -113,7 +112,7 @@ export class FollowUpdates implements Job {
     try {
       isComplete = await this.#follow(counts, signal);
     } catch (error) {
-      if (endsAll(error)) throw error;
+      if (stopsPass(error)) throw error;
       // Orders that are owed a read do not wait for the next good answer of another path.
       failure = error;
     }
@@ -327,11 +326,6 @@ export class FollowUpdates implements Job {
     }
     this.#futureTold = future > 0;
   }
-}
-
-/** Errors after which no other path of the service is asked either. */
-function endsAll(error: unknown): boolean {
-  return stopsPass(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
 function readToken({ body }: ServiceAnswer, root: Span, rules: OrderRules): string | undefined {

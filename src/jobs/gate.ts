@@ -15,7 +15,7 @@ import {
 } from "../domain/holds.ts";
 import { isoTime } from "../domain/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../domain/retry-after.ts";
-import { deleteHold, type HoldRow, loadHoldsOf, saveHold } from "../store/holds.ts";
+import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { commit } from "./commit.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { JobContext } from "./job.ts";
@@ -51,6 +51,8 @@ export class HoldGate {
   readonly #unsaved = new Map<string, HoldRow>();
   /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
   readonly #othersFirstUntilMs = new Map<string, number>();
+  /** The holds that stood at the start have been looked at. */
+  #isCounting = false;
 
   constructor(context: JobContext) {
     this.#context = context;
@@ -62,18 +64,19 @@ export class HoldGate {
    */
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
+    this.#countFromStart();
     const due: { hold: HoldRow; windowMs: number }[] = [];
+    let held: HoldRow | undefined;
     for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
       const windowMs = BLOCKING[hold.reason];
       // The flow that pulls bears the name of its area: what concerns its own requests holds no other flow there.
       if (windowMs === undefined || (OF_ONE_FLOW.has(hold.reason) && hold.area !== areas.at(-1))) continue;
-      if (windowMs === null || hold.nextProbeAt === null) return { state: "held", hold };
-      if (this.#waitOf(hold, hold.nextProbeAt, windowMs) > 0) return { state: "held", hold };
-      if ((this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > clock.monotonicMs())
-        return { state: "held", hold };
+      // Every hold is looked at, so that their times run beside one another and not one after the other.
+      if (this.#isWaiting(hold, windowMs, areas)) held ??= hold;
       // What the service asked for is over: a probe that fails on the way must not cost the longest wait there is.
-      due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : windowMs });
+      else due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : (windowMs ?? 0) });
     }
+    if (held !== undefined) return { state: "held", hold: held };
     if (due.length === 0) return { state: "open" };
     // In memory first: while the commit waits for the write lock, another job must not be let through as well.
     for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
@@ -147,6 +150,22 @@ export class HoldGate {
       log.debug({ area: row.area, reason: row.reason }, "The hold could not be written and is kept in memory.");
     }
     return row;
+  }
+
+  /** What was begun before a restart runs from the restart on, also where nobody has anything to ask yet. */
+  #countFromStart(): void {
+    if (this.#isCounting) return;
+    for (const hold of loadHolds(this.#context.store)) {
+      const windowMs = BLOCKING[hold.reason] ?? null;
+      if (windowMs !== null && hold.nextProbeAt !== null) this.#waitOf(hold, hold.nextProbeAt, windowMs);
+    }
+    this.#isCounting = true;
+  }
+
+  #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {
+    if (windowMs === null || hold.nextProbeAt === null) return true;
+    if (this.#waitOf(hold, hold.nextProbeAt, windowMs) > 0) return true;
+    return (this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > this.#context.clock.monotonicMs();
   }
 
   #holdsOf(area: string): HoldRow[] {

@@ -188,7 +188,6 @@ export class SendStatuses implements Job {
 function isOfOneOrder(error: unknown): boolean {
   if (!(error instanceof BridgeError)) return true;
   if (!(error instanceof ServiceError)) return error.code === "answer_unreadable" || error.code === "internal";
-  if (error.retryAfterMs !== undefined) return false;
   // Some services break off or never answer where one order is too much for them.
   if (error.code === "unreachable" || error.code === "timed_out") return error.effect === "unknown";
   return !stopsPass(error);

@@ -19,6 +19,7 @@ import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   loadOpenRequest,
+  loadOrderMoves,
   loadRequestedOrder,
   markEchoesRead,
   markPendingAgain,
@@ -41,6 +42,8 @@ export interface SettleOptions {
    * time within which the service is to answer.
    */
   quietMs: number;
+  /** Of service times that name no zone. */
+  timezone: string;
 }
 
 export type Step =
@@ -117,7 +120,7 @@ export class StatusSettler {
     const at = isoTime(clock.nowMs());
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });
-    if (plan.kind === "send") markSending(store, id, { status: plan.status, before: order?.status ?? null });
+    if (plan.kind === "send") markSending(store, id, { status: plan.status, before: order });
     return { plan, order };
   }
 
@@ -235,18 +238,20 @@ export class StatusSettler {
           markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
           return "refused";
         }
-        const compared = compareStatus(seen.status, sent);
+        const moves = loadOrderMoves(store, id);
+        const compared = compareStatus(seen.status, sent, moves, this.#options.timezone);
         if (compared === "wanted") {
           markSent(store, id, { httpStatus: null, at });
           return "sent";
         }
-        if (compared === "former" && doubt.refusal === undefined) {
-          if (isQuiet) markPendingAgain(store, id, null);
-          return isQuiet ? "again" : "lost";
+        if (compared !== "another" && doubt.refusal === undefined) {
+          if (!isQuiet) return "lost";
+          if (compared === "former") {
+            markPendingAgain(store, id, null);
+            return "again";
+          }
         }
-        if (doubt.refusal === undefined) {
-          reason = `changed meanwhile: the order was ${named(sent.statusBefore)} and is ${named(seen.status)} now; whether ${named(sent.statusSent)} was there in between is not known`;
-        }
+        if (doubt.refusal === undefined) reason = changedMeanwhile(sent, seen.status);
         markRequestRefused(store, id, { httpStatus: doubt.refusal?.httpStatus ?? null, reason, at });
         return "refused";
       },
@@ -281,6 +286,14 @@ function failureOf(error: unknown): { httpStatus: number | null; reason: string 
 function wrongPath({ message, area, method, path, status }: ServiceError, what: string): ServiceError {
   const details = { area, method, path, effect: "none" as const, ...(status === undefined ? {} : { status }) };
   return new ServiceError("request_refused", `${message}; ${what}`, details);
+}
+
+function changedMeanwhile({ statusSent, statusBefore }: Sent, now: string | null): string {
+  const sent = named(statusSent);
+  if (now === statusBefore) {
+    return `changed meanwhile: the order is ${named(now)} again and was changed in between; whether ${sent} was there is not known`;
+  }
+  return `changed meanwhile: the order was ${named(statusBefore)} and is ${named(now)} now; whether ${sent} was there in between is not known`;
 }
 
 function named(status: string | null): string {

@@ -101,6 +101,8 @@ export const statusRequests = sqliteTable("status_requests", {
   lastError: text("last_error"),
   statusSent: text("status_sent"),
   echo: text({ enum: ["awaited", "owed"] }),
+  revisionBefore: integer("revision_before"),
+  stampBefore: text("stamp_before"),
 });
 
 export const batches = sqliteTable("batches", {

@@ -4,13 +4,15 @@
  * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
  * `echo` says whether the status has come back with the order since; until then that change is our own.
  */
-import type { RequestedOrder, WantedStatus } from "../domain/plan-status.ts";
+import type { OrderMoves, RequestedOrder, WantedStatus } from "../domain/plan-status.ts";
 import type { Store } from "./store.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
 const VALUES_BYTES_MAX = 1_000_000;
 /** An id has 36 characters; whatever is longer is none. */
 const ID_CHARACTERS = 64;
+/** Longer than any time that can be read. */
+const STAMP_CHARACTERS = 64;
 /** Written by the ERP, this column may hold the largest integer there is. */
 const ATTEMPTS_MAX = 1_000_000;
 /** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
@@ -88,6 +90,7 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
   const row = store
     .prepare(
       `SELECT order_id AS orderId, coalesce(service_id, order_id) AS serviceId, status, removed_at AS removedAt,
+         revision, service_updated_at AS updatedAt,
          (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
        FROM orders o WHERE o.order_id = lower(?)`,
     )
@@ -98,16 +101,41 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
 }
 
 /** The request is about to leave. From here on only an answer or a read of the order tells what became of it. */
-export function markSending(store: Store, id: bigint, sent: { status: string; before: string | null }): boolean {
+export function markSending(
+  store: Store,
+  id: bigint,
+  sent: { status: string; before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined },
+): boolean {
+  const { status = null, revision = null, updatedAt = null } = sent.before ?? {};
   return (
     store
       .prepare(
-        `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, echo = 'awaited',
-           attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+        `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
+           stamp_before = ?, echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
          WHERE id = ? AND state = 'pending'`,
       )
-      .run(sent.status, sent.before, id).changes > 0
+      .run(sent.status, status, revision, updatedAt, id).changes > 0
   );
+}
+
+/** What became known of its order since a request left; nothing where what was known then is not. */
+export function loadOrderMoves(store: Store, id: bigint): OrderMoves {
+  const row = store
+    .prepare(
+      `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
+         EXISTS (SELECT 1 FROM order_event_rows e
+           WHERE e.order_key = o.order_key AND e.revision > r.revision_before AND e.status_changed) AS hasStatusChanged,
+         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, o.service_updated_at AS stamp
+       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ?`,
+    )
+    .get(id) as { [name in keyof OrderMoves]: number | string | null } | undefined;
+  return {
+    hasComeBack: row?.hasComeBack === 1,
+    hasStatusChanged: row?.hasStatusChanged === 1,
+    isSameContent: row?.isSameContent === 1,
+    stampBefore: (row?.stampBefore ?? null) as string | null,
+    stamp: (row?.stamp ?? null) as string | null,
+  };
 }
 
 /** The order has the status. Where it has not come back with the order yet, a read of the order is owed. */

@@ -137,6 +137,19 @@ describe("reconcile", () => {
     expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(1);
   });
 
+  it("stops at once where the service asks for patience, and goes on when that is over", async () => {
+    const t = await withOrders(5);
+    const wait = { kind: "status", status: 503, headers: { "retry-after": "600" } } as const;
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: wait });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(3);
+    expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "rate limit" }]);
+    t.clock.advance(599_000);
+    expect(await t.run("updates")).toMatchObject({ outcome: "held" });
+    t.clock.advance(1_000);
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 3 } });
+  });
+
   it("asks at half the permitted rate at most", async () => {
     const t = await withOrders(10, { service: { requests_per_second: 5 } });
     const before = t.clock.monotonicMs();

@@ -3,6 +3,8 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 
 const MINUTE = 60_000;
+/** Whoever asks for updates is given whole orders. */
+const WHOLE = { options: { updates: { carry: "whole" } } } as const;
 
 /** Ways in which an answer tells nothing of the outcome. */
 const LOST: [string, FaultAction][] = [
@@ -108,6 +110,53 @@ describe("a status whose outcome is unknown", () => {
     expect(effects()).toEqual([]);
     expect(order(ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
     expect(pending()).toMatchObject([{ why: "cancelled" }]);
+  });
+
+  it("is found where it was seen on the order, and is not sent again after somebody has set the order back", async () => {
+    const bridge = await startStatusBridge({ settings: { updates: { carry: "whole" } }, sandbox: WHOLE });
+    const { ids, ask, send, run, sandbox, request, effects, posts, clock } = bridge;
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 503 } });
+    expect(await send()).toMatchObject({ outcome: "failed" });
+    await run("updates");
+    sandbox.service.changeOrder(ids[0]!, { status: "new" });
+    await bridge.restart();
+    clock.advance(MINUTE);
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null, echo: null });
+    expect([effects(), posts().length]).toEqual([["paid"], 1]);
+    expect(sandbox.service.statusOf(ids[0]!)).toBe("new");
+  });
+
+  it("is refused where it came and went unseen, and only the order's stamp tells", async () => {
+    const bridge = await startStatusBridge();
+    const { ids, ask, send, sandbox, request, effects, clock, pending } = bridge;
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 503 } });
+    await send();
+    clock.advance(MINUTE);
+    sandbox.service.changeOrder(ids[0]!, { status: "new" });
+    await bridge.restart();
+    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(request(id)).toMatchObject({ state: "refused", http_status: null });
+    expect(request(id).last_error).toMatch(/^changed meanwhile: the order is "new" again and was changed in between/);
+    expect(effects()).toEqual(["paid"]);
+    expect(pending()).toEqual([]);
+  });
+
+  it("is sent again where another change explains the order's newer stamp", async () => {
+    const { ids, ask, send, sandbox, request, effects, clock } = await startStatusBridge();
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 503 } });
+    await send();
+    clock.advance(MINUTE);
+    sandbox.service.changeOrder(ids[0]!, { lines: [{ sku: "A-1", quantity: 2 }] });
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(id)).toMatchObject({ state: "sent" });
+    expect(effects()).toEqual(["paid"]);
   });
 
   it("stays on its way while the order cannot be read, and is settled when it can", async () => {

@@ -32,9 +32,9 @@ export class DatabaseInvariants {
 
   checkImage(): void {
     const { auditor, fail } = this.#scene;
-    const integrity = auditor.pragma("integrity_check", { simple: true });
+    const integrity = auditor.db.pragma("integrity_check", { simple: true });
     if (integrity !== "ok") fail(13, `integrity_check: ${integrity}`);
-    if ((auditor.pragma("foreign_key_check") as unknown[]).length > 0) fail(13, "foreign keys are not clean");
+    if ((auditor.db.pragma("foreign_key_check") as unknown[]).length > 0) fail(13, "foreign keys are not clean");
   }
 
   /** Everything that must stay as it is where nothing happens. */

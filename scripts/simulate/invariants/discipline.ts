@@ -1,9 +1,8 @@
 /*
  * How the bridge behaves towards the service: the rate, the waits it was asked for, holds that stay in their area,
- * nothing repeated blindly, nobody else asked.
+ * no pull repeated at once, nobody else asked.
  */
 import type { RunResult } from "../../../src/jobs/run-job.ts";
-import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import type { ProgramLife } from "../life.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -39,9 +38,6 @@ export class DisciplineInvariants {
   readonly #causes = new Set<string>();
   #lastSent = { life: 0, atMs: Number.NEGATIVE_INFINITY };
   #lostPull: { life: number; atMs: number } | undefined;
-  /** Orders with a status request of which nobody knows whether it took effect. */
-  readonly #openStatus = new Set<string>();
-  readonly #statusEffects = new Map<number, string>();
   /** Jobs that were answered with something else than they were told to expect. */
   readonly #notUnderstood = new Set<string>();
   #lives: readonly ProgramLife[] = [];
@@ -71,11 +67,6 @@ export class DisciplineInvariants {
     this.#lastSent = { life: life.number, atMs: time.elapsedMs };
     this.#checkClosed(sent);
     if (route.kind === "orders") this.#checkPull(sent);
-    if (route.kind === "status") {
-      const orderId = (route.orderId ?? "").toLowerCase();
-      if (this.#openStatus.has(orderId)) fail(12, `a status of ${orderId} is sent again without a look at the order`);
-      this.#openStatus.add(orderId);
-    }
   }
 
   onTold({ route, life, fate }: Sent, told: Told) {
@@ -85,18 +76,11 @@ export class DisciplineInvariants {
     if (isOther && isList && told.kind === "answer" && told.status === 200 && !told.isTrue) {
       this.#notUnderstood.add(route.kind);
     }
-    const orderId = (route.orderId ?? "").toLowerCase();
     if (told.kind === "nothing") {
-      if (told.effect === "none") this.#openStatus.delete(orderId);
       if (route.kind === "orders") this.#lostPull = { life: life.number, atMs: time.elapsedMs };
       return;
     }
     const { status } = told;
-    if (route.kind === "status" && status < 500 && status !== 408 && !told.body.startsWith("<")) {
-      this.#openStatus.delete(orderId);
-    }
-    if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410))
-      this.#openStatus.delete(orderId);
     const area = route.kind === "import" ? "imports" : "orders";
     const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
     if (waitMs === 0) return;
@@ -107,16 +91,6 @@ export class DisciplineInvariants {
     const why = `${status} ${told.retryAfter}`;
     const isHeldUp = this.#scene.erp.isLocking;
     this.#closed[area] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
-  }
-
-  onEntry({ effect, requestBody }: LedgerEntry) {
-    if (effect?.kind !== "status") return;
-    const { comment } = JSON.parse(requestBody ?? "{}") as { comment: string };
-    const number = Number(comment.replace("request ", ""));
-    if (this.#statusEffects.has(number)) this.#scene.fail(12, `request ${number} took effect twice`);
-    const later = [...this.#statusEffects].find(([other, id]) => id === effect.orderId && other > number);
-    if (later !== undefined) this.#scene.fail(12, `request ${number} took effect after request ${later[0]}`);
-    this.#statusEffects.set(number, effect.orderId);
   }
 
   onResult(_life: ProgramLife, job: string, result: RunResult) {

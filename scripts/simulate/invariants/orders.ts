@@ -15,6 +15,18 @@ interface EventRow {
   is_removed: number;
 }
 
+const SQL = {
+  isStored: "SELECT 1 FROM orders WHERE order_id = ?",
+  isQuarantined: "SELECT 1 FROM quarantine WHERE reference = ? OR payload = ?",
+  lastEvent: "SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'",
+  events: `SELECT DISTINCT o.order_id, o.payload, o.payload_hash, o.removed_at IS NOT NULL AS is_removed
+    FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ?`,
+  order: "SELECT order_id, payload, payload_hash, removed_at IS NOT NULL AS is_removed FROM orders WHERE order_id = ?",
+  both: `SELECT o.order_id FROM orders o JOIN quarantine q ON q.payload = o.payload
+    WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot')`,
+  twice: "SELECT order_id FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) > 1",
+};
+
 export class OrderInvariants {
   readonly #scene: Scene;
   readonly #isUnsafe: boolean;
@@ -26,37 +38,16 @@ export class OrderInvariants {
   readonly #receivedBatches = new Set<string>();
   readonly #receivedIds = new Set<string>();
   #lastEvent = 0;
-  readonly #statements;
 
   constructor(scene: Scene) {
     this.#scene = scene;
     this.#isUnsafe = isUnsafe(scene.forms);
-    const { auditor } = scene;
-    this.#statements = {
-      isStored: auditor.prepare("SELECT 1 FROM orders WHERE order_id = ?"),
-      isQuarantined: auditor.prepare("SELECT 1 FROM quarantine WHERE reference = ? OR payload = ?"),
-      lastEvent: auditor.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'").pluck(),
-      events: auditor.prepare(
-        `SELECT DISTINCT o.order_id, o.payload, o.payload_hash, o.removed_at IS NOT NULL AS is_removed
-         FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ?`,
-      ),
-      order: auditor.prepare(
-        "SELECT order_id, payload, payload_hash, removed_at IS NOT NULL AS is_removed FROM orders WHERE order_id = ?",
-      ),
-      both: auditor.prepare(
-        `SELECT o.order_id FROM orders o JOIN quarantine q ON q.payload = o.payload
-         WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot')`,
-      ),
-      twice: auditor.prepare(
-        `SELECT order_id FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) > 1`,
-      ),
-    };
   }
 
   /** Whether the order is on disk, in one way or the other. */
   isKept(orderId: string): boolean {
-    if (this.#statements.isStored.get(orderId) !== undefined) return true;
-    return this.#statements.isQuarantined.get(orderId, this.#scene.versions.bad.get(orderId) ?? "") !== undefined;
+    if (this.#sql("isStored").get(orderId) !== undefined) return true;
+    return this.#sql("isQuarantined").get(orderId, this.#scene.versions.bad.get(orderId) ?? "") !== undefined;
   }
 
   onSent({ route, request }: Sent) {
@@ -89,15 +80,15 @@ export class OrderInvariants {
   }
 
   onCommit() {
-    const last = (this.#statements.lastEvent.get() as number | undefined) ?? 0;
+    const last = (this.#sql("lastEvent").pluck().get() as number | undefined) ?? 0;
     if (last === this.#lastEvent) return;
-    for (const row of this.#statements.events.all(this.#lastEvent) as EventRow[]) this.#checkRow(row);
+    for (const row of this.#sql("events").all(this.#lastEvent) as EventRow[]) this.#checkRow(row);
     this.#lastEvent = last;
   }
 
   /** Whether a version is stored now, a later one, or one that says the same. A change of the stamp alone makes no event. */
   hasVersion(orderId: string, seq: number): boolean {
-    const row = this.#statements.order.get(orderId) as EventRow | undefined;
+    const row = this.#sql("order").get(orderId) as EventRow | undefined;
     if (row === undefined) return false;
     this.#checkRow(row);
     const { versions } = this.#scene;
@@ -111,9 +102,9 @@ export class OrderInvariants {
     const { fail, service } = this.#scene;
     const confirmed = [...service.ledger.confirmedOrderIds()].filter((id) => !this.isKept(id) && !this.losses.has(id));
     if (confirmed.length > 0) fail(1, `confirmed and not on disk: ${confirmed.join(", ")}`);
-    const both = this.#statements.both.all() as { order_id: string }[];
+    const both = this.#sql("both").all() as { order_id: string }[];
     if (both.length > 0) fail(3, `stored and quarantined: ${both.map(({ order_id }) => order_id).join(", ")}`);
-    const twice = this.#statements.twice.all() as { order_id: string }[];
+    const twice = this.#sql("twice").all() as { order_id: string }[];
     if (twice.length > 0) fail(3, `created twice: ${twice.map(({ order_id }) => order_id).join(", ")}`);
   }
 
@@ -131,6 +122,10 @@ export class OrderInvariants {
       return fail(6, `order ${id}: version ${version.seq} replaced version ${before}`);
     }
     this.#stored.set(id, version.seq);
+  }
+
+  #sql(name: keyof typeof SQL) {
+    return this.#scene.auditor.prepare(SQL[name]);
   }
 
   /** Undefined where the confirm names what the bridge cannot know. */

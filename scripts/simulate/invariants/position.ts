@@ -14,6 +14,9 @@ interface Change {
 
 /** A pass may be kept from writing for so long by an ERP that holds the lock. */
 const RECENT_MS = 5 * 60_000;
+const WATERMARK = "SELECT value FROM watermarks WHERE stream = 'updates'";
+const IS_OWED = `SELECT 1 FROM owed_reads WHERE order_id = @id UNION ALL SELECT 1 FROM quarantine WHERE reference = @id
+  UNION ALL SELECT 1 FROM orders WHERE order_id = @id AND removed_at IS NOT NULL`;
 const DATE = /^[A-Z][a-z]{2}, /;
 
 export class PositionInvariants {
@@ -23,18 +26,8 @@ export class PositionInvariants {
   #value: string | undefined;
   /** What the service's clock showed with its last answers, and when that was. */
   #clocks: { atMs: number; showedMs: number }[] = [];
-  readonly #statements;
-
   constructor(scene: Scene) {
     this.#scene = scene;
-    const { auditor } = scene;
-    this.#statements = {
-      watermark: auditor.prepare("SELECT value FROM watermarks WHERE stream = 'updates'").pluck(),
-      isOwed: auditor.prepare(
-        `SELECT 1 FROM owed_reads WHERE order_id = @id UNION ALL SELECT 1 FROM quarantine WHERE reference = @id
-         UNION ALL SELECT 1 FROM orders WHERE order_id = @id AND removed_at IS NOT NULL`,
-      ),
-    };
   }
 
   /** What a program that died had received is served again, and counts from then. */
@@ -75,7 +68,7 @@ export class PositionInvariants {
 
   /** @param hasVersion whether a version of an order is stored, or a later one. */
   onCommit(hasVersion: (orderId: string, seq: number) => boolean) {
-    const value = this.#statements.watermark.get() as string | undefined;
+    const value = this.#scene.auditor.prepare(WATERMARK).pluck().get() as string | undefined;
     if (value === this.#value || value === undefined) return;
     const before = this.#value;
     this.#value = value;
@@ -103,7 +96,7 @@ export class PositionInvariants {
   }
 
   #isDealtWith(orderId: string, seq: number, hasVersion: (orderId: string, seq: number) => boolean): boolean {
-    return hasVersion(orderId, seq) || this.#statements.isOwed.get({ id: orderId }) !== undefined;
+    return hasVersion(orderId, seq) || this.#scene.auditor.prepare(IS_OWED).get({ id: orderId }) !== undefined;
   }
 
   #micros(text: string): number | undefined {

@@ -134,6 +134,8 @@ export const jobs = {
     "заказ существует, значит, неверны statuses.path или statuses.method",
   "changed meanwhile: the order was {before} and is {now} now; whether {sent} was there in between is not known":
     "тем временем изменилось: было {before}, теперь {now}; был ли между ними {sent}, неизвестно",
+  "changed meanwhile: the order is {now} again and was changed in between; whether {sent} was there is not known":
+    "тем временем изменилось: снова {now}, но между тем заказ менялся; был ли {sent}, неизвестно",
   "without a status": "без статуса",
   "Status request {id} is refused: {reason~}.": "Смена статуса {id} отклонена: {reason}.",
   // passes
