@@ -216,11 +216,9 @@ describe("a connection", () => {
   });
 
   it("is given up when the program stops, while waiting for its turn and on the way", async () => {
-    const { client } = await faulty({ kind: "hang" });
     const stop = new AbortController();
-    const hanging = get(client, stop.signal);
-    setTimeout(() => stop.abort(), 50);
-    await expect(hanging).rejects.toMatchObject({ code: "stopped" });
+    const client = clientFor(await serve(() => stop.abort()));
+    await expect(get(client, stop.signal)).rejects.toMatchObject({ code: "stopped" });
     await expect(get(client, stop.signal)).rejects.toMatchObject({ code: "stopped" });
     const slow = clientFor("http://127.0.0.1:9", { requestsPerSecond: 0.1 });
     await failureOf(get(slow));

@@ -39,9 +39,12 @@ export class FakeClock implements Clock {
   nowMs = () => this.#wallMs;
   monotonicMs = () => this.#monotonicMs;
   random = () => 0.5;
+  /** Called whenever somebody begins to wait. */
+  onSleep: () => void = () => {};
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
+    this.onSleep();
     this.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
   }
