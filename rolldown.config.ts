@@ -1,11 +1,39 @@
-import { defineConfig } from "rolldown";
+import type { InputOptions, OutputOptions, Plugin, RolldownOptions } from "rolldown";
 
-// The native module loads its prebuilt binary from its own package folder, so it stays outside the bundle.
-const common = { platform: "node" as const, external: ["better-sqlite3"] };
-const output = { format: "esm", codeSplitting: false, minify: false } as const;
+/** What undici brings along for HTTP/2, fetch and another parser: the client uses none of it, and each start would read it. */
+const UNUSED = /\/undici\/lib\/(web\/|milo\/|dispatcher\/client-h2\.js$)/;
 
-export default defineConfig([
-  { ...common, input: "src/main.ts", output: { ...output, file: "dist/erp-bridge.mjs" } },
+const leaveOut: Plugin = {
+  name: "leave-out",
+  load: (id) => (UNUSED.test(id) ? "module.exports = {};" : null),
+};
+
+export type Bundle = InputOptions & { plugins: Plugin[]; output: OutputOptions & { file: string } };
+
+/**
+ * One file of everything that `input` imports. CommonJS, because an ES module's `import` of a part of Node reads all that
+ * this part offers: of node:http that is a whole fetch. ASCII, because one other letter doubles what V8 keeps of the text.
+ */
+export function bundleOf(input: string, file: string): Bundle {
+  return {
+    input,
+    platform: "node",
+    // The native module loads its prebuilt binary from its own package folder, so it stays outside the bundle.
+    external: ["better-sqlite3"],
+    plugins: [leaveOut],
+    output: {
+      file,
+      format: "cjs",
+      codeSplitting: false,
+      comments: false,
+      // Names and lines stay as they were written: a stack trace in the debug log can be read.
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+    },
+  };
+}
+
+export default [
+  bundleOf("src/main.ts", "dist/erp-bridge.cjs"),
   // Copies a database in a process of its own; it is looked for beside the program.
-  { ...common, input: "src/backup/copy-child.ts", output: { ...output, file: "dist/copy-child.mjs" } },
-]);
+  bundleOf("src/backup/copy-child.ts", "dist/copy-child.cjs"),
+] satisfies RolldownOptions[];

@@ -8,13 +8,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { bundle } from "./bench/bundle.ts";
+import { bundleOf } from "../rolldown.config.ts";
 import { benchFeeds } from "./bench/feeds.ts";
 import { type Bench, benchOrders, makeDatabase } from "./bench/orders.ts";
 import { atMost, print } from "./bench/print.ts";
 import { benchStart } from "./bench/start.ts";
 import type { Figures } from "./bench/worker.ts";
-import { installProgram } from "./install-program.ts";
+import { installProgram, writeBundle } from "./install-program.ts";
 
 const PARTS = ["orders", "start", "feeds"];
 
@@ -34,8 +34,8 @@ const service = fork(path.join(import.meta.dirname, "bench", "service.ts"));
 try {
   const port = String(await new Promise((resolve) => service.once("message", resolve)));
   const launcher = await installProgram(path.join(work, "program"));
-  const worker = path.join(work, "program", "dist", "bench-worker.mjs");
-  bundle("scripts/bench/worker.ts", worker);
+  const worker = path.join(work, "program", "dist", "bench-worker.cjs");
+  await writeBundle(bundleOf("scripts/bench/worker.ts", worker));
   const bench: Bench = { work, worker, port, stored: Number(values.stored) };
   if (isWanted("orders") || isWanted("start")) {
     const large = await makeDatabase(bench, "large", bench.stored);
@@ -49,8 +49,8 @@ try {
     }
   }
   if (isWanted("feeds")) {
-    const feedWorker = path.join(work, "program", "dist", "bench-feed-worker.mjs");
-    bundle("scripts/bench/feed-worker.ts", feedWorker);
+    const feedWorker = path.join(work, "program", "dist", "bench-feed-worker.cjs");
+    await writeBundle(bundleOf("scripts/bench/feed-worker.ts", feedWorker));
     const makeEmpty = (name: string) => makeDatabase(bench, name, 0);
     printGaps("feeds", await benchFeeds({ work, makeEmpty, feedWorker, port, rows: Number(values.rows) }));
   }

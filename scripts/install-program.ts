@@ -1,19 +1,22 @@
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
-import { type InputOptions, type OutputOptions, type Plugin, rolldown } from "rolldown";
-import config from "../rolldown.config.ts";
+import { type Plugin, rolldown } from "rolldown";
+import config, { type Bundle } from "../rolldown.config.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 
-type Bundle = InputOptions & { output: OutputOptions & { file: string } };
-
 /** Writes the program's bundles below this folder, as rolldown.config.ts describes them. */
 export async function writeBundles(folder: string, plugins: Plugin[] = []): Promise<void> {
-  for (const { output, ...input } of config as Bundle[]) {
-    const bundle = await rolldown({ ...input, cwd: ROOT, plugins });
-    await bundle.write({ ...output, file: path.join(folder, output.file) });
-    await bundle.close();
+  for (const bundle of config) {
+    const file = path.join(folder, bundle.output.file);
+    await writeBundle({ ...bundle, plugins: [...bundle.plugins, ...plugins], output: { ...bundle.output, file } });
   }
+}
+
+export async function writeBundle({ output, ...input }: Bundle): Promise<void> {
+  const bundle = await rolldown({ ...input, cwd: ROOT });
+  await bundle.write(output);
+  await bundle.close();
 }
 
 /**

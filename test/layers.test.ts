@@ -62,7 +62,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   jobs: { rooms: ["api", "backup", "domain", "store", "config"], packages: /^node:/ },
   words: { rooms: ["domain"], packages: /^$/ },
   domain: { rooms: [], packages: /^node:(crypto|buffer)$/ },
-  api: { rooms: ["domain"], packages: /^(node:|undici$|p-retry$)/ },
+  api: { rooms: ["domain"], packages: /^(node:|undici(\/lib\/.+)?$|p-retry$)/ },
   store: { rooms: ["domain"], packages: /^(node:|better-sqlite3$|drizzle-orm(\/|$))/ },
   platform: { rooms: ["domain", "words"], packages: /^(node:|pino$)/ },
   sandbox: { rooms: [], packages: /^node:/ },

@@ -15,6 +15,7 @@ import { median } from "./print.ts";
 
 // As in bin/erp-bridge.mjs.
 setFlagsFromString("--optimize-for-size");
+setFlagsFromString("--wasm-tiering-budget=1000000000");
 
 /** Orders that the ERP has not taken. */
 const PENDING = 100;
@@ -48,8 +49,10 @@ const roles: Record<string, () => Promise<Figures>> = {
 };
 const run = roles[role ?? ""];
 if (run === undefined) throw new Error(`unknown role ${role}`);
-process.send?.(await run());
-process.disconnect();
+void run().then((figures) => {
+  process.send?.(figures);
+  process.disconnect();
+});
 
 function open(): Bridge {
   const text = `

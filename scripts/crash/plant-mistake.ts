@@ -11,7 +11,7 @@ export type Plant = readonly (readonly [text: string, instead: string])[];
  */
 export function plantMistake(program: string, folder: string, plant: Plant): string {
   cpSync(path.dirname(path.dirname(program)), folder, { recursive: true, verbatimSymlinks: true });
-  const file = path.join(folder, "dist", "erp-bridge.mjs");
+  const file = path.join(folder, "dist", "erp-bridge.cjs");
   let text = readFileSync(file, "utf8");
   for (const [old, instead] of plant) {
     if (text.split(old).length !== 2) throw new Error(`the bundle does not hold this text exactly once: ${old}`);

@@ -1,10 +1,11 @@
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { ErrorCode } from "../domain/errors.ts";
 import { BridgeError } from "../domain/errors.ts";
 import type { Clock } from "../domain/ports.ts";
 import { readRetryAfter } from "../domain/retry-after.ts";
 import { secretFilter } from "../domain/secrets.ts";
 import { type Area, codeOfStatus, ServiceError, shortWords } from "../domain/service-error.ts";
+import { HttpAgent } from "./agent.ts";
 import { Pacer } from "./pacer.ts";
 
 export interface ClientOptions {
@@ -71,7 +72,7 @@ export class ServiceClient {
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
     this.#dispatcher =
       options.dispatcher ??
-      new Agent({
+      new HttpAgent({
         connect: { timeout: options.connectTimeoutMs },
         headersTimeout: options.headersTimeoutMs,
         bodyTimeout: options.totalTimeoutMs,

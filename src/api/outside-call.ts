@@ -1,5 +1,5 @@
-import { Agent } from "undici";
 import { BridgeError } from "../domain/errors.ts";
+import { HttpAgent } from "./agent.ts";
 
 /** A receiver of alerts is small and near or it is down: nothing waits for it longer than this. */
 const CONNECT_MS = 5_000;
@@ -23,7 +23,7 @@ export interface OutsideCall {
  * @throws BridgeError `unreachable`, `timed_out` or `request_refused`, none of which holds the address
  */
 export async function callOutside(call: OutsideCall): Promise<void> {
-  const agent = new Agent({
+  const agent = new HttpAgent({
     connect: { timeout: CONNECT_MS },
     headersTimeout: TOTAL_MS,
     bodyTimeout: TOTAL_MS,

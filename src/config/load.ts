@@ -61,7 +61,7 @@ export interface ConfigText {
 export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedConfig {
   const document = readDocument(text, env, EXPECTATIONS);
   if (document.problems.some((problem) => problem.path.length === 0)) throw refusal(file, document, []);
-  const parsed = configSchema.safeParse(document.value, { reportInput: true });
+  const parsed = configSchema.safeParse(document.value, READING);
   const findings = findingsOf(configSchema, parsed.error?.issues ?? []).filter((finding) => !isEcho(finding, document));
   const secret = secretOf(document, file, env);
   if ("problem" in secret && !findings.some((finding) => isSecretPath(finding.path))) {
@@ -90,6 +90,9 @@ export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedCo
     ],
   };
 }
+
+/** Once in a process: writing code for each part of the schema first, as zod does, takes longer than reading it so. */
+const READING = { reportInput: true, jitless: true };
 
 const EXPECTATIONS: Expectations = {
   convert(at, text) {

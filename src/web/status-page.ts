@@ -58,7 +58,7 @@ function renderPage(view: View): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="refresh" content="${RENEW_S}">
 <meta name="robots" content="noindex">
-<title>${words.verdicts[verdict]} – ${instance} – erp-bridge</title>
+<title>${[words.verdicts[verdict], instance, "erp-bridge"].join(" – ")}</title>
 <link rel="icon" href="${iconOf(verdict)}">
 <style>${new Html(PAGE_STYLE)}</style>
 </head>

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { PATIENT, startProgram } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
@@ -28,6 +29,11 @@ describe("the program as it is installed", PATIENT, () => {
     const sync = shop.start("sync");
     expect(await sync.exited, sync.stderr()).toEqual({ code: 0, signal: null });
     expectConverged(shop);
+  });
+
+  it("is read by Node as text of one byte a letter, which any letter beyond ASCII would double", () => {
+    const bundle = readFileSync(path.join(path.dirname(inject("program")), "../dist/erp-bridge.cjs"));
+    expect(bundle.findIndex((byte) => byte > 0x7f)).toBe(-1);
   });
 
   it("ends quietly where its reader has seen enough", async () => {

@@ -99,14 +99,20 @@ describe("reconcile", () => {
   });
 
   it("leaves an order alone that somebody else has stored while the answer was on its way", async () => {
-    const t = await withOrders(1);
-    const [id] = t.ids;
-    t.sandbox.service.changeOrder(id!, { status: "paid" });
-    const db = t.bridge.store.db;
-    t.sandbox.faults.add({ match: { path: "snapshot" }, do: { kind: "delay", ms: 50 }, when: "after" });
-    const running = t.run("reconcile");
-    setTimeout(() => db.prepare("UPDATE orders SET status = 'newest', revision = 2, erp_revision = 2").run(), 20);
-    await running;
+    const t = await startTestBridge({
+      sandbox: {
+        options: { updates: { stuck: "empty" } },
+        onAnswer: ({ path }) => {
+          if (!path.endsWith(id)) return;
+          const { db } = t.bridge.store;
+          db.prepare("UPDATE orders SET status = 'newest', revision = 2, erp_revision = 2").run();
+        },
+      },
+    });
+    const id = t.sandbox.service.createOrder();
+    await t.run("orders");
+    t.sandbox.service.changeOrder(id, { status: "paid" });
+    expect(await t.run("reconcile")).toMatchObject({ error: null });
     expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "newest", revision: 2 }]);
   });
 

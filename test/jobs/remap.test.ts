@@ -149,7 +149,7 @@ describe("remap", () => {
           "UPDATE orders SET payload = ?, payload_hash = ?, revision = 2, erp_revision = 2, total = '2.00' WHERE order_key = 201",
         )
         .run(newer, hash("sha256", newer, "buffer"));
-      setTimeout(() => other.exec("COMMIT"), 30);
+      t.clock.onSleep = () => other.inTransaction && other.exec("COMMIT");
     };
     const call = { dryRun: false, clock: t.clock, log: t.bridge.context.log, signal: new AbortController().signal };
     await remap(t.bridge.store, t.loaded({}), { ...call, onProgress: ({ orders }) => orders === 200 && storeNewer() });

@@ -9,7 +9,7 @@ import type { Clock, Log } from "../../src/domain/ports.ts";
 
 import type { RunResult } from "../../src/jobs/run-job.ts";
 import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
-import { tempFolder } from "./temp.ts";
+import { memoryFolder } from "./temp.ts";
 
 /** Configuration as it would stand in the file, nested; merged over what a test always needs. */
 export type Settings = { [key: string]: unknown };
@@ -39,9 +39,12 @@ export class FakeClock implements Clock {
   nowMs = () => this.#wallMs;
   monotonicMs = () => this.#monotonicMs;
   random = () => 0.5;
+  /** Called whenever somebody begins to wait. */
+  onSleep: () => void = () => {};
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
+    this.onSleep();
     this.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -81,7 +84,7 @@ export function configFor(
 export async function startTestBridge(
   options: { settings?: Settings; sandbox?: StartOptions; folder?: string } = {},
 ): Promise<TestBridge> {
-  const folder = options.folder ?? tempFolder();
+  const folder = options.folder ?? memoryFolder();
   mkdirSync(folder, { recursive: true });
   const database = path.join(folder, "bridge.db");
   if (!existsSync(database)) copyFileSync(inject("emptyDatabase"), database);
