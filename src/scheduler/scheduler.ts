@@ -17,7 +17,8 @@ const JUMP_MS = 2_000;
 const LATE_FACTOR = 1.5;
 /** Enough to see the night of a pattern that runs every minute of the day, without making the start slow. */
 const SAMPLED_RUNS_MAX = 700;
-const SAMPLED_RUNS_MIN = 6;
+/** Two gaps: where an hour is no multiple of the minutes, the one over its end is shorter. */
+const SAMPLED_RUNS_MIN = 3;
 /** Patterns whose runs are all the same time apart: every few seconds or minutes, once an hour, once a day. */
 const EVEN = [/^\*(\/\d+)?( \*){5}$/, /^(\d+ )?(\*(\/\d+)?|\d+)( \*){4}$/, /^(\d+ )?\d+ \d+ \* \* \*$/];
 
