@@ -7,7 +7,7 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import Database from "better-sqlite3";
-import { Agent, request } from "undici";
+import { HttpAgent } from "../../src/api/agent.ts";
 import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -104,10 +104,11 @@ async function firstPush(): Promise<Partial<FeedFigures>> {
 /** Reads, serialises and posts: nothing is compared, and nothing is kept of what was sent. */
 async function pushFloor(): Promise<Partial<FeedFigures>> {
   const db = new Database(file, { readonly: true });
-  const dispatcher = new Agent({ connections: 1 });
+  const agent = new HttpAgent({ connections: 1 });
   const post = async (stocks: readonly object[]) => {
-    const answer = await request(`http://127.0.0.1:${port}/api/v1/import/stocks`, {
-      dispatcher,
+    const answer = await agent.request({
+      origin: `http://127.0.0.1:${port}`,
+      path: "/api/v1/import/stocks",
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ stocks }),
@@ -123,7 +124,7 @@ async function pushFloor(): Promise<Partial<FeedFigures>> {
     chunk = [];
   }
   if (chunk.length > 0) await post(chunk);
-  await dispatcher.close();
+  await agent.close();
   db.close();
   return {};
 }

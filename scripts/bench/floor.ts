@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
-import { Agent, request } from "undici";
+import { HttpAgent } from "../../src/api/agent.ts";
 
 export interface FloorOrder {
   order_id: string;
@@ -100,19 +100,20 @@ export class FloorWriter {
 /** Fetches and stores until the service has nothing new. Returns how many orders that were. */
 export async function runFloor(file: string, port: string): Promise<number> {
   const writer = new FloorWriter(file);
-  const dispatcher = new Agent({ connections: 4, pipelining: 1 });
-  const base = `http://127.0.0.1:${port}/api/v1/1c/orders`;
+  const agent = new HttpAgent({ connections: 4, pipelining: 1 });
+  const origin = `http://127.0.0.1:${port}`;
   let count = 0;
   for (;;) {
-    const answer = await request(base, { dispatcher });
+    const answer = await agent.request({ origin, path: "/api/v1/1c/orders", method: "GET" });
     const { batch_id: batchId, orders } = JSON.parse(await answer.body.text()) as {
       batch_id: string;
       orders: FloorOrder[];
     };
     if (orders.length === 0) break;
     const batch = writer.writeBatch(batchId, orders);
-    const confirm = await request(`${base}/confirm`, {
-      dispatcher,
+    const confirm = await agent.request({
+      origin,
+      path: "/api/v1/1c/orders/confirm",
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ batch_id: batchId }),
@@ -123,6 +124,6 @@ export async function runFloor(file: string, port: string): Promise<number> {
   }
   writer.db.pragma("wal_checkpoint(TRUNCATE)");
   writer.db.close();
-  await dispatcher.close();
+  await agent.close();
   return count;
 }
