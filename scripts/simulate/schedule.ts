@@ -210,8 +210,17 @@ export function makeSchedule(seed: number): Schedule {
   ];
   // Every status and every form of Retry-After has its turn, by the seed.
   if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
+  if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
   return { seed, forms, steps };
+}
+
+/** Changes of one stamp beside others: what the ends of pages are about, and what short lives would hardly meet. */
+function chooseBursts(random: Random): Step[] {
+  return [
+    { after: integerBetween(random, 0, 50 * SECOND), do: "burst", count: integerBetween(random, 1, 3) },
+    { after: integerBetween(random, 1, 5 * SECOND), do: "burst", count: integerBetween(random, 2, 6) },
+  ];
 }
 
 function statusOf(turn: number): Fate {
