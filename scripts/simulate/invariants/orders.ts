@@ -131,11 +131,13 @@ export class OrderInvariants {
   /** Undefined where the confirm names what the bridge cannot know. */
   #coveredBy(body: string): string[] | undefined {
     const { confirm, batchId, bare } = this.#scene.forms;
-    const { ledger } = this.#scene.service;
+    const { service } = this.#scene;
+    const { ledger } = service;
     if (confirm === "all" || confirm === "everything") {
       if (this.#receivedIds.size === 0) return undefined;
       const confirmed = ledger.confirmedOrderIds();
-      return [...ledger.handedOutOrderIds()].filter((id) => !confirmed.has(id));
+      // What was deleted there since it was handed out is no order any more that could be confirmed.
+      return [...ledger.handedOutOrderIds()].filter((id) => !confirmed.has(id) && service.statusOf(id) !== undefined);
     }
     const [, literal] = /^\{"batch_id":(.*)\}$/s.exec(body) ?? [];
     if (literal !== undefined && confirm === "batch_id" && batchId !== "none" && !bare) {
