@@ -10,7 +10,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { bundleOf } from "../rolldown.config.ts";
 import { benchFeeds } from "./bench/feeds.ts";
-import { type Bench, benchOrders, makeDatabase } from "./bench/orders.ts";
+import { type Bench, benchOrders, makeDatabase, prepare } from "./bench/orders.ts";
 import { atMost, print } from "./bench/print.ts";
 import { benchStart } from "./bench/start.ts";
 import type { Figures } from "./bench/worker.ts";
@@ -42,6 +42,8 @@ try {
     if (isWanted("orders")) printGaps("orders", await benchOrders(bench, large));
     if (isWanted("start")) {
       const empty = await makeDatabase(bench, "empty", 0);
+      // What the figures of orders left at the service would be work for the program that is to be idle.
+      await prepare(port, {});
       await benchStart(launcher, port, [
         { name: "empty database", folder: empty },
         { name: `${bench.stored} orders`, folder: large },
