@@ -64,9 +64,11 @@ function work(scene: Scene): void {
   }
 }
 
+/** At most one on each path: a flow that waits longer after each failure would never come to the end of a growing row. */
 function addFault({ sandbox, random }: Scene): void {
   const [action, ...whens] = pickOne(random, FAULTS);
   const match = { path: pickOne(random, KINDS) };
+  if (sandbox.faults.list().some((rule) => rule.match?.path === match.path)) return;
   sandbox.faults.add({ match, when: pickOne(random, whens), times: integerBetween(random, 1, 3), do: action });
 }
 
