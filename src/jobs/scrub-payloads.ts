@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { isoTime } from "../domain/ports.ts";
 import { loadOrderMark } from "../store/orders.ts";
 import { saveQuarantined } from "../store/quarantine.ts";
-import { loadPayloads, type Round, type StoredPayload } from "../store/reconcile.ts";
+import { loadPayloadBytes, loadPayloads, type Round, type StoredPayload } from "../store/reconcile.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 
@@ -46,7 +46,7 @@ export async function scrubPayloads(
   return {
     last: rows.at(-1)?.orderKey,
     looked: rows.length,
-    bytes: rows.reduce((sum, { payload }) => sum + payload.length, 0),
+    bytes: rows.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0),
     damaged: damaged.map(({ orderId }) => orderId),
   };
 }
@@ -54,12 +54,13 @@ export async function scrubPayloads(
 function keepDamaged({ store }: JobContext, row: StoredPayload, at: string): void {
   // Stored anew since it was read: then it is whole again.
   if (!loadOrderMark(store, row.orderId)?.payloadHash.equals(row.payloadHash)) return;
+  const bytes = loadPayloadBytes(store, row.orderKey);
   saveQuarantined(store, {
     kind: "payload",
     reference: row.orderId,
     reason: "the stored payload is not what was stored (its hash does not match)",
-    payload: row.payload.toString("utf8"),
-    hash: hash("sha256", row.payload, "buffer"),
+    payload: row.payload,
+    hash: hash("sha256", bytes, "buffer"),
     at,
   });
 }

@@ -39,6 +39,12 @@ const BUSY_TIMEOUT_MS: Record<OpenMode, number> = { daemon: 100, command: 5000, 
 /** While opening nothing else runs in the process yet; a migration may wait out an ERP's short transaction. */
 const OPENING_TIMEOUT_MS = 5000;
 
+/**
+ * Pages that a connection keeps in memory, in KiB. What it once took is never given back, and the operating system
+ * keeps the same pages; four times as many made nothing faster with a million orders.
+ */
+const CACHE_KIB = 4096;
+
 function configure(db: Database.Database, mode: OpenMode): void {
   db.pragma("trusted_schema = OFF"); // views and triggers that an ERP adds reach no function with side effects
   db.pragma("cell_size_check = ON"); // damaged pages are noticed when read, not written on
@@ -47,6 +53,7 @@ function configure(db: Database.Database, mode: OpenMode): void {
   if (mode === "readonly") db.pragma("query_only = ON");
   else db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
+  db.pragma(`cache_size = -${CACHE_KIB}`);
 }
 
 /** Reads back what durability rests on: a pragma that does not take effect is silent. */

@@ -128,15 +128,21 @@ export interface StoredPayload {
   orderKey: number;
   orderId: string;
   payloadHash: Buffer;
-  /** The bytes as they are on disk; as text, damaged ones would be replaced before they are seen. */
-  payload: Buffer;
+  /** As text: bytes that are not UTF-8 are replaced in it, so that it cannot have the hash of what was stored. */
+  payload: string;
 }
 
 export function loadPayloads(store: Store, range: { after: number; upTo: number; limit: number }): StoredPayload[] {
   return store
     .prepare(
-      `SELECT order_key AS orderKey, order_id AS orderId, payload_hash AS payloadHash, CAST(payload AS BLOB) AS payload
+      `SELECT order_key AS orderKey, order_id AS orderId, payload_hash AS payloadHash, payload
        FROM orders WHERE order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
     )
     .all(range.after, range.upTo, range.limit) as StoredPayload[];
+}
+
+/** The bytes as they are on disk. */
+export function loadPayloadBytes(store: Store, orderKey: number): Buffer {
+  const row = store.prepare("SELECT CAST(payload AS BLOB) AS payload FROM orders WHERE order_key = ?").get(orderKey);
+  return (row as { payload: Buffer }).payload;
 }
