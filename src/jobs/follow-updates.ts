@@ -45,7 +45,7 @@ const SWEEP_STREAM = "sweep";
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
 const PAGES_MAX = 1_000;
 const RECORDS_MAX = 200_000;
-const RECORDS_PER_COMMIT = 200;
+const RECORDS_PER_COMMIT = 100;
 /** Changes wait in memory until the pass ends, because only the newest of an order counts; beyond this they are stored early. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
