@@ -119,12 +119,14 @@ function resume(world: World): void {
   }
 }
 
-/** A record that was refused is tried again when its row changes; nothing else is, or what was forgotten would be mended. */
-function touchRefused({ erp, auditor }: World): void {
-  const refused = auditor.prepare("SELECT feed_id, k0 FROM feed_outbox WHERE state = 'refused'").all() as {
-    feed_id: number;
-    k0: string;
-  }[];
+/**
+ * A record that was refused is tried again when its row changes; nothing else is, or what was forgotten would be mended.
+ * Values that no record can carry are put right in every second life, and stay in quarantine in the others.
+ */
+function touchRefused({ erp, auditor, seed }: World): void {
+  const refused = auditor
+    .prepare("SELECT feed_id, k0 FROM feed_outbox WHERE state = 'refused' AND (record <> 'null' OR ?)")
+    .all(seed % 2) as { feed_id: number; k0: string }[];
   for (const { feed_id, k0 } of refused) erp.write(feed_id === 1 ? "stocks" : "prices", k0, "upsert");
 }
 
