@@ -82,10 +82,12 @@ function staleOrders(world: World): Difference[] {
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
     const isOurs = forms.next === "none" && !isMisled && !isHidden && versions.tieSize(id, unitOf(forms)) <= forms.page;
+    // Without a look back an exclusive service leaves out what came within the position's own unit of time.
+    const isOnTime = lateMs < forms.lookBackMs || (lateMs <= 0 && forms.boundary === "inclusive");
     return [
       {
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,
-        isExpectedByPolls: isOurs && lateMs <= forms.lookBackMs,
+        isExpectedByPolls: isOurs && isOnTime,
         isExpectedBySweep: isOurs && lateMs < 24 * 3_600_000,
       },
     ];
