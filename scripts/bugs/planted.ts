@@ -215,6 +215,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     }
 `,
   ),
+  one(
+    "odd value not named",
+    "src/jobs/absorb-feed.ts",
+    "  saveQuarantined(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });\n",
+    "",
+  ),
   {
     name: "id not encoded",
     foundBy: "encoded id",

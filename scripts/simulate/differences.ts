@@ -56,7 +56,7 @@ function missingOrders(world: World): Difference[] {
 }
 
 function staleOrders(world: World): Difference[] {
-  const { auditor, versions, service, forms } = world;
+  const { auditor, versions, service, forms, position } = world;
   const lines = Map.groupBy(
     auditor.prepare("SELECT order_id, sku, quantity FROM order_lines ORDER BY order_id, line_no").all() as StoredLine[],
     ({ order_id }) => order_id,
@@ -74,16 +74,20 @@ function staleOrders(world: World): Difference[] {
       (lines.get(id) ?? []).map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join() ===
         newest.items.map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join();
     if (isSame) return [];
-    const lateMs = versions.latenessMs(id);
+    // What bears an earlier stamp than the position is as late for the polls as what appeared late.
+    const behindMs = (position.aheadMs ?? 0) - (versions.newest(id)?.stampMs ?? 0);
+    const lateMs = Math.max(versions.latenessMs(id), behindMs);
     // A feed that names its own next place decides by itself what it shows; and what shares a stamp with more changes
     // than a page holds cannot be asked for.
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
     const isOurs = forms.next === "none" && !isMisled && !isHidden && versions.tieSize(id, unitOf(forms)) <= forms.page;
+    // Without a look back an exclusive service leaves out what came within the position's own unit of time.
+    const isOnTime = lateMs < forms.lookBackMs || (lateMs <= 0 && forms.boundary === "inclusive");
     return [
       {
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,
-        isExpectedByPolls: isOurs && lateMs < forms.lookBackMs,
+        isExpectedByPolls: isOurs && isOnTime,
         isExpectedBySweep: isOurs && lateMs < 24 * 3_600_000,
       },
     ];

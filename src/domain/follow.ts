@@ -246,6 +246,18 @@ export function isFromFuture(position: string, serviceNow: string | undefined, t
   return ns !== undefined && isFuture(ns, instantOf(serviceNow, "UTC"));
 }
 
+/** Whether a position that is a time lies so far ahead of a clock that one of the two must be wrong. */
+export function liesAhead(
+  position: string | undefined,
+  nowMs: number,
+  form: StampForm | undefined,
+  { timezone }: Pick<FollowRules, "timezone">,
+): boolean {
+  if (position === undefined || isToken(position, form, timezone)) return false;
+  const ns = instantOf(position, timezone);
+  return ns !== undefined && ns > BigInt(Math.floor(nowMs) + HOUR_MS) * MS_NS;
+}
+
 function isFuture(ns: bigint, now: bigint | undefined): boolean {
   // The Date header has whole seconds, so a stamp of its own second is not from the future.
   return now !== undefined && ns > now + SECOND_NS;

@@ -14,6 +14,7 @@ import {
   isToken,
   type Learned,
   learnForm,
+  liesAhead,
   mayMove,
   type Page,
   planFirstAsk,
@@ -90,7 +91,7 @@ export class FollowUpdates implements Job {
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   #sweepWanted = false;
-  #futureTold = false;
+  readonly #told = { future: false, ahead: false };
 
   constructor(context: JobContext, options: FollowOptions, readOrders: ReadOrders) {
     this.#context = context;
@@ -167,6 +168,7 @@ export class FollowUpdates implements Job {
     }
     this.#tellFuture(pass.future);
     const position = this.#positionOf(pass);
+    this.#tellAhead(position ?? watermark, pass);
     const isMove = position !== undefined && mayMove(position, watermark, pass.serviceNow, follow);
     // One try a sweep: where a day holds more than a pass may read, following what is new goes first.
     if (isSweep && !isComplete)
@@ -318,13 +320,26 @@ export class FollowUpdates implements Job {
 
   /** One line when it begins: the same changes come with every poll. */
   #tellFuture(future: number): void {
-    if (future > 0 && !this.#futureTold) {
+    if (future > 0 && !this.#told.future) {
       this.#context.log.warn(
         { future },
         "Changes carry stamps from the service's future; the watermark leaves them out.",
       );
     }
-    this.#futureTold = future > 0;
+    this.#told.future = future > 0;
+  }
+
+  /** Without a Date nobody knows the service's time. This machine's own decides nothing, and is good enough for a hint. */
+  #tellAhead(position: string | undefined, { serviceNow, learned }: Pass): void {
+    const { clock, log } = this.#context;
+    const isAhead = serviceNow === undefined && liesAhead(position, clock.nowMs(), learned.form, this.#options.follow);
+    if (isAhead && !this.#told.ahead) {
+      log.warn(
+        { watermark: position },
+        "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.",
+      );
+    }
+    this.#told.ahead = isAhead;
   }
 }
 

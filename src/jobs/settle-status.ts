@@ -18,6 +18,7 @@ import {
 import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
+  hasOtherRequest,
   loadOpenRequest,
   loadOrderMoves,
   loadRequestedOrder,
@@ -38,8 +39,8 @@ const LAST_WRITE_MS = 2_000;
 export interface SettleOptions {
   rules: StatusRules;
   /**
-   * How long a lost request may still take effect: only if the former status stands after that is it sent again. The
-   * time within which the service is to answer.
+   * How long a lost request may still take effect: before that it is not sent again, not given up, and followed by no
+   * other for its order. The time within which the service is to answer.
    */
   quietMs: number;
   /** Of service times that name no zone. */
@@ -220,7 +221,11 @@ export class StatusSettler {
     return await this.#resolve({ id, statusSent, statusBefore, order }, {}, counts, signal);
   }
 
-  /** Reads the order to learn what became of a request. The former status says nothing before the quiet time is over. */
+  /**
+   * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status tells, and
+   * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
+   * late would then take the place of the one asked for after it.
+   */
   async #resolve(sent: Sent, doubt: Doubt, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
     const { store, clock } = this.#context;
     const { id } = sent;
@@ -240,16 +245,15 @@ export class StatusSettler {
         }
         const moves = loadOrderMoves(store, id);
         const compared = compareStatus(seen.status, sent, moves, this.#options.timezone);
+        const mayArrive = !isQuiet && doubt.refusal === undefined;
+        if (mayArrive && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
         if (compared === "wanted") {
           markSent(store, id, { httpStatus: null, at });
           return "sent";
         }
-        if (compared !== "another" && doubt.refusal === undefined) {
-          if (!isQuiet) return "lost";
-          if (compared === "former") {
-            markPendingAgain(store, id, null);
-            return "again";
-          }
+        if (compared === "former" && doubt.refusal === undefined) {
+          markPendingAgain(store, id, null);
+          return "again";
         }
         if (doubt.refusal === undefined) reason = changedMeanwhile(sent, seen.status);
         markRequestRefused(store, id, { httpStatus: doubt.refusal?.httpStatus ?? null, reason, at });

@@ -72,6 +72,17 @@ export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
   return rows.map(readRow);
 }
 
+/** Whether another request of the same order waits for this one to be settled. */
+export function hasOtherRequest(store: Store, id: bigint): boolean {
+  const row = store
+    .prepare(
+      `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
+         WHERE r.id = ? AND o.id <> r.id AND o.${OPEN}) AS n`,
+    )
+    .get(id) as { n: number };
+  return row.n === 1;
+}
+
 /** The request as it stands now; undefined where it is no longer open. */
 export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undefined {
   const row = store

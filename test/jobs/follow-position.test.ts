@@ -149,6 +149,24 @@ describe("the watermark", () => {
     expect(test.logs.filter(({ message }) => /future/.test(message))).toEqual([]);
   });
 
+  it("says once that it lies ahead of this machine's clock where the service never tells the time", async () => {
+    const test = await startFollowed(2, { service: { dateHeader: false } });
+    const [a, b] = test.ids as [string, string];
+    const told = () => test.logs.filter(({ message }) => /ahead of this machine's clock/.test(message));
+    test.change(a, { status: "packed" });
+    await test.poll();
+    expect(told()).toEqual([]);
+    test.change(a, { status: "paid", stamp: test.clock.nowMs() + 20 * 3_600_000 });
+    await test.poll();
+    await test.poll();
+    expect(told()).toHaveLength(1);
+    expect(test.statusOf(a).status).toBe("paid");
+    test.change(b, { status: "paid" }, 21 * 3_600_000);
+    await test.poll();
+    expect(test.statusOf(b).status).toBe("paid");
+    expect(told()).toHaveLength(1);
+  });
+
   it("follows more changes from the future than a page holds, without moving there", async () => {
     const test = await startFollowed(25, { service: { updates: { pageLimit: 10 } } });
     for (const [index, id] of test.ids.entries()) {

@@ -94,6 +94,43 @@ describe("a status whose outcome is unknown", () => {
     expect(posts()).toHaveLength(1);
   });
 
+  it.each([
+    ["has changed the order", "cancelled", "refused"],
+    ["has set the same status", "paid", "sent"],
+  ])("keeps the next one waiting until it can arrive no more, where somebody else %s", async (_, status, state) => {
+    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({
+      sandbox: {
+        onAnswer: ({ path }) => {
+          if (path.endsWith("/status") && posts().length === 1) sandbox.service.changeOrder(ids[0]!, { status });
+        },
+      },
+    });
+    const [first, next] = [ask(ids[0]!, "paid"), ask(ids[0]!, "shipped")];
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    expect(await send()).toMatchObject({ error: null, counts: { sent: state === "sent" ? 2 : 1 } });
+    expect(request(first)).toMatchObject({ state, http_status: null });
+    expect(request(next)).toMatchObject({ state: "sent", http_status: 200 });
+    const [lost, after] = posts();
+    expect(after!.at - lost!.at).toBeGreaterThanOrEqual(15_000);
+  });
+
+  it("is not given up before it can arrive no more, where the order was changed meanwhile", async () => {
+    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge();
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    // By the first read somebody has cancelled the order, and by the second one the late effect is there.
+    const statuses = ["cancelled", "paid"];
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    sandbox.service.handle = (call) => {
+      const status = call.method === "GET" && call.path.endsWith(ids[0]!) ? statuses.shift() : undefined;
+      if (status !== undefined) sandbox.service.changeOrder(ids[0]!, { status });
+      return handle(call);
+    };
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+    expect(posts()).toHaveLength(1);
+  });
+
   it("is refused where the order was changed meanwhile", async () => {
     const { ids, ask, send, sandbox, request, effects, order, pending } = await startStatusBridge({
       sandbox: {

@@ -104,6 +104,15 @@ export class PositionInvariants {
     this.#received = this.#received.filter((change) => change.us > us);
   }
 
+  /**
+   * Where the position stands ahead of a service that has never told what its clock shows: nothing can tell that, and the
+   * polls are shown what bears a later stamp only. Undefined where it stands anywhere else.
+   */
+  get aheadMs(): number | undefined {
+    const us = this.#value === undefined || this.#wasToldDate ? undefined : this.#micros(this.#value);
+    return us !== undefined && us > this.#scene.service.now() * 1000 ? us / 1000 : undefined;
+  }
+
   #isDealtWith(orderId: string, seq: number, hasVersion: (orderId: string, seq: number) => boolean): boolean {
     return hasVersion(orderId, seq) || this.#scene.auditor.prepare(IS_OWED).get({ id: orderId }) !== undefined;
   }

@@ -7,6 +7,7 @@ import type { Scene } from "../scene.ts";
 import type { FeedName } from "../schedule.ts";
 
 const VALUE = { stocks: "quantity", prices: "price" } as const;
+const IS_QUARANTINED = "SELECT 1 FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held'";
 
 export class PushInvariants {
   readonly #scene: Scene;
@@ -44,7 +45,7 @@ export class PushInvariants {
 
   /** What is not on the site as it should be, as sentences; nothing where all is well. */
   differences(): string[] {
-    const { erp, service, forms } = this.#scene;
+    const { erp, service, forms, auditor } = this.#scene;
     const feeds: FeedName[] = forms.prices ? ["stocks", "prices"] : ["stocks"];
     return feeds.flatMap((feed) =>
       KEYS.flatMap((key) => {
@@ -52,9 +53,20 @@ export class PushInvariants {
         const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
         const shown = found === undefined ? undefined : (JSON.parse(found[1]) as Record<string, unknown>)[VALUE[feed]];
         if (!exists && (feed === "prices" || shown === undefined || shown === 0)) return [];
-        if (exists && (typeof value !== "number" || shown === value)) return [];
+        if (exists && isUnsendable(feed, value)) {
+          const isNamed = auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
+          return isNamed ? [] : [`${feed} ${key}: ${String(value)} here, and not in quarantine`];
+        }
+        if (exists && (value === null ? (shown ?? null) === null : shown === Number(value))) return [];
         return [`${feed} ${key}: ${exists ? String(value) : "gone"} here, ${String(shown)} on the site`];
       }),
     );
   }
+}
+
+/** Values that no record can carry: such a row is named to a person, and the site keeps what it was given before. */
+function isUnsendable(feed: FeedName, value: unknown): boolean {
+  // Only a quantity must be a number: a price may be taken away.
+  if (value === null) return feed === "stocks";
+  return typeof value === "string" ? !/^\d+(\.\d+)?$/.test(value) : !Number.isFinite(value);
 }

@@ -77,6 +77,8 @@ export const jobs = {
     "У целой страницы изменений ({count}) одна метка времени {stamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates",
   "Changes carry stamps from the service's future; the watermark leaves them out.":
     "У изменений метки времени из будущего сервиса; отметка их не учитывает.",
+  "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.":
+    "Отметка опережает часы этой машины, а сервис не присылает Date для сравнения; если она неверна, изменения находятся только ночью.",
   // feeds
   "{name}: {source!} is as it should be again.": "{name}: {source}: снова в порядке.",
   "{name}: all rows are compared.": "{name}: сверяются все строки.",
