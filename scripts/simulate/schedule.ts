@@ -97,8 +97,9 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
     case "html":
       return { kind, when };
     case "late":
-      // A confirm that names nothing and arrives late confirms what nobody has seen: no client can prevent that.
-      if (on === "confirm" && !namesBatches(forms)) return { kind: "reset", when };
+      // Where a confirm names nothing, one that arrives late confirms what nobody has seen, and a hand-out that was asked for
+      // long ago is confirmed by the next: no client can prevent either.
+      if ((on === "confirm" || on === "orders") && !namesBatches(forms)) return { kind: "reset", when };
       return { kind, ms: integerBetween(random, 100, on === "import" ? 119_000 : 14_000) };
     case "slow":
       return { kind, ms: integerBetween(random, SECOND, 14_000) };
@@ -186,7 +187,11 @@ function chooseDeed(random: Random, forms: Forms): Deed {
     };
   if (upTo(92.5)) return { do: one("stop", "night") };
   if (upTo(94.5)) return { do: "clock", ms: one(-86_400_000, -3_600_000, 3_600_000, 86_400_000, 10 * 31_536_000_000) };
-  if (upTo(96)) return { do: "service clock", ms: one(-3_600_000, -20_000, 20_000, 3_600_000) };
+  if (upTo(96)) {
+    const ms = one(-3_600_000, -20_000, 20_000, 3_600_000);
+    // After a leap back all that is told stands in the service's future, and a short page of that is not followed on.
+    return { do: "service clock", ms: forms.page < 10 ? Math.max(ms, -20_000) : ms };
+  }
   return { do: "switch", what: pickOne(random, SWITCHES), ms: one(20 * SECOND, 3 * MINUTE, 12 * MINUTE) };
 }
 
