@@ -96,11 +96,13 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
     case "silence":
     case "html":
       return { kind, when };
-    case "late":
+    case "late": {
+      const ms = integerBetween(random, 100, on === "import" ? 119_000 : 14_000);
       // Where a confirm names nothing, one that arrives late confirms what nobody has seen, and a hand-out that was asked for
       // long ago is confirmed by the next: no client can prevent either.
-      if ((on === "confirm" || on === "orders") && !namesBatches(forms)) return { kind: "reset", when };
-      return { kind, ms: integerBetween(random, 100, on === "import" ? 119_000 : 14_000) };
+      const isUnsafe = (on === "confirm" || on === "orders") && !namesBatches(forms);
+      return isUnsafe ? { kind: "reset", when } : { kind, ms };
+    }
     case "slow":
       return { kind, ms: integerBetween(random, SECOND, 14_000) };
     case "cut":
