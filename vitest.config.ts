@@ -4,9 +4,10 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/set-up.ts"],
-    // Each file works on its own temporary folders and ports; two workers are what the smallest CI machine has.
+    // Each file works on its own temporary folders and ports. One worker more than the smallest CI machine has cores, because some
+    // wait for programs and disks.
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
