@@ -221,11 +221,12 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
 /** Where a path leads to. */
 type Place = Span | "null" | "absent";
 
-/** Null where nothing stands there; undefined for a list or an object. */
+/** The text of a place: null where nothing stands there, undefined for a list or an object. */
 function readPlace(bytes: Buffer, place: Place): string | null | undefined {
   return typeof place === "string" ? null : readScalar(bytes, place);
 }
 
+/** For a place of which {@link readPlace} makes no text. */
 function articleAt(bytes: Buffer, place: Place): string {
   return typeof place === "string" ? place : articleOf(kindOf(bytes, place));
 }
