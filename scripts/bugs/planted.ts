@@ -184,7 +184,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "401 retried at once",
     "src/domain/holds.ts",
-    '      return { area, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };',
+    '      return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };',
     "      return undefined;",
   ),
   one(

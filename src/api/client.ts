@@ -4,7 +4,7 @@ import { BridgeError } from "../domain/errors.ts";
 import type { Clock } from "../domain/ports.ts";
 import { readRetryAfter } from "../domain/retry-after.ts";
 import { secretFilter } from "../domain/secrets.ts";
-import { type Area, codeOfStatus, ServiceError, shortWords } from "../domain/service-error.ts";
+import { type Area, codeOfStatus, ServiceError, shortWords, type Target } from "../domain/service-error.ts";
 import { HttpAgent } from "./agent.ts";
 import { Pacer } from "./pacer.ts";
 
@@ -26,6 +26,8 @@ export interface ClientOptions {
 
 export interface ServiceRequest {
   area: Area;
+  /** A collection unless said. */
+  target?: Target;
   method: "GET" | "POST" | "PUT" | "PATCH";
   /** Absolute path below the base address, already encoded. */
   path: string;
@@ -262,6 +264,7 @@ export class ServiceClient {
       effect: "unknown",
       ...more,
       area: request.area,
+      target: request.target ?? "collection",
       method: request.method,
       path: request.path,
     });

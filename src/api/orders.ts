@@ -27,7 +27,13 @@ export function fetchUpdates(client: ServiceClient, since: string, signal: Abort
 /** Reads one order whole. `serviceId` is a UUID as the service writes it. */
 export function fetchSnapshot(client: ServiceClient, serviceId: string, signal: AbortSignal): Promise<ServiceAnswer> {
   return repeatSafely(client.clock, signal, () =>
-    client.request({ area: "orders", method: "GET", path: `${ORDERS}/${encodeURIComponent(serviceId)}`, signal }),
+    client.request({
+      area: "orders",
+      target: "order",
+      method: "GET",
+      path: `${ORDERS}/${encodeURIComponent(serviceId)}`,
+      signal,
+    }),
   );
 }
 
@@ -36,5 +42,5 @@ export function sendStatus(
   client: ServiceClient,
   request: { method: "POST" | "PUT" | "PATCH"; path: string; body: string; signal: AbortSignal },
 ): Promise<ServiceAnswer> {
-  return client.request({ area: "orders", ...request });
+  return client.request({ area: "orders", target: "order", ...request });
 }

@@ -3,10 +3,11 @@ import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
 import { EXIT } from "../domain/errors.ts";
 import { FEED_NAMES } from "../domain/feed.ts";
-import type { JobName } from "../domain/job-names.ts";
+import { AREA_FLOWS, type JobName } from "../domain/job-names.ts";
+import type { Area } from "../domain/service-error.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { clearPullMark } from "../store/batches.ts";
-import { deleteHoldsOf, loadHoldsOf } from "../store/holds.ts";
+import { deleteHold, deleteHoldsOf, loadHoldsOf } from "../store/holds.ts";
 import { saveMeta } from "../store/meta.ts";
 import { dismissObservations } from "../store/observations.ts";
 import type { Store } from "../store/store.ts";
@@ -63,6 +64,12 @@ function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
   if (area === "observations") return dismissObservations(store);
   const reasons = loadHoldsOf(store, area).map(({ reason }) => reason);
   deleteHoldsOf(store, area);
+  // Whether a refusal holds an area or its flows one by one is nothing that a person has to look up.
+  const flows: readonly JobName[] = AREA_FLOWS[area as Area] ?? [];
+  for (const reason of ["credentials", "payment"] as const) {
+    const lifted = flows.filter((flow) => deleteHold(store, flow, reason));
+    if (lifted.length > 0 && !reasons.includes(reason)) reasons.push(reason);
+  }
   // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
   if (reasons.includes("hand-out lost")) clearPullMark(store);
   return reasons;

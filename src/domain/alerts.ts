@@ -1,13 +1,13 @@
 import type { ErrorCode } from "./errors.ts";
 import { FEED_NAMES } from "./feed.ts";
-import type { HoldReason } from "./holds.ts";
+import type { HoldReason, HoldScope } from "./holds.ts";
 import { isJobName } from "./job-names.ts";
 import { duration } from "./status-words-en.ts";
 
 /** How things stand, as alerts see it: names, numbers and times only. Nothing that the service or the ERP wrote. */
 export interface AlertFacts {
   flows: FlowFacts[];
-  holds: { area: string; reason: HoldReason; since: string }[];
+  holds: { area: string; reason: HoldReason; since: string; scope?: HoldScope }[];
   /** Records held in quarantine, by what they are. */
   quarantined: { kind: string; count: number }[];
   unreadBatches: number;
@@ -134,7 +134,7 @@ function flowCondition(flow: FlowFacts, muted: boolean, nowMs: number, limits: A
 function isHeld(flow: string, holds: AlertFacts["holds"]): boolean {
   const isFeed = FEED_NAMES.some((name) => name === flow);
   const half = isFeed ? "imports" : isJobName(flow) ? "orders" : flow;
-  return holds.some(({ area }) => area === flow || area === half);
+  return holds.some(({ area, scope }) => area === flow || (area === half && scope !== "flow"));
 }
 
 function countConditions(facts: AlertFacts): Condition[] {

@@ -19,8 +19,13 @@ export type HoldReason =
   /** Told, not held: what a restore could not bring back. */
   | "restored";
 
+/** `area`: every flow of the area waits. `flow`: only the flow of this name, which for the pull is that of its area. */
+export type HoldScope = "area" | "flow";
+
 export interface HoldPlan {
+  /** The area, or the flow that waits alone. */
   area: string;
+  scope: HoldScope;
   reason: HoldReason;
   /** How long until one request may try whether the cause is gone; null: a person decides. */
   probeAfterMs: number | null;
@@ -36,33 +41,122 @@ export const RATE_LIMIT_DEFAULT_MS = MINUTE_MS;
 /** A 4xx that blames nobody in particular: the cause is at the service or in the configuration. */
 export const REFUSED_PROBE_MS = 5 * MINUTE_MS;
 
+/** Reasons that concern one flow's own requests or rows, whatever its name. */
+const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
+  "refused",
+  "shape",
+  "hand-out lost",
+  "tie",
+  "guard",
+  "table",
+  "disk",
+]);
+
+/** What a hold covers where nobody has said it. */
+export function scopeOfReason(reason: HoldReason): HoldScope {
+  return OF_ONE_FLOW.has(reason) ? "flow" : "area";
+}
+
+/** What the service last said to a flow of an area, in this process. */
+export interface Verdict {
+  flow: string;
+  isAccepted: boolean;
+  /** Monotonic; of an acceptance, when its pass began. */
+  atMs: number;
+}
+
 /**
- * The hold that an error asks for, or undefined where the job's own backoff is enough.
- * @param flow the flow that met the error, for refusals that concern it alone.
+ * Whether refused credentials or a refused payment hold the whole area or only the flow that met them: the area, unless
+ * another flow was accepted, since the last of the others was refused.
+ *
+ * @example
+ * scopeOfRefusal("stocks", []); // "area": nothing is known of the others
+ * scopeOfRefusal("stocks", [{ flow: "prices", isAccepted: true, atMs: 5 }]); // "flow"
+ * scopeOfRefusal("stocks", [
+ *   { flow: "prices", isAccepted: true, atMs: 5 },
+ *   { flow: "catalog", isAccepted: false, atMs: 9 },
+ * ]); // "area": what prices met is older than the trouble
+ * @param standing the scope of the flow's hold before this refusal, which may come from before a restart
  */
-export function planHold(error: unknown, flow: string): HoldPlan | undefined {
+export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], standing?: HoldScope): HoldScope {
+  const others = verdicts.filter((verdict) => verdict.flow !== flow);
+  const refused = others.filter(({ isAccepted }) => !isAccepted).map(({ atMs }) => atMs);
+  const accepted = others.filter(({ isAccepted }) => isAccepted).map(({ atMs }) => atMs);
+  if (refused.length === 0 && accepted.length === 0) return standing ?? "area";
+  return accepted.some((atMs) => atMs >= Math.max(...refused)) ? "flow" : "area";
+}
+
+/**
+ * The hold that an error asks for, or undefined where the job's own backoff is enough. What one order was answered
+ * never holds more than the flow that asked; only a wait that the service asks for is everybody's.
+ * @param flow the flow that met the error
+ * @param scope what a refusal of credentials or payment at a collection holds: see {@link scopeOfRefusal}
+ */
+export function planHold(error: unknown, flow: string, scope: HoldScope = "area"): HoldPlan | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const area: Area = error.area;
+  const isOfOrder = error.target === "order";
+  const ofFlow = { area: flow, scope: "flow" } as const;
+  const ofRefusal = isOfOrder || scope === "flow" ? ofFlow : ({ area, scope } as const);
   switch (error.code) {
     case "credentials_refused":
-      return { area, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };
+      return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };
     case "payment_required":
-      return { area, reason: "payment", probeAfterMs: PAYMENT_PROBE_MS };
+      return { ...ofRefusal, reason: "payment", probeAfterMs: PAYMENT_PROBE_MS };
     case "rate_limited":
-      return { area, reason: "rate limit", probeAfterMs: error.retryAfterMs ?? RATE_LIMIT_DEFAULT_MS };
-    case "unavailable":
-      return error.retryAfterMs === undefined
-        ? undefined
-        : { area, reason: "rate limit", probeAfterMs: error.retryAfterMs };
+    case "unavailable": {
+      const { retryAfterMs } = error;
+      if (retryAfterMs !== undefined) return { area, scope: "area", reason: "rate limit", probeAfterMs: retryAfterMs };
+      if (error.code === "unavailable") return undefined;
+      const covered = isOfOrder ? ofFlow : ({ area, scope: "area" } as const);
+      return { ...covered, reason: "rate limit", probeAfterMs: RATE_LIMIT_DEFAULT_MS };
+    }
     case "redirected":
     case "request_refused":
-      return { area: flow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };
+      return { ...ofFlow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };
     default:
       return undefined;
   }
 }
 
-/** Errors after which a pass cannot go on with its next record: the area, the way to it or the machine is ill. */
+/** What a failure concerns: the record that was asked for, the flow that asked, the area of the service, or the machine. */
+export type Reach = "record" | "flow" | "area" | "machine";
+
+/** Errors of the program's own that one record may cause. A defect that a record meets must not stop the others. */
+const OF_ONE_RECORD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["answer_unreadable", "answer_too_large", "internal"]);
+
+/** An order that was answered with a wait so often is to blame for it itself. */
+const WAITS_OF_AREA = 2;
+
+/**
+ * What a failure concerns, for everybody who asks for one record after the other. Only `record` lets the next one be
+ * tried, and several of those in a row (`Breaker`) are the service's all the same. An answer of the service for the
+ * order counts as one of its attempts whatever it concerns, so that an order which is always answered badly never
+ * comes first again.
+ * @param attempts how often this record has failed before
+ */
+export function reachOf(error: unknown, attempts = 0): Reach {
+  if (!(error instanceof BridgeError)) return "record";
+  if (!(error instanceof ServiceError)) {
+    if (OF_ONE_RECORD.has(error.code)) return "record";
+    return error.code === "answer_shape" ? "flow" : "machine";
+  }
+  if (error.code === "stopped") return "machine";
+  // No connection came about: nobody has looked at the record.
+  if (error.status === undefined && error.effect === "none") return "area";
+  if (error.target === "order") {
+    return error.retryAfterMs !== undefined && attempts < WAITS_OF_AREA ? "area" : "record";
+  }
+  const isWait = error.code === "rate_limited" || error.retryAfterMs !== undefined;
+  return isWait || error.code === "credentials_refused" || error.code === "payment_required" ? "area" : "flow";
+}
+
+/** Whether the service has answered for the record itself, with whatever: its attempt is over and counts. */
+export function isAnswered(error: unknown): boolean {
+  return error instanceof ServiceError && error.target === "order" && error.status !== undefined;
+}
+
+/** Errors after which a pass cannot go on with its next collection: the area, the way to it or the machine is ill. */
 const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "credentials_refused",
   "payment_required",
@@ -77,7 +171,7 @@ const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "disk_failed",
 ]);
 
-/** Whether an error met while reading one order ends the pass, or is that order's own. A wait that was asked for is everybody's. */
+/** Whether an error met at a collection ends the pass. A wait that was asked for is everybody's. */
 export function stopsPass(error: unknown): boolean {
   if (!(error instanceof BridgeError) || STOPPING.has(error.code)) return true;
   return error instanceof ServiceError && error.retryAfterMs !== undefined;

@@ -1,3 +1,5 @@
+import type { Area } from "./service-error.ts";
+
 /** Every job, in the order in which `sync` runs them. */
 export const JOB_NAMES = [
   "orders",
@@ -10,6 +12,12 @@ export const JOB_NAMES = [
   "reconcile",
 ] as const;
 export type JobName = (typeof JOB_NAMES)[number];
+
+/** The flows that a hold of each half of the service stops. */
+export const AREA_FLOWS = {
+  orders: ["orders", "updates", "statuses", "reconcile"],
+  imports: ["stocks", "prices", "catalog", "images"],
+} as const satisfies Record<Area, readonly JobName[]>;
 
 /** Passes that run by schedule alone: no command names them, and they ask the service nothing. */
 export const UPKEEP_NAMES = ["backup", "upkeep"] as const;

@@ -3,8 +3,13 @@ import { BridgeError, type ErrorCode } from "./errors.ts";
 /** The two halves of the service, each with an authentication of its own. What stops one never stops the other. */
 export type Area = "orders" | "imports";
 
+/** What a request is about: a collection that a whole flow lives on, or one order among many. */
+export type Target = "collection" | "order";
+
 export interface ServiceErrorDetails {
   area: Area;
+  /** A collection unless said. */
+  target?: Target;
   method: string;
   path: string;
   /** HTTP status, where an answer arrived. */
@@ -21,6 +26,7 @@ export interface ServiceErrorDetails {
 /** An answer that is no success, or no answer at all. */
 export class ServiceError extends BridgeError {
   readonly area: Area;
+  readonly target: Target;
   readonly method: string;
   readonly path: string;
   readonly status: number | undefined;
@@ -32,6 +38,7 @@ export class ServiceError extends BridgeError {
     super(code, message, { cause: details.cause });
     this.name = "ServiceError";
     this.area = details.area;
+    this.target = details.target ?? "collection";
     this.method = details.method;
     this.path = details.path;
     this.status = details.status;

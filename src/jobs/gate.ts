@@ -2,19 +2,25 @@
  * Keeps jobs from asking where the service said no. Holds are rows, so that they outlive a restart and `resume` can
  * lift them; their deadlines are kept on the monotonic clock while the process lives, so that a wall clock that
  * jumps neither hammers the service nor silences the bridge. A hold that a full disk keeps from being written is kept
- * in memory: after a crash the same answer asks for it again.
+ * in memory: after a crash the same answer asks for it again. What the flows were answered last is known to the process
+ * alone: after a restart a hold keeps its scope until two flows have been answered anew.
  */
-import type { BridgeError } from "../domain/errors.ts";
+import type { BridgeError, ErrorCode } from "../domain/errors.ts";
 import {
   CREDENTIALS_PROBE_MS,
   type HoldPlan,
   type HoldReason,
   PAYMENT_PROBE_MS,
+  planHold,
   RATE_LIMIT_DEFAULT_MS,
   REFUSED_PROBE_MS,
+  scopeOfRefusal,
+  type Verdict,
 } from "../domain/holds.ts";
+import { AREA_FLOWS } from "../domain/job-names.ts";
 import { isoTime } from "../domain/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../domain/retry-after.ts";
+import { type Area, ServiceError } from "../domain/service-error.ts";
 import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { commit } from "./commit.ts";
 import { describeFailure } from "./describe-failure.ts";
@@ -29,10 +35,13 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   shape: null,
 };
 
-/** Reasons that are about one flow's own requests; the last of a job's areas is its own name. */
-const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>(["refused", "shape"]);
+/** What the error of a refusal is called that may hold a whole area. */
+const REFUSALS: Partial<Record<ErrorCode, HoldReason>> = {
+  credentials_refused: "credentials",
+  payment_required: "payment",
+};
 
-/** A flow that was let through to probe and had nothing to ask leaves the next probes to the others for so long. */
+/** A flow that used a probe up in vain leaves the next one to others that wait for it for so long at most. */
 const OTHERS_FIRST_MS = 5 * 60_000;
 
 export type Admission =
@@ -51,6 +60,10 @@ export class HoldGate {
   readonly #unsaved = new Map<string, HoldRow>();
   /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
   readonly #othersFirstUntilMs = new Map<string, number>();
+  /** The flow whose probe of each hold of an area was refused last, and those that have been kept waiting since. */
+  readonly #queues = new Map<string, { refused: string; waiting: Set<string> }>();
+  /** What each flow was answered last, by area and flow. */
+  readonly #verdicts = new Map<string, Verdict>();
   /** The holds that stood at the start have been looked at. */
   #isCounting = false;
 
@@ -59,7 +72,7 @@ export class HoldGate {
   }
 
   /**
-   * Whether a job of these areas may ask now. A `probe` has already moved the hold's next probe on, in the database
+   * Whether a job of these areas may ask now; its own name comes last. A `probe` has already moved the hold's next probe on, in the database
    * too, so that whatever happens to it there is at most one in a hold's window.
    */
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
@@ -70,7 +83,7 @@ export class HoldGate {
     for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
       const windowMs = BLOCKING[hold.reason];
       // The flow that pulls bears the name of its area: what concerns its own requests holds no other flow there.
-      if (windowMs === undefined || (OF_ONE_FLOW.has(hold.reason) && hold.area !== areas.at(-1))) continue;
+      if (windowMs === undefined || (hold.scope === "flow" && hold.area !== areas.at(-1))) continue;
       // Every hold is looked at, so that their times run beside one another and not one after the other.
       if (this.#isWaiting(hold, windowMs, areas)) held ??= hold;
       // What the service asked for is over: a probe that fails on the way must not cost the longest wait there is.
@@ -78,6 +91,7 @@ export class HoldGate {
     }
     if (held !== undefined) return { state: "held", hold: held };
     if (due.length === 0) return { state: "open" };
+    for (const { hold } of due) this.#queues.get(keyOf(hold))?.waiting.clear();
     // In memory first: while the commit waits for the write lock, another job must not be let through as well.
     for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
     try {
@@ -104,7 +118,10 @@ export class HoldGate {
     await commit(this.#context, signal, () => {
       for (const hold of holds) deleteHold(this.#context.store, hold.area, hold.reason);
     });
-    for (const hold of holds) this.#probeAtMs.delete(keyOf(hold));
+    for (const hold of holds) {
+      this.#probeAtMs.delete(keyOf(hold));
+      this.#queues.delete(keyOf(hold));
+    }
     return holds;
   }
 
@@ -122,11 +139,47 @@ export class HoldGate {
     }
   }
 
-  /** Begins or prolongs a hold. Never throws: one that cannot be written is in force all the same. */
-  async hold(plan: HoldPlan, error: BridgeError, signal: AbortSignal): Promise<HoldRow> {
+  /** The hold that a failed pass of a job asks for. */
+  planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
+    const flow = flowOf(areas);
+    const reason = REFUSALS[error.code];
+    if (reason === undefined || !(error instanceof ServiceError)) return planHold(error, flow);
+    this.#note(areas, { isAccepted: false, atMs: this.#context.clock.monotonicMs() });
+    if (error.target === "order") return planHold(error, flow);
+    const verdicts = [...this.#verdicts.entries()].flatMap(([key, verdict]) =>
+      key.startsWith(`${error.area}\n`) ? [verdict] : [],
+    );
+    const standing = this.#holdsOf(flow).find((hold) => hold.reason === reason)?.scope;
+    return planHold(error, flow, scopeOfRefusal(flow, verdicts, standing));
+  }
+
+  /** A pass that asked the service, and began at that monotonic time, has ended well. */
+  noteAccepted(areas: readonly string[], beganMs: number): void {
+    this.#note(areas, { isAccepted: true, atMs: beganMs });
+  }
+
+  #note(areas: readonly string[], verdict: Omit<Verdict, "flow">): void {
+    const flow = flowOf(areas);
+    this.#verdicts.set(`${areas[0] ?? flow}\n${flow}`, { flow, ...verdict });
+  }
+
+  /**
+   * Begins or prolongs a hold. Never throws: one that cannot be written is in force all the same.
+   * @param areas of the job that met the error
+   */
+  async hold(
+    plan: HoldPlan,
+    error: BridgeError,
+    signal: AbortSignal,
+    areas: readonly string[] = [plan.area],
+  ): Promise<HoldRow> {
     const { store, clock, log, client } = this.#context;
     const now = clock.nowMs();
     const key = keyOf(plan);
+    const replaced = this.#replacedBy(plan, areas);
+    const isProbeRefused =
+      plan.scope === "area" &&
+      this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
     const waitMs =
       plan.probeAfterMs === null
         ? null
@@ -134,17 +187,28 @@ export class HoldGate {
     const row: HoldRow = {
       area: plan.area,
       reason: plan.reason,
-      since: isoTime(now),
+      since: [isoTime(now), ...(plan.scope === "area" ? replaced : []).map(({ since }) => since)].sort()[0] ?? "",
       nextProbeAt: waitMs === null ? null : isoTime(now + waitMs),
       detail: client.hideSecrets(describeFailure(error)),
+      scope: plan.scope,
     };
+    for (const hold of replaced) {
+      this.#probeAtMs.delete(keyOf(hold));
+      this.#unsaved.delete(keyOf(hold));
+      this.#queues.delete(keyOf(hold));
+    }
+    if (!isProbeRefused) this.#queues.delete(key);
+    else this.#queues.set(key, { refused: flowOf(areas), waiting: new Set() });
     if (waitMs !== null) {
       this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
       this.#toldUntilMs.set(key, clock.monotonicMs() + waitMs);
     }
     this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
     try {
-      await commit(this.#context, signal, () => saveHold(store, row));
+      await commit(this.#context, signal, () => {
+        for (const hold of replaced) deleteHold(store, hold.area, hold.reason);
+        saveHold(store, row);
+      });
       this.#unsaved.delete(key);
     } catch {
       log.debug({ area: row.area, reason: row.reason }, "The hold could not be written and is kept in memory.");
@@ -162,10 +226,26 @@ export class HoldGate {
     this.#isCounting = true;
   }
 
+  /** The holds of the same reason that a new one takes the place of: those of its flows, or that of the whole area. */
+  #replacedBy({ area, scope, reason }: HoldPlan, areas: readonly string[]): HoldRow[] {
+    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area;
+    if (scope === "flow")
+      return this.#holdsOf(areas[0] ?? area).filter((hold) => isSame(hold) && hold.scope === "area");
+    const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
+    return flows.flatMap((flow) => this.#holdsOf(flow)).filter((hold) => isSame(hold) && hold.scope === "flow");
+  }
+
   #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {
     if (windowMs === null || hold.nextProbeAt === null) return true;
-    if (this.#waitOf(hold, hold.nextProbeAt, windowMs) > 0) return true;
-    return (this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > this.#context.clock.monotonicMs();
+    const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
+    const flow = flowOf(areas);
+    const queue = this.#queues.get(keyOf(hold));
+    // Whoever was refused last does not take every probe from those that might be let in.
+    const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -OTHERS_FIRST_MS;
+    const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
+    const isWaiting = waitMs > 0 || isYielding || untilMs > this.#context.clock.monotonicMs();
+    if (isWaiting && queue !== undefined && queue.refused !== flow) queue.waiting.add(flow);
+    return isWaiting;
   }
 
   #holdsOf(area: string): HoldRow[] {
@@ -188,6 +268,11 @@ export class HoldGate {
     }
     return probeAt - clock.monotonicMs();
   }
+}
+
+/** The last of a job's areas is its own name. */
+function flowOf(areas: readonly string[]): string {
+  return areas.at(-1) ?? "";
 }
 
 function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {

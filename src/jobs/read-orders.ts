@@ -4,11 +4,11 @@
  * keeps the others waiting.
  */
 
-import { asError, BridgeError } from "../domain/errors.ts";
-import { stopsPass } from "../domain/holds.ts";
+import { asError } from "../domain/errors.ts";
+import { isAnswered, reachOf } from "../domain/holds.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import type { ServiceError } from "../domain/service-error.ts";
 import { loadOrderMark, markOrderRemoved, saveSourceHash } from "../store/orders.ts";
 import {
   countOwedReads,
@@ -52,9 +52,11 @@ export class ReadOrders {
         await this.#readOne(owed, counts, signal);
         inRow = 0;
       } catch (error) {
-        if (!isOfThisOrder(error)) throw error;
+        const isOwn = reachOf(error, owed.attempts) === "record";
+        if (!isOwn && !isAnswered(error)) throw error;
         const reason = client.hideSecrets(asError(error).message);
         await commit(this.#context, signal, () => markOwedReadFailed(store, owed.orderId, reason));
+        if (!isOwn) throw error;
         inRow += 1;
         failed += 1;
         if (inRow < FAILURES_IN_ROW_MAX) continue;
@@ -146,16 +148,4 @@ export class ReadOrders {
       at,
     });
   }
-}
-
-/**
- * Whether a failed read may be this order's own fault, so that the others are tried. A wrong configuration, refused
- * credentials, a service that cannot be reached or asks for patience, and the machine's own faults concern them all.
- */
-function isOfThisOrder(error: unknown): boolean {
-  if (!(error instanceof ServiceError)) return error instanceof BridgeError && error.code === "answer_unreadable";
-  if (error.retryAfterMs !== undefined) return false;
-  // Some services break off or never answer where one order is too much for them.
-  if (error.code === "unreachable" || error.code === "timed_out") return error.effect === "unknown";
-  return !stopsPass(error);
 }

@@ -4,8 +4,8 @@
  * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
  * after a crash a few orders are looked at twice.
  */
-import { asError, BridgeError } from "../domain/errors.ts";
-import { stopsPass } from "../domain/holds.ts";
+import { BridgeError } from "../domain/errors.ts";
+import { reachOf } from "../domain/holds.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import { loadHeldReferences } from "../store/quarantine-retry.ts";
@@ -191,7 +191,7 @@ export class Reconcile implements Job {
       if (what !== "skipped") add(round.counts, "checked", 1);
       if (what !== "same" && what !== "skipped" && what !== "unknown") add(round.counts, what, 1);
     } catch (error) {
-      if (stopsPass(error) || asError(error).code === "answer_shape") throw error;
+      if (reachOf(error) !== "record") throw error;
       add(round.counts, "failed", 1);
       pass.failuresInRow += 1;
       if (pass.failuresInRow >= FAILURES_IN_ROW_MAX) throw error;

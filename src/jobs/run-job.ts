@@ -3,7 +3,6 @@
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
 import { asError, BridgeError } from "../domain/errors.ts";
-import { planHold } from "../domain/holds.ts";
 import { isoTime } from "../domain/ports.ts";
 import { clockTime } from "../domain/status.ts";
 import type { HoldRow } from "../store/holds.ts";
@@ -39,6 +38,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       const { hold } = admission;
       return { error: null, outcome: "held", counts, hold, reason: describeHeld(hold, context.clock.nowMs()) };
     }
+    const beganMs = context.clock.monotonicMs();
     let report: JobReport;
     try {
       report = await job.runOnce(signal);
@@ -52,14 +52,15 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       await gate.unused(admission, job.areas, signal);
       return { error: null, ...report };
     }
+    gate.noteAccepted(job.areas, beganMs);
     return { error: null, ...report, lifted: await gate.passed(admission, signal) };
   } catch (caught) {
     const error = isAbort(caught, signal)
       ? new BridgeError("stopped", "Stopped in the middle of a pass.", { cause: caught })
       : asError(caught);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
-    const plan = planHold(error, job.name);
-    const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal);
+    const plan = gate.planFor(error, job.areas);
+    const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
 }

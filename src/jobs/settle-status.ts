@@ -287,8 +287,8 @@ function failureOf(error: unknown): { httpStatus: number | null; reason: string 
   return { httpStatus: error.status, reason: `${error.status}: ${error.words ?? ""}`.replace(/: $/, "") };
 }
 
-function wrongPath({ message, area, method, path, status }: ServiceError, what: string): ServiceError {
-  const details = { area, method, path, effect: "none" as const, ...(status === undefined ? {} : { status }) };
+function wrongPath({ message, area, target, method, path, status }: ServiceError, what: string): ServiceError {
+  const details = { area, target, method, path, effect: "none" as const, ...(status === undefined ? {} : { status }) };
   return new ServiceError("request_refused", `${message}; ${what}`, details);
 }
 

@@ -25,6 +25,8 @@ export interface FaultMatch {
   method?: string;
   path?: RequestKind;
   feed?: Feed;
+  /** The id of one order, for requests that name it in their path. */
+  order?: string;
 }
 
 /**
@@ -72,7 +74,7 @@ const ACTIONS: Record<FaultAction["kind"], Record<string, Field>> = {
 };
 
 const RULE = { "match?": isMap, "times?": (v: unknown) => v === "forever" || count(v), "skip?": count, do: isMap };
-const MATCH = { "method?": text, "path?": among(...KINDS), "feed?": among(...FEEDS) };
+const MATCH = { "method?": text, "path?": among(...KINDS), "feed?": among(...FEEDS), "order?": text };
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -50,6 +50,7 @@ export class Faults {
       if (match.method !== undefined && match.method.toUpperCase() !== method) continue;
       if (match.path !== undefined && match.path !== route.kind) continue;
       if (match.feed !== undefined && match.feed !== route.feed) continue;
+      if (match.order !== undefined && match.order !== route.orderId?.toLowerCase()) continue;
       if (stored.left <= 0 || stored.skip-- > 0) continue;
       stored.left--;
       if (stored.left <= 0) this.remove(stored.id);

@@ -19,7 +19,7 @@ export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds"
     .all() as (Omit<FlowFacts, "enabled"> & { enabled: number })[];
   return {
     flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1 })),
-    holds: loadHolds(store).map(({ area, reason, since }) => ({ area, reason, since })),
+    holds: loadHolds(store).map(({ area, reason, since, scope }) => ({ area, reason, since, scope })),
     walBytes: store.walBytes(),
   };
 }

@@ -3,11 +3,14 @@
  * after a crash before that, the same answer comes once more.
  */
 import { asc } from "drizzle-orm";
-import type { HoldReason } from "../domain/holds.ts";
+import { type HoldReason, scopeOfReason } from "../domain/holds.ts";
 import { holds } from "./schema.ts";
 import type { Store } from "./store.ts";
 
 export type HoldRow = typeof holds.$inferSelect;
+
+/** Without a scope it is that of its reason. */
+type NewHold = Omit<HoldRow, "scope"> & Partial<Pick<HoldRow, "scope">>;
 
 export function loadHolds(store: Store): HoldRow[] {
   return store.query.select().from(holds).orderBy(asc(holds.since), asc(holds.area)).all();
@@ -17,20 +20,22 @@ export function loadHoldsOf(store: Store, area: string): HoldRow[] {
   // Asked several times in every pass of every job.
   return store
     .prepare(
-      "SELECT area, reason, since, next_probe_at AS nextProbeAt, detail FROM holds WHERE area = ? ORDER BY reason",
+      "SELECT area, reason, since, next_probe_at AS nextProbeAt, detail, scope FROM holds WHERE area = ? ORDER BY reason",
     )
     .all(area) as HoldRow[];
 }
 
 /** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */
-export function saveHold(store: Store, hold: HoldRow): boolean {
+export function saveHold(store: Store, hold: NewHold): boolean {
   const known = store.prepare("SELECT 1 FROM holds WHERE area = ? AND reason = ?").get(hold.area, hold.reason);
+  const scope = hold.scope ?? scopeOfReason(hold.reason);
   store
     .prepare(
-      `INSERT INTO holds (area, reason, since, next_probe_at, detail) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (area, reason) DO UPDATE SET next_probe_at = excluded.next_probe_at, detail = excluded.detail`,
+      `INSERT INTO holds (area, reason, since, next_probe_at, detail, scope) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (area, reason) DO UPDATE
+       SET next_probe_at = excluded.next_probe_at, detail = excluded.detail, scope = excluded.scope`,
     )
-    .run(hold.area, hold.reason, hold.since, hold.nextProbeAt, hold.detail);
+    .run(hold.area, hold.reason, hold.since, hold.nextProbeAt, hold.detail, scope);
   return known === undefined;
 }
 

@@ -3,7 +3,7 @@
  * `drizzle/` are the truth (drizzle cannot say STRICT, WITHOUT ROWID or triggers); a test compares the two.
  */
 import { blob, customType, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { HoldReason } from "../domain/holds.ts";
+import type { HoldReason, HoldScope } from "../domain/holds.ts";
 
 /** A column of the ERP's that takes whatever is written. */
 const any = customType<{ data: string | number | bigint | Buffer; driverData: string | number | bigint | Buffer }>({
@@ -142,6 +142,7 @@ export const holds = sqliteTable(
     since: text().notNull(),
     nextProbeAt: text("next_probe_at"),
     detail: text(),
+    scope: text().$type<HoldScope>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.area, table.reason] })],
 );

@@ -106,8 +106,9 @@ describe("imports that are held for two reasons", () => {
     sandbox.faults.add({ match: { feed: "prices" }, do: UNPAID });
     erp.exec("INSERT INTO prices (sku, price) VALUES ('A', 1)");
     await run("prices");
+    // A refusal of the records says that the subscription is paid.
     expect(holds()).toEqual([
-      { area: "imports", reason: "payment" },
+      { area: "prices", reason: "payment" },
       { area: "stocks", reason: "shape" },
     ]);
     await feeds.restart();

@@ -129,18 +129,21 @@ describe("reconcile", () => {
 
   it("goes on with its round after a failure, not from the beginning", async () => {
     const t = await withOrders(30);
-    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, do: { kind: "status", status: 401 } });
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, times: 3, do: { kind: "status", status: 401 } });
     expect(await t.run("reconcile")).toMatchObject({ outcome: "failed" });
     await t.bridge.store.db.prepare("DELETE FROM holds").run();
     await t.restart();
-    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 5 } });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 3 } });
   });
 
-  it("stops at once where the credentials are refused", async () => {
+  it("stops soon where the credentials are refused, and holds no other flow", async () => {
     const t = await withOrders(5);
     t.sandbox.service.setOptions({ refuse: ["1c"] });
     expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "credentials_refused" } });
-    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(1);
+    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(3);
+    expect(t.rows("SELECT area, reason, scope FROM holds")).toEqual([
+      { area: "reconcile", reason: "credentials", scope: "flow" },
+    ]);
   });
 
   it("stops at once where the service asks for patience, and goes on when that is over", async () => {

@@ -85,12 +85,16 @@ export class DisciplineInvariants {
     const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
     if (waitMs === 0) return;
     this.#causes.add(`${area} ${reason}`);
+    const isOfOrder = route.kind === "snapshot" || route.kind === "status";
+    // What one order is refused is its own; a wait that is asked for is everybody's.
+    if (isOfOrder && told.retryAfter === undefined) return;
+    const closes = reason === "rate limit" ? area : this.#flowOf(route);
     const untilMs = time.elapsedMs + waitMs;
-    const closed = this.#closed[area];
+    const closed = this.#closed[closes];
     if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) return;
     const why = `${status} ${told.retryAfter}`;
     const isHeldUp = this.#scene.erp.isLocking;
-    this.#closed[area] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
+    this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
   }
 
   onResult(_life: ProgramLife, job: string, result: RunResult) {
@@ -103,14 +107,23 @@ export class DisciplineInvariants {
     const own = job === "stocks" || job === "prices" ? ["imports", job] : ["orders", job];
     if (!own.includes(area)) this.#scene.fail(10, `${job} waits for a hold of ${area}`);
     const isOfArea = reason === "credentials" || reason === "payment" || reason === "rate limit";
-    if (isOfArea && !this.#causes.has(`${area} ${reason}`)) {
-      this.#scene.fail(10, `${job} waits for ${reason}, which ${area} never met`);
+    if (isOfArea && !this.#causes.has(`${own[0]} ${reason}`)) {
+      this.#scene.fail(10, `${job} waits for ${reason}, which ${own[0]} never met`);
     }
   }
 
-  #checkClosed({ route, life }: Sent) {
+  /** What a refusal at such a place closes at least: the flow that asked. */
+  #flowOf(route: Sent["route"]): string {
+    return route.kind === "import" ? `flow ${route.feed}` : `flow ${route.kind}`;
+  }
+
+  #checkClosed(sent: Sent) {
+    this.#checkClosedPlace(sent, this.#closed[sent.route.kind === "import" ? "imports" : "orders"]);
+    this.#checkClosedPlace(sent, this.#closed[this.#flowOf(sent.route)]);
+  }
+
+  #checkClosedPlace({ route, life }: Sent, closed: Closed | undefined) {
     const { time, fail } = this.#scene;
-    const closed = this.#closed[route.kind === "import" ? "imports" : "orders"];
     // A job writes down how far it came before its refusal is known to the others, and an ERP may keep it from that.
     if (this.#scene.erp.isLocking || closed?.isHeldUp === true) return;
     if (closed === undefined || closed.life !== life.number || time.elapsedMs >= closed.untilMs - 1) return;
