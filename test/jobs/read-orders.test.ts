@@ -93,7 +93,8 @@ describe("an order that cannot be read", () => {
     });
     expect(await test.run("updates")).toMatchObject({ outcome: "failed" });
     expect(test.snapshots()).toBe(1);
-    expect(owed(test).map(({ attempts }) => attempts)).toEqual(Array(8).fill(0));
+    // The one that was answered goes to the end of the queue.
+    expect(owed(test).map(({ attempts }) => attempts)).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
   });
 });
 
