@@ -1,6 +1,6 @@
 /*
  * What the bridge costs, as ratios against floors that are measured in the same run: `npm run bench [-- PART…] [--stored N] [--rows N]`.
- * Parts: orders, start, feeds; all of them unless named. `--stored`: orders in the large database (1,000,000); `--rows`: rows in a feed's table. Medians of
+ * Parts: orders, giants, start, feeds; all of them unless named. `--stored`: orders in the large database (1,000,000); `--rows`: rows in a feed's table. Medians of
  * several rounds; the rounds of a figure and of its floor take turns, so that a busy machine hits both.
  */
 import { fork } from "node:child_process";
@@ -10,13 +10,14 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { bundleOf } from "../rolldown.config.ts";
 import { benchFeeds } from "./bench/feeds.ts";
+import { benchGiants } from "./bench/giants.ts";
 import { type Bench, benchOrders, makeDatabase, prepare } from "./bench/orders.ts";
 import { atMost, print } from "./bench/print.ts";
 import { benchStart } from "./bench/start.ts";
 import type { Figures } from "./bench/worker.ts";
 import { installProgram, writeBundle } from "./install-program.ts";
 
-const PARTS = ["orders", "start", "feeds"];
+const PARTS = ["orders", "giants", "start", "feeds"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -50,6 +51,7 @@ try {
       ]);
     }
   }
+  if (isWanted("giants")) printGaps("giants", await benchGiants(bench));
   if (isWanted("feeds")) {
     const feedWorker = path.join(work, "program", "dist", "bench-feed-worker.cjs");
     await writeBundle(bundleOf("scripts/bench/feed-worker.ts", feedWorker));

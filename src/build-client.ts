@@ -20,6 +20,7 @@ export function createClient({ loaded, clock, dispatcher }: ClientSources): Serv
     headersTimeoutMs: service.timeouts.headers,
     totalTimeoutMs: service.timeouts.total,
     answerBytesMax: service.answer_bytes_max,
+    answerLimits: { recordsMax: service.answer_records_max, valuesMax: service.answer_values_max },
     userAgent: USER_AGENT,
     clock,
     ...(dispatcher === undefined ? {} : { dispatcher }),

@@ -43,8 +43,8 @@ export function orderText(n: number): string {
 }
 
 /** A whole answer to GET /orders. */
-export function batchBody(first: number): string {
-  const orders = Array.from({ length: BATCH_SIZE }, (_, index) => orderText(first + index));
+export function batchBody(first: number, size = BATCH_SIZE): string {
+  const orders = Array.from({ length: size }, (_, index) => orderText(first + index));
   return `{"batch_id":"b-${first}","orders":[${orders.join(",")}]}`;
 }
 

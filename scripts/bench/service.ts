@@ -1,8 +1,10 @@
 /*
  * The service of the benchmarks, in a process of its own: it hands out prepared bodies as fast as they are asked for and
- * accepts everything. `POST /_bench` prepares: `{"from": N, "batches": N}` or `{"changes": N}`.
+ * accepts everything. `POST /_bench` prepares: `{"from": N, "batches": N, "size": N}`, `{"changes": N}` or
+ * `{"shape": NAME, "bytes": N}`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { hostileBody } from "./hostile-data.ts";
 import { BATCH_SIZE, batchBody, changeText } from "./order-data.ts";
 
 /** Ten thousand changes in fewer than two minutes. */
@@ -17,11 +19,23 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
+interface Wanted {
+  from?: number;
+  batches?: number;
+  /** Orders in a batch. */
+  size?: number;
+  changes?: number;
+  shape?: string;
+  bytes?: number;
+}
+
 async function prepare(request: IncomingMessage): Promise<void> {
-  const wanted = JSON.parse(await bodyOf(request)) as { from?: number; batches?: number; changes?: number };
+  const wanted = JSON.parse(await bodyOf(request)) as Wanted;
+  const size = wanted.size ?? BATCH_SIZE;
   batches = Array.from({ length: wanted.batches ?? 0 }, (_, index) =>
-    Buffer.from(batchBody((wanted.from ?? 0) + index * BATCH_SIZE)),
+    Buffer.from(batchBody((wanted.from ?? 0) + index * size, size)),
   );
+  if (wanted.shape !== undefined) batches.push(hostileBody(wanted.shape, wanted.bytes ?? 0));
   const count = wanted.changes ?? 0;
   const firstMs = Date.now() - count * CHANGE_EVERY_MS;
   changes = Array.from({ length: count }, (_, n) => {

@@ -2,6 +2,7 @@
  * What is measured runs here, in a process of its own, from a bundle and with the flags of the installed program: so its
  * time, its memory and the gaps of its event loop are its own. `node WORKER ROLE FOLDER PORT`; figures go to the parent.
  */
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
@@ -34,6 +35,9 @@ export interface Figures {
   /** Of what the role compares with, in the same process. */
   floorSeconds?: number;
   writes?: number;
+  /** The most memory that the process had. */
+  rssMb?: number;
+  error?: string;
 }
 
 const [role, folder = "", port = "", count = "0"] = process.argv.slice(2);
@@ -48,6 +52,9 @@ const roles: Record<string, () => Promise<Figures>> = {
   fill: () => measured(async () => fill(Number(count))),
   pending: () => measured(async () => pending()),
   unchanged: () => measured(unchanged),
+  giant: () => measured(giant),
+  page: () => measured(page),
+  hostile: () => measured(hostile),
 };
 const run = roles[role ?? ""];
 if (run === undefined) throw new Error(`unknown role ${role}`);
@@ -137,6 +144,51 @@ function pending(): Partial<Figures> {
   }
   db.close();
   return { orders, seconds: times.sort((a, b) => a - b)[25] ?? 0 };
+}
+
+/** One batch of everything there is. */
+async function giant(delay: Delay): Promise<Partial<Figures>> {
+  const bridge = open();
+  delay.reset();
+  const result = await bridge.runJob("orders");
+  delay.disable();
+  if (result.error !== null) throw result.error;
+  const { created = 0 } = result.counts;
+  const lockMs = bridge.store.longestWriteMs;
+  await bridge.stop();
+  return { orders: created, lockMs, rssMb: peakMemoryMb() };
+}
+
+/** One page of all changes there are. */
+async function page(delay: Delay): Promise<Partial<Figures>> {
+  const bridge = open();
+  const pulled = await bridge.runJob("orders");
+  if (pulled.error !== null) throw pulled.error;
+  delay.reset();
+  const result = await bridge.runJob("updates");
+  delay.disable();
+  if (result.error !== null) throw result.error;
+  const { created = 0, changed = 0, rescued = 0 } = result.counts;
+  const lockMs = bridge.store.longestWriteMs;
+  await bridge.stop();
+  return { orders: created + changed + rescued, lockMs, rssMb: peakMemoryMb() };
+}
+
+/** An answer that nobody can want. */
+async function hostile(delay: Delay): Promise<Partial<Figures>> {
+  const bridge = open();
+  delay.reset();
+  const { error } = await bridge.runJob("orders");
+  delay.disable();
+  const lockMs = bridge.store.longestWriteMs;
+  await bridge.stop();
+  return { lockMs, rssMb: peakMemoryMb(), error: error?.message ?? "stored" };
+}
+
+/** Not `resourceUsage().maxRSS`, which a child takes over from the process that forked it. */
+function peakMemoryMb(): number {
+  const [, kb = "0"] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
+  return Number(kb) / 1024;
 }
 
 /** Changes that were seen before, asked again; beside parsing the very body that the service sends. */

@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { ErrorCode } from "../domain/errors.ts";
 import { BridgeError } from "../domain/errors.ts";
 import type { Clock } from "../domain/ports.ts";
+import type { AnswerLimits } from "../domain/read-answer.ts";
 import { readRetryAfter } from "../domain/retry-after.ts";
 import { secretFilter } from "../domain/secrets.ts";
 import { type Area, codeOfStatus, ServiceError, shortWords, type Target } from "../domain/service-error.ts";
@@ -18,6 +20,8 @@ export interface ClientOptions {
   /** Deadline of a whole request, body included. A body that drips never trips any shorter timer. */
   totalTimeoutMs: number;
   answerBytesMax: number;
+  /** How much the body of an answer may hold as JSON. */
+  answerLimits?: AnswerLimits;
   userAgent: string;
   clock: Clock;
   /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
@@ -45,11 +49,19 @@ export interface ServiceAnswer {
   date: string | undefined;
   contentType: string;
   body: Buffer;
+  /** How much it may hold; whoever reads the body keeps to it. */
+  limits?: AnswerLimits | undefined;
+  /** How long reading the body may take, from when it is begun: as long as the whole request. */
+  readWithinMs?: number;
 }
 
 const HEADER_BYTES_MAX = 64 * 1024;
 /** How much of an error's body is read: enough for its words, never a download. */
 const ERROR_BODY_BYTES_MAX = 64 * 1024;
+/** An answer to a POST: results of each record of a chunk at most. */
+const ACCEPTANCE_BYTES_MAX = 16 * 1024 * 1024;
+/** What is copied in one go; more would keep the event loop. */
+const COPY_BYTES = 16 * 1024 * 1024;
 
 /**
  * The one place that speaks HTTP. It follows no redirect, decodes no compression, reads no more than it was
@@ -123,7 +135,7 @@ export class ServiceClient {
         signal,
         bodyTimeout: totalMs,
       });
-      return await this.#read(request, response);
+      return await this.#read(request, response, totalMs);
     } catch (error) {
       if (error instanceof BridgeError) throw error;
       if (request.signal.aborted)
@@ -163,7 +175,7 @@ export class ServiceClient {
     };
   }
 
-  async #read(request: ServiceRequest, response: Dispatcher.ResponseData): Promise<ServiceAnswer> {
+  async #read(request: ServiceRequest, response: Dispatcher.ResponseData, totalMs: number): Promise<ServiceAnswer> {
     // A body that is given up is destroyed with an error; without a listener that would end the process.
     response.body.on("error", () => {});
     const refused = codeOfStatus(response.statusCode);
@@ -186,10 +198,13 @@ export class ServiceClient {
         },
       );
     }
-    const max = this.#options.answerBytesMax;
+    // What a service says to a POST is an acceptance, whatever room there is for orders.
+    const most = request.method === "GET" ? Number.POSITIVE_INFINITY : ACCEPTANCE_BYTES_MAX;
+    const max = Math.min(this.#options.answerBytesMax, most);
     const body = await readUpTo(response.body, max, Number(header("content-length")));
     if (body === undefined) {
-      throw this.#error("answer_too_large", request, `is larger than answer_bytes_max (${max} bytes)`, {
+      const limit = max === most ? "what an answer to it may hold" : "answer_bytes_max";
+      throw this.#error("answer_too_large", request, `is larger than ${limit} (${max} bytes)`, {
         status: response.statusCode,
       });
     }
@@ -198,6 +213,8 @@ export class ServiceClient {
       date: header("date"),
       contentType: (header("content-type") ?? "").toLowerCase(),
       body,
+      limits: this.#options.answerLimits,
+      readWithinMs: totalMs,
     };
   }
 
@@ -319,8 +336,26 @@ async function readUpTo(
     }
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, size);
+  return await joined(chunks, size);
 }
+
+/** One buffer of all chunks. Each is let go as soon as it is copied, and a large body does not keep the event loop. */
+async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
+  if (size <= COPY_BYTES) return Buffer.concat(chunks, size);
+  const whole = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  let turnAt = COPY_BYTES;
+  for (const [index, chunk] of chunks.entries()) {
+    at += chunk.copy(whole, at);
+    chunks[index] = NO_BYTES;
+    if (at < turnAt) continue;
+    turnAt = at + COPY_BYTES;
+    await nextTurn();
+  }
+  return whole;
+}
+
+const NO_BYTES = Buffer.alloc(0);
 
 async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<string> {
   try {

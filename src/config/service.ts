@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { baseUrl } from "./addresses.ts";
-import { bytes, decimal, duration, key, section, text, worded } from "./kinds.ts";
+import { bytes, decimal, duration, integer, key, section, text, worded } from "./kinds.ts";
 
 /** Printable ASCII, because it travels in a header; no colon, because Basic authentication ends the id there. */
 const CLIENT_ID = /^[!-9;-~]([ -9;-~]*[!-9;-~])?$/;
@@ -59,5 +59,13 @@ export const service = section("The service, and how the bridge behaves towards 
     bytes("1KB", "500MB").prefault("256MB"),
     "The largest answer that is read; a larger one is an error and confirms nothing.",
     "Size limits are not shown: raise it if status names an answer that is too large.",
+  ),
+  answer_records_max: key(
+    integer(1_000, 2_000_000).prefault(200_000),
+    "The most records (orders, changes) that one answer may hold; more are an error and confirm nothing. 200,000 take some 400 MB of memory while they are read.",
+  ),
+  answer_values_max: key(
+    integer(10_000, 200_000_000).prefault(32_000_000),
+    "The most JSON values that one answer may hold; more are an error and confirm nothing.",
   ),
 });

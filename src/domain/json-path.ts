@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { elementsOf, firstMembersOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
+import { countInside, elementAt, firstMembersOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
 
 /** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
 export type PathStep = string | number;
@@ -160,14 +160,14 @@ export function resolvePaths(bytes: Buffer, root: Span, { paths, keys, rests }: 
 
 function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {
   if (typeof step === "string") return memberOf(bytes, span, step);
-  return kindOf(bytes, span) === "array" ? elementsOf(bytes, span).at(step) : undefined;
+  return elementAt(bytes, span, step);
 }
 
 function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: string } {
   const kind = kindOf(bytes, span);
-  if (kind === "array") return { keysSeen: [], found: `a list of ${elementsOf(bytes, span).length}` };
+  if (kind === "array") return { keysSeen: [], found: `a list of ${countInside(bytes, span)}` };
   if (kind !== "object") return { keysSeen: [], found: `a ${kind}` };
-  const members = membersOf(bytes, span);
-  const keysSeen = members.slice(0, KEYS_SEEN_MAX).map((member) => member.key);
-  return { keysSeen, found: `an object of ${members.length} ${members.length === 1 ? "key" : "keys"}` };
+  const keysSeen = membersOf(bytes, span, KEYS_SEEN_MAX).map((member) => member.key);
+  const count = countInside(bytes, span);
+  return { keysSeen, found: `an object of ${count} ${count === 1 ? "key" : "keys"}` };
 }

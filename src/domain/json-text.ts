@@ -1,4 +1,5 @@
 import { type Buffer, isUtf8 } from "node:buffer";
+import { atOnce, type Slices } from "./slices.ts";
 
 /**
  * A JSON value inside a buffer: byte offsets, `end` exclusive. Payloads and number literals are cut out by span, so they
@@ -24,6 +25,19 @@ export class JsonSyntaxError extends Error {
     super(`not valid JSON: ${what} at byte ${offset}`);
     this.name = "JsonSyntaxError";
     this.offset = offset;
+  }
+}
+
+/** More values or records than an answer may hold. */
+export class JsonTooLargeError extends Error {
+  readonly what: "values" | "records";
+  readonly max: number;
+
+  constructor(what: "values" | "records", max: number) {
+    super(`more than ${max} ${what}`);
+    this.name = "JsonTooLargeError";
+    this.what = what;
+    this.max = max;
   }
 }
 
@@ -124,29 +138,77 @@ export function depthOf(bytes: Buffer, span: Span): number {
   return kind === "object" || kind === "array" ? walkContainer(bytes, span.start).depth : 0;
 }
 
+/** After so many bytes a walk in slices lets others run: some milliseconds. */
+export const SLICE_BYTES = 1024 * 1024;
+
 /** The elements of an array in order. @throws TypeError for another kind: an object must never read as "nothing in it". */
 export function elementsOf(bytes: Buffer, span: Span): Span[] {
+  return atOnce(elementsInSlices(bytes, span));
+}
+
+/** The same in slices. @throws JsonTooLargeError where there are more than `max`. */
+export function* elementsInSlices(bytes: Buffer, span: Span, max = Number.POSITIVE_INFINITY): Slices<Span[]> {
   if (bytes[span.start] !== LIST_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no elements`);
   const elements: Span[] = [];
+  let pauseAt = span.start + SLICE_BYTES;
   for (let at = firstInside(bytes, span); at !== -1; ) {
+    if (elements.length === max) throw new JsonTooLargeError("records", max);
     const end = skipValue(bytes, at);
     elements.push({ start: at, end });
     at = nextInside(bytes, end);
+    if (at < pauseAt) continue;
+    yield;
+    pauseAt = at + SLICE_BYTES;
   }
   return elements;
 }
 
-/** The members of an object in order, duplicates included. @throws TypeError for another kind. */
-export function membersOf(bytes: Buffer, span: Span): Member[] {
+/** The element at `index`, a negative one counted from the end, without a list of all of them; undefined outside an array. */
+export function elementAt(bytes: Buffer, span: Span, index: number): Span | undefined {
+  if (bytes[span.start] !== LIST_OPEN) return undefined;
+  let left = index < 0 ? countInside(bytes, span) + index : index;
+  for (let at = left < 0 ? -1 : firstInside(bytes, span); at !== -1; left--) {
+    const end = skipValue(bytes, at);
+    if (left === 0) return { start: at, end };
+    at = nextInside(bytes, end);
+  }
+  return undefined;
+}
+
+/** How many elements or members an array or object has. */
+export function countInside(bytes: Buffer, span: Span): number {
+  const isObject = bytes[span.start] === OBJECT_OPEN;
+  let count = 0;
+  for (let at = firstInside(bytes, span); at !== -1; count++) {
+    const end = isObject ? valueAfterKey(bytes, skipString(bytes, at)).end : skipValue(bytes, at);
+    at = nextInside(bytes, end);
+  }
+  return count;
+}
+
+/** The first `max` members of an object in order, duplicates included. @throws TypeError for another kind. */
+export function membersOf(bytes: Buffer, span: Span, max = Number.POSITIVE_INFINITY): Member[] {
   if (bytes[span.start] !== OBJECT_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no members`);
   const members: Member[] = [];
-  for (let at = firstInside(bytes, span); at !== -1; ) {
+  for (let at = firstInside(bytes, span); at !== -1 && members.length < max; ) {
     const keyEnd = skipString(bytes, at);
     const value = valueAfterKey(bytes, keyEnd);
     members.push({ key: stringOf(bytes, { start: at, end: keyEnd }), value });
     at = nextInside(bytes, value.end);
   }
   return members;
+}
+
+/** Whether some member of an object passes, without a list of all of them. */
+export function someMember(bytes: Buffer, span: Span, passes: (member: Member) => boolean): boolean {
+  if (bytes[span.start] !== OBJECT_OPEN) return false;
+  for (let at = firstInside(bytes, span); at !== -1; ) {
+    const keyEnd = skipString(bytes, at);
+    const value = valueAfterKey(bytes, keyEnd);
+    if (passes({ key: stringOf(bytes, { start: at, end: keyEnd }), value })) return true;
+    at = nextInside(bytes, value.end);
+  }
+  return false;
 }
 
 /** The first member of that name, as SQLite's `json_extract` takes it; undefined without one or outside an object. */

@@ -4,20 +4,24 @@ import { BridgeError } from "./errors.ts";
 import { type JsonPath, resolvePath } from "./json-path.ts";
 import {
   depthOf,
-  elementsOf,
+  elementAt,
+  elementsInSlices,
   isUtf8Span,
   JsonSyntaxError,
+  JsonTooLargeError,
   kindOf,
-  membersOf,
+  SLICE_BYTES,
   type Span,
   skipBlanks,
   skipValue,
+  someMember,
   textOf,
 } from "./json-text.ts";
 import { DEPTH_MAX } from "./json-value.ts";
 import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
-import { type ScannedJson, scanJson } from "./scan-json.ts";
+import { type ScannedJson, scanInSlices, scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
+import { atOnce, type Slices } from "./slices.ts";
 
 /** One record of an answer, still a span of it: most are known already and are never read any further. */
 export type AnswerRecord =
@@ -43,13 +47,29 @@ export type AnswerRecord =
       hash: Buffer;
     };
 
+/** How much one answer may hold: what it costs in memory grows with either. */
+export interface AnswerLimits {
+  valuesMax: number;
+  recordsMax: number;
+}
+
+/** An answer whose body is to be read as JSON. */
+export interface ReadableAnswer {
+  contentType: string;
+  body: Buffer;
+  /** How much it may hold; undefined: it was limited when it came. */
+  limits?: AnswerLimits | undefined;
+}
+
 export interface AnswerList {
   root: ScannedJson;
   /** Undefined: the answer is empty, in one of the forms that mean so. */
   elements: Span[] | undefined;
 }
 
-const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0 };
+/** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
+const RECORD_VALUES_MAX = 250_000;
+const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0 };
 /** Enough bytes for the preview of a web page, whatever its letters. */
 const PREVIEW_BYTES = 1200;
 
@@ -60,11 +80,16 @@ const PREVIEW_BYTES = 1200;
  * that is a service that changed or a path that is wrong, and reading it as "nothing" would lose orders.
  * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list).
  */
-export function readList(answer: { status: number; contentType: string; body: Buffer }, path: JsonPath): AnswerList {
+export function readList(answer: ReadableAnswer & { status: number }, path: JsonPath): AnswerList {
+  return atOnce(readListInSlices(answer, path));
+}
+
+/** The same in slices. @throws also BridgeError `answer_too_large`. */
+export function* readListInSlices(answer: ReadableAnswer & { status: number }, path: JsonPath): Slices<AnswerList> {
   if (answer.status === 204) return { root: NOTHING, elements: undefined };
-  const root = readJson(answer);
+  const root = yield* readJsonInSlices(answer);
   const { body } = answer;
-  if (kindOf(body, root) === "array" && elementsOf(body, root).length === 0) return { root, elements: undefined };
+  if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return { root, elements: undefined };
   const found = resolvePath(body, root, path);
   if (found.state === "null") return { root, elements: undefined };
   if (found.state === "absent") {
@@ -82,8 +107,12 @@ export function readList(answer: { status: number; contentType: string; body: Bu
       `${path.text} of the answer is no list but ${articleOf(kindOf(body, found.span))}.`,
     );
   }
-  const elements = elementsOf(body, found.span);
-  return { root, elements: elements.length === 0 ? undefined : elements };
+  try {
+    const elements = yield* elementsInSlices(body, found.span, answer.limits?.recordsMax);
+    return { root, elements: elements.length === 0 ? undefined : elements };
+  } catch (error) {
+    throw asTooLarge(error);
+  }
 }
 
 function saying(body: Buffer, root: Span): string {
@@ -96,11 +125,16 @@ function articleOf(kind: string): string {
 }
 
 /** @throws BridgeError `answer_unreadable` with a preview of what came instead. */
-export function readJson(answer: { contentType: string; body: Buffer }): ScannedJson {
+export function readJson(answer: ReadableAnswer): ScannedJson {
+  return atOnce(readJsonInSlices(answer));
+}
+
+/** The same in slices. @throws also BridgeError `answer_too_large`. */
+function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
   try {
-    return scanJson(answer.body);
+    return yield* scanInSlices(answer.body, answer.limits?.valuesMax);
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
+    if (!(error instanceof JsonSyntaxError)) throw asTooLarge(error);
     const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
     const what = looksLikeHtml(answer)
       ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
@@ -111,6 +145,20 @@ export function readJson(answer: { contentType: string; body: Buffer }): Scanned
       cause: error,
     });
   }
+}
+
+const LIMIT_KEYS = { values: "service.answer_values_max", records: "service.answer_records_max" } as const;
+
+function asTooLarge(error: unknown): unknown {
+  if (!(error instanceof JsonTooLargeError)) return error;
+  return new BridgeError(
+    "answer_too_large",
+    `The answer holds more than ${error.max} ${error.what} (${LIMIT_KEYS[error.what]}).`,
+    {
+      hint: `Where the shop needs more, raise ${LIMIT_KEYS[error.what]}; memory grows with it.`,
+      cause: error,
+    },
+  );
 }
 
 /**
@@ -137,9 +185,27 @@ export function readRecords(
   { root, elements }: { root: ScannedJson; elements: readonly Span[] },
   mapping: OrderMapping,
 ): AnswerRecord[] {
+  return atOnce(readRecordsInSlices(bytes, { root, elements }, mapping));
+}
+
+/** The same in slices. */
+export function* readRecordsInSlices(
+  bytes: Buffer,
+  { root, elements }: { root: ScannedJson; elements: readonly Span[] },
+  mapping: OrderMapping,
+): Slices<AnswerRecord[]> {
   // What holds for the whole answer holds for each of its records.
-  const isSound = root.utf8 && root.depth <= DEPTH_MAX;
-  return elements.map((span) => readRecord(bytes, span, { mapping, isSound }));
+  const isSound = root.utf8 && root.depth <= DEPTH_MAX && root.values <= RECORD_VALUES_MAX;
+  const records: AnswerRecord[] = [];
+  let pauseAt = root.start + SLICE_BYTES;
+  for (const span of elements) {
+    if (span.end > pauseAt && records.length > 0) {
+      yield;
+      pauseAt = span.end + SLICE_BYTES;
+    }
+    records.push(readRecord(bytes, span, { mapping, isSound }));
+  }
+  return records;
 }
 
 function readRecord(
@@ -165,6 +231,8 @@ function readRecord(
   // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
   if (depthOf(bytes, span) > DEPTH_MAX)
     return bad(`the record is nested deeper than ${DEPTH_MAX} levels`, id.orderId, id.idLiteral);
+  if (scanJson(bytes.subarray(span.start, span.end)).values > RECORD_VALUES_MAX)
+    return bad(`the record holds more than ${RECORD_VALUES_MAX} values`, id.orderId, id.idLiteral);
   return { ok: true, span, ...id, hash: digest };
 }
 
@@ -177,7 +245,7 @@ const OF_ERRORS = new Set(["error", "errors", "details"]);
  */
 export function mayHoldRecords(bytes: Buffer, root: Span): boolean {
   if (readErrorWords(bytes, root) === undefined) return hasListOfObjects(bytes, root);
-  return membersOf(bytes, root).some(({ key, value }) => !OF_ERRORS.has(key) && hasListOfObjects(bytes, value));
+  return someMember(bytes, root, ({ key, value }) => !OF_ERRORS.has(key) && hasListOfObjects(bytes, value));
 }
 
 const QUOTE = 0x22;

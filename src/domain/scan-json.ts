@@ -1,5 +1,6 @@
 import { type Buffer, isUtf8 } from "node:buffer";
-import { JsonSyntaxError, type Span, skipBlanks } from "./json-text.ts";
+import { JsonSyntaxError, JsonTooLargeError, SLICE_BYTES, type Span, skipBlanks } from "./json-text.ts";
+import { atOnce, type Slices } from "./slices.ts";
 
 /**
  * The span of the whole value. `utf8` is false where some string holds bytes that are not UTF-8 (see {@link isUtf8Span});
@@ -8,6 +9,8 @@ import { JsonSyntaxError, type Span, skipBlanks } from "./json-text.ts";
 export interface ScannedJson extends Span {
   readonly utf8: boolean;
   readonly depth: number;
+  /** How many values the whole holds, itself included. */
+  readonly values: number;
 }
 
 const QUOTE = 0x22;
@@ -29,51 +32,99 @@ const TO_CLOSE = 2;
  * @throws JsonSyntaxError for text that is cut, empty or wrong.
  */
 export function scanJson(bytes: Buffer): ScannedJson {
-  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const start = skipBlanks(bytes, marked ? 3 : 0);
-  const { end, depth } = scanValue(bytes, start);
-  const rest = skipBlanks(bytes, end);
-  if (rest < bytes.length) throw new JsonSyntaxError("something follows the value", rest);
-  return { start, end, utf8: isUtf8(bytes), depth };
+  return atOnce(scanInSlices(bytes));
 }
 
-function scanValue(bytes: Buffer, start: number): { end: number; depth: number } {
-  let open: Uint8Array = new Uint8Array(256);
-  let depth = 0;
-  let deepest = 0;
-  let at = start;
-  for (;;) {
-    const first = bytes[at];
-    if (first === OBJECT_OPEN || first === LIST_OPEN) {
-      if (depth === deepest) deepest = depth + 1;
-      const inside = skipBlanks(bytes, at + 1);
-      if (bytes[inside] !== first + TO_CLOSE) {
-        if (depth === open.length) open = doubled(open);
-        open[depth++] = first;
-        at = first === OBJECT_OPEN ? scanKey(bytes, inside) : inside;
-        continue;
+/**
+ * The same in slices of about a megabyte, so that a large text does not keep the event loop.
+ * @throws JsonSyntaxError, and JsonTooLargeError beyond `valuesMax` values (members and elements; keys do not count).
+ */
+export function* scanInSlices(bytes: Buffer, valuesMax = Number.POSITIVE_INFINITY): Slices<ScannedJson> {
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const start = skipBlanks(bytes, marked ? 3 : 0);
+  const scan = new ValueScan(bytes, start, valuesMax);
+  while (!scan.advance(SLICE_BYTES)) yield;
+  const { end, depth, values } = scan;
+  const rest = skipBlanks(bytes, end);
+  if (rest < bytes.length) throw new JsonSyntaxError("something follows the value", rest);
+  return { start, end, utf8: isUtf8(bytes), depth, values };
+}
+
+/** The walk over one value, which can be left between any two of the values inside it. */
+class ValueScan {
+  /** Where the value ends, once it is complete. */
+  end: number;
+  /** Of the innermost place. */
+  depth = 0;
+  values = 0;
+  readonly #bytes: Buffer;
+  readonly #valuesMax: number;
+  /** The brackets that are open, outermost first. */
+  #open: Uint8Array = new Uint8Array(256);
+  #openCount = 0;
+
+  constructor(bytes: Buffer, start: number, valuesMax: number) {
+    this.#bytes = bytes;
+    this.end = start;
+    this.#valuesMax = valuesMax;
+  }
+
+  /** Goes on for `count` bytes or some more. Returns whether the value is complete. */
+  advance(count: number): boolean {
+    const bytes = this.#bytes;
+    const pauseAt = this.end + count;
+    let open = this.#open;
+    let depth = this.#openCount;
+    let deepest = this.depth;
+    let values = this.values;
+    let at = this.end;
+    while (at < pauseAt) {
+      const first = bytes[at];
+      if (++values > this.#valuesMax) throw new JsonTooLargeError("values", this.#valuesMax);
+      if (first === OBJECT_OPEN || first === LIST_OPEN) {
+        if (depth === deepest) deepest = depth + 1;
+        const inside = skipBlanks(bytes, at + 1);
+        if (bytes[inside] !== first + TO_CLOSE) {
+          if (depth === open.length) open = doubled(open);
+          open[depth++] = first;
+          at = first === OBJECT_OPEN ? scanKey(bytes, inside) : inside;
+          continue;
+        }
+        at = inside + 1;
+      } else if (first === QUOTE) {
+        at = scanString(bytes, at);
+      } else {
+        at = scanLiteral(bytes, at);
       }
-      at = inside + 1;
-    } else if (first === QUOTE) {
-      at = scanString(bytes, at);
-    } else {
-      at = scanLiteral(bytes, at);
-    }
-    // A value ends at `at`: close what it completes, then go to the next value or leave.
-    for (;;) {
-      if (depth === 0) return { end: at, depth: deepest };
-      const container = open[depth - 1]!;
-      at = skipBlanks(bytes, at);
-      const next = bytes[at];
-      if (next === COMMA) {
-        at = skipBlanks(bytes, at + 1);
-        if (container === OBJECT_OPEN) at = scanKey(bytes, at);
-        break;
+      // A value ends at `at`: close what it completes, then go to the next value or leave.
+      for (;;) {
+        if (depth === 0) {
+          this.#save({ open, openCount: 0, at, deepest, values });
+          return true;
+        }
+        const container = open[depth - 1]!;
+        at = skipBlanks(bytes, at);
+        const next = bytes[at];
+        if (next === COMMA) {
+          at = skipBlanks(bytes, at + 1);
+          if (container === OBJECT_OPEN) at = scanKey(bytes, at);
+          break;
+        }
+        if (next !== container + TO_CLOSE) throw unexpected(bytes, at, "a comma or the end of the list or object");
+        at += 1;
+        depth -= 1;
       }
-      if (next !== container + TO_CLOSE) throw unexpected(bytes, at, "a comma or the end of the list or object");
-      at += 1;
-      depth -= 1;
     }
+    this.#save({ open, openCount: depth, at, deepest, values });
+    return false;
+  }
+
+  #save(state: { open: Uint8Array; openCount: number; at: number; deepest: number; values: number }): void {
+    this.#open = state.open;
+    this.#openCount = state.openCount;
+    this.end = state.at;
+    this.depth = state.deepest;
+    this.values = state.values;
   }
 }
 

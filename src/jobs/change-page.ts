@@ -3,15 +3,18 @@
  * brought, to the byte: such a page is recognised by its hash, and what was read of it counts again. Nothing depends on a
  * page being known, and after a restart none is.
  */
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import type { JsonPath } from "../domain/json-path.ts";
-import type { Span } from "../domain/json-text.ts";
+import { SLICE_BYTES, type Span } from "../domain/json-text.ts";
 import { canonicalJson } from "../domain/json-value.ts";
 import { type OrderMapping, readStampText } from "../domain/order-mapping.ts";
-import { type AnswerList, type AnswerRecord, readList, readRecords } from "../domain/read-answer.ts";
+import type { Clock } from "../domain/ports.ts";
+import { type AnswerList, type AnswerRecord, readListInSlices, readRecords } from "../domain/read-answer.ts";
 import { type ChangeKey, changeKey } from "../domain/seen-changes.ts";
+import type { Slices } from "../domain/slices.ts";
 import { readStamp, type ServedStamp } from "../domain/stamp.ts";
+import { readInTurns } from "./read-in-turns.ts";
 
 /** A record of the page, whose `span` points into the page's body. */
 export interface ServedChange {
@@ -88,13 +91,15 @@ const CHANGES_MAX = 20_000;
 /** The pages of the pass before and of this one; what neither was served is forgotten. */
 export class KnownPages {
   readonly #rules: ChangeRules;
+  readonly #clock: Clock;
   /** By the hash of the body. */
   #before = new Map<string, ChangePage>();
   #served = new Map<string, ChangePage>();
   #changes = 0;
 
-  constructor(rules: ChangeRules) {
+  constructor(rules: ChangeRules, clock: Clock) {
     this.#rules = rules;
+    this.#clock = clock;
   }
 
   beginPass(): void {
@@ -104,13 +109,28 @@ export class KnownPages {
   }
 
   /** @throws BridgeError `answer_unreadable`, `answer_shape` */
-  open(answer: ServiceAnswer): ChangePage {
-    const text = hash("sha256", answer.body, "base64");
+  async open(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
+    const text = await readInTurns(this.#clock, answer, hashInSlices(answer.body), signal);
     const served = this.#served.get(text);
     if (served !== undefined) return served;
-    const page = this.#before.get(text) ?? new ChangePage(readList(answer, this.#rules.changes), this.#rules);
+    const page = this.#before.get(text) ?? (await this.#read(answer, signal));
     this.#changes += page.elements.length;
     if (this.#changes <= CHANGES_MAX) this.#served.set(text, page);
     return page;
   }
+
+  async #read(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
+    const list = await readInTurns(this.#clock, answer, readListInSlices(answer, this.#rules.changes), signal);
+    return new ChangePage(list, this.#rules);
+  }
+}
+
+function* hashInSlices(body: Buffer): Slices<string> {
+  if (body.length <= SLICE_BYTES) return hash("sha256", body, "base64");
+  const sum = createHash("sha256");
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    sum.update(body.subarray(at, at + SLICE_BYTES));
+    yield;
+  }
+  return sum.digest("base64");
 }

@@ -98,7 +98,8 @@ export class FollowUpdates implements Job {
     this.#options = options;
     this.#readOrders = readOrders;
     const { rules, follow } = options;
-    this.#pages = new KnownPages({ mapping: rules.update, changes: rules.changes, timezone: follow.timezone });
+    const pageRules = { mapping: rules.update, changes: rules.changes, timezone: follow.timezone };
+    this.#pages = new KnownPages(pageRules, context.clock);
   }
 
   /** The next pass looks back further, for changes that appeared late. */
@@ -258,7 +259,7 @@ export class FollowUpdates implements Job {
     const serviceNow = answer.date ?? client.serviceNow;
     pass.serviceNow ??= serviceNow;
     pass.serviceDate ??= answer.date;
-    const changes = this.#pages.open(answer);
+    const changes = await this.#pages.open(answer, pass.signal);
     const { list, elements } = changes;
     const token = answer.status === 204 ? undefined : readToken(answer, list.root, rules);
     if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };

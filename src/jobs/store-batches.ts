@@ -19,8 +19,8 @@ import {
   idsAsWritten,
   mayHoldRecords,
   readJson,
-  readList,
-  readRecords,
+  readListInSlices,
+  readRecordsInSlices,
 } from "../domain/read-answer.ts";
 import {
   closePullMark,
@@ -42,11 +42,12 @@ import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
+import { readInTurns } from "./read-in-turns.ts";
 import { takeRecord } from "./take-orders.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
-const ORDERS_PER_COMMIT = 500;
-const BYTES_PER_COMMIT = 4 * 1024 * 1024;
+const ORDERS_PER_COMMIT = 200;
+const BYTES_PER_COMMIT = 2 * 1024 * 1024;
 /** Bodies that could not be read are kept up to here. Beyond it pulling waits: dropping one would lose orders. */
 const UNREAD_MAX = 20;
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
@@ -115,7 +116,7 @@ export class StoreBatches {
     const at = isoTime(this.#context.clock.nowMs());
     let read: ReadBatch | undefined;
     try {
-      read = this.#read(answer);
+      read = await this.#read(answer, pass.signal);
     } catch (error) {
       await this.#keepUnread(answer, asError(error), pass.signal);
       this.#waiting = undefined;
@@ -138,7 +139,7 @@ export class StoreBatches {
     if (kept === undefined) return "none";
     let read: ReadBatch | undefined;
     try {
-      read = this.#read({ status: 200, contentType: "application/json", body: kept.body });
+      read = await this.#read({ status: 200, contentType: "application/json", body: kept.body }, pass.signal);
       if (read === undefined) throw new BridgeError("answer_shape", "Under this configuration the batch is empty.");
     } catch (error) {
       const { code, message } = asError(error);
@@ -156,9 +157,13 @@ export class StoreBatches {
     );
   }
 
-  #read(answer: Pick<ServiceAnswer, "status" | "contentType" | "body">): ReadBatch | undefined {
+  async #read(
+    answer: Pick<ServiceAnswer, "status" | "contentType" | "body" | "limits" | "readWithinMs">,
+    signal: AbortSignal,
+  ): Promise<ReadBatch | undefined> {
     const rules = this.#rules;
-    const list = readList(answer, rules.batchOrders);
+    const { clock } = this.#context;
+    const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
     if (list.elements === undefined) return undefined;
     const { body } = answer;
     const matched = findMatchedPaths(this.#context.store, {
@@ -166,7 +171,8 @@ export class StoreBatches {
       records: list.elements,
       mapping: rules.batch,
     });
-    const records = readRecords(body, { ...list, elements: list.elements }, rules.batch);
+    const elements = { ...list, elements: list.elements };
+    const records = await readInTurns(clock, answer, readRecordsInSlices(body, elements, rules.batch), signal);
     return { body, records, batchId: readBatchId(body, list.root, rules), matched };
   }
 
@@ -200,6 +206,7 @@ export class StoreBatches {
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
     const isJournaled = isKnown || (await this.#journal.keep(read.body, note, pass));
     for (const [index, part] of parts.entries()) {
+      if (index > 0) await this.#context.clock.sleep(0, pass.signal);
       const done = await commit(this.#context, pass.signal, () => {
         saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
         if (read.matched.length > 0) markUnreadUntried(store);

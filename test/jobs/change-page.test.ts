@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/domain/json-path.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/domain/order-mapping.ts";
 import { KnownPages } from "../../src/jobs/change-page.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -25,19 +26,21 @@ const answerOf = (updates: readonly unknown[]) => ({
   body: Buffer.from(JSON.stringify({ updates })),
 });
 
-function readBy(step: number, updates: readonly unknown[]) {
+const { signal } = new AbortController();
+
+async function readBy(step: number, updates: readonly unknown[]) {
   const answer = answerOf(updates);
-  const page = new KnownPages(rules).open(answer);
+  const page = await new KnownPages(rules, systemClock).open(answer, signal);
   const read = [];
   for (let from = 0; from < page.elements.length; from += step) read.push(...page.read(answer.body, from, step));
   return { read, stamps: page.stamps };
 }
 
 describe("a page of changes", () => {
-  it("reads the same in steps as in one go, and tells equal changes apart", () => {
+  it("reads the same in steps as in one go, and tells equal changes apart", async () => {
     const updates = [change(1), change(2), change(1), "no order", change(1), { ...change(3), updated_at: null }];
-    const whole = readBy(updates.length, updates);
-    for (const step of [1, 2, 4]) expect(readBy(step, updates)).toEqual(whole);
+    const whole = await readBy(updates.length, updates);
+    for (const step of [1, 2, 4]) expect(await readBy(step, updates)).toEqual(whole);
     const keys = whole.read.map(({ key }) => key);
     expect(keys[3]).toBeUndefined();
     expect(new Set([keys[0], keys[2], keys[4]]).size).toBe(3);
@@ -49,32 +52,32 @@ describe("a page of changes", () => {
     ]);
   });
 
-  it("is known again to the byte, goes on where reading was broken off, and is forgotten after a pass without it", () => {
-    const pages = new KnownPages(rules);
+  it("is known again to the byte, goes on where reading was broken off, and is forgotten after a pass without it", async () => {
+    const pages = new KnownPages(rules, systemClock);
     const answer = answerOf([change(1), change(2), change(3)]);
-    const page = pages.open(answer);
+    const page = await pages.open(answer, signal);
     page.read(answer.body, 0, 2);
-    expect(pages.open(answerOf([change(1), change(2), change(3)]))).toBe(page);
+    expect(await pages.open(answerOf([change(1), change(2), change(3)]), signal)).toBe(page);
     expect(page.read(answer.body, 0, 3).map(({ record }) => record.ok && record.orderId.at(-1))).toEqual([
       "1",
       "2",
       "3",
     ]);
-    expect(pages.open(answerOf([change(1), change(2), change(3, "paid")]))).not.toBe(page);
-    expect(pages.open(answer)).toBe(page);
+    expect(await pages.open(answerOf([change(1), change(2), change(3, "paid")]), signal)).not.toBe(page);
+    expect(await pages.open(answer, signal)).toBe(page);
     pages.beginPass();
-    expect(pages.open(answer)).toBe(page);
+    expect(await pages.open(answer, signal)).toBe(page);
     pages.beginPass();
     pages.beginPass();
-    expect(pages.open(answer)).not.toBe(page);
+    expect(await pages.open(answer, signal)).not.toBe(page);
   });
 
-  it("is read anew each time where a pass holds more than may be kept", () => {
-    const pages = new KnownPages(rules);
+  it("is read anew each time where a pass holds more than may be kept", async () => {
+    const pages = new KnownPages(rules, systemClock);
     const large = answerOf(Array.from({ length: 15_000 }, (_, n) => change(n)));
     const further = answerOf(Array.from({ length: 6_000 }, (_, n) => change(n)));
-    const [first, second] = [pages.open(large), pages.open(further)];
-    expect(pages.open(large)).toBe(first);
-    expect(pages.open(further)).not.toBe(second);
+    const [first, second] = [await pages.open(large, signal), await pages.open(further, signal)];
+    expect(await pages.open(large, signal)).toBe(first);
+    expect(await pages.open(further, signal)).not.toBe(second);
   });
 });
