@@ -203,10 +203,11 @@ export class ServiceClient {
     const max = Math.min(this.#options.answerBytesMax, most);
     const body = await readUpTo(response.body, max, Number(header("content-length")));
     if (body === undefined) {
-      const limit = max === most ? "what an answer to it may hold" : "answer_bytes_max";
-      throw this.#error("answer_too_large", request, `is larger than ${limit} (${max} bytes)`, {
-        status: response.statusCode,
-      });
+      const what =
+        max === most
+          ? `is larger than an answer to a POST may be (${max} bytes)`
+          : `is larger than answer_bytes_max (${max} bytes)`;
+      throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
     return {
       status: response.statusCode,

@@ -8,6 +8,8 @@ import { atOnce, type Slices } from "./slices.ts";
 export interface Span {
   readonly start: number;
   readonly end: number;
+  /** Where large lists and objects inside end, by their start, so that a walk steps over them at once; a scan notes them. */
+  readonly ends?: ReadonlyMap<number, number>;
 }
 
 export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "null";
@@ -34,7 +36,7 @@ export class JsonTooLargeError extends Error {
   readonly max: number;
 
   constructor(what: "values" | "records", max: number) {
-    super(`more than ${max} ${what}`);
+    super(what);
     this.name = "JsonTooLargeError";
     this.what = what;
     this.max = max;
@@ -180,7 +182,7 @@ export function countInside(bytes: Buffer, span: Span): number {
   const isObject = bytes[span.start] === OBJECT_OPEN;
   let count = 0;
   for (let at = firstInside(bytes, span); at !== -1; count++) {
-    const end = isObject ? valueAfterKey(bytes, skipString(bytes, at)).end : skipValue(bytes, at);
+    const end = isObject ? valueAfterKey(bytes, skipString(bytes, at), span.ends).end : skipValue(bytes, at);
     at = nextInside(bytes, end);
   }
   return count;
@@ -192,7 +194,7 @@ export function membersOf(bytes: Buffer, span: Span, max = Number.POSITIVE_INFIN
   const members: Member[] = [];
   for (let at = firstInside(bytes, span); at !== -1 && members.length < max; ) {
     const keyEnd = skipString(bytes, at);
-    const value = valueAfterKey(bytes, keyEnd);
+    const value = valueAfterKey(bytes, keyEnd, span.ends);
     members.push({ key: stringOf(bytes, { start: at, end: keyEnd }), value });
     at = nextInside(bytes, value.end);
   }
@@ -204,7 +206,7 @@ export function someMember(bytes: Buffer, span: Span, passes: (member: Member) =
   if (bytes[span.start] !== OBJECT_OPEN) return false;
   for (let at = firstInside(bytes, span); at !== -1; ) {
     const keyEnd = skipString(bytes, at);
-    const value = valueAfterKey(bytes, keyEnd);
+    const value = valueAfterKey(bytes, keyEnd, span.ends);
     if (passes({ key: stringOf(bytes, { start: at, end: keyEnd }), value })) return true;
     at = nextInside(bytes, value.end);
   }
@@ -216,7 +218,7 @@ export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefin
   if (bytes[span.start] !== OBJECT_OPEN) return undefined;
   for (let at = firstInside(bytes, span); at !== -1; ) {
     const keyEnd = skipString(bytes, at);
-    const value = valueAfterKey(bytes, keyEnd);
+    const value = valueAfterKey(bytes, keyEnd, span.ends);
     if (isKey(bytes, at, keyEnd, key)) return value;
     at = nextInside(bytes, value.end);
   }
@@ -233,7 +235,7 @@ export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[
   let missing = keys.length;
   for (let at = firstInside(bytes, span); at !== -1 && missing > 0; ) {
     const keyEnd = skipString(bytes, at);
-    const value = valueAfterKey(bytes, keyEnd);
+    const value = valueAfterKey(bytes, keyEnd, span.ends);
     for (let i = 0; i < keys.length; i++) {
       if (!isKey(bytes, at, keyEnd, keys[i]!)) continue;
       if (found[i] === undefined) {
@@ -247,9 +249,9 @@ export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[
   return found;
 }
 
-function valueAfterKey(bytes: Buffer, keyEnd: number): Span {
+function valueAfterKey(bytes: Buffer, keyEnd: number, ends: Span["ends"]): Span {
   const start = skipBlanks(bytes, skipBlanks(bytes, keyEnd) + 1);
-  return { start, end: skipValue(bytes, start) };
+  return { start, end: ends?.get(start) ?? skipValue(bytes, start) };
 }
 
 /** Compares without decoding while both sides are plain ASCII, which nearly every key is. */

@@ -1,5 +1,6 @@
 import { type OrderMapping, readOrderValues, readStampText } from "./order-mapping.ts";
 import type { AnswerRecord } from "./read-answer.ts";
+import type { Slices } from "./slices.ts";
 import { parseStamp } from "./stamp.ts";
 
 export interface NewestRecords {
@@ -8,6 +9,9 @@ export interface NewestRecords {
   /** Orders that were served twice without telling which record counts: the last one is taken, and the order is read whole. */
   doubtful: ReadonlySet<string>;
 }
+
+/** Records after which a walk over all of them lets others run. */
+const SLICE_RECORDS = 10_000;
 
 interface Reading {
   mapping: OrderMapping;
@@ -28,12 +32,22 @@ interface Candidate {
  * Chooses among the records of one answer where an order is served more than once: the newest stamp counts, and
  * where the stamps do not tell, the last record. A record that cannot be read never hides one that can.
  */
-export function newestOfEach(bytes: Buffer, records: readonly AnswerRecord[], reading: Reading): NewestRecords {
+export function* newestInSlices(
+  bytes: Buffer,
+  records: readonly AnswerRecord[],
+  reading: Reading,
+): Slices<NewestRecords> {
   const named = records.filter((record) => record.ok);
-  const chosen = new Set<AnswerRecord>();
+  const repeated = yield* repeatedOf(named);
+  if (repeated.size === 0 && named.length === records.length) return { records: named, doubtful: repeated };
+  const chosen = new Set<AnswerRecord>(named.filter(({ orderId }) => !repeated.has(orderId)));
   const unusable = new Set<AnswerRecord>(records.filter((record) => !record.ok));
   const doubtful = new Set<string>();
-  for (const [orderId, group] of Map.groupBy(named, (record) => record.orderId)) {
+  const groups = Map.groupBy(
+    named.filter(({ orderId }) => repeated.has(orderId)),
+    (record) => record.orderId,
+  );
+  for (const [orderId, group] of groups) {
     const choice = chooseNewest(bytes, group, reading);
     if (choice.chosen !== undefined) chosen.add(choice.chosen);
     for (const record of choice.unusable) unusable.add(record);
@@ -42,6 +56,18 @@ export function newestOfEach(bytes: Buffer, records: readonly AnswerRecord[], re
   // Storing a good record settles what is held of its order, so what is newer and bad comes after it.
   const picked = [chosen, unusable].flatMap((set) => records.filter((record) => set.has(record)));
   return { records: picked, doubtful };
+}
+
+/** Orders that are served more than once: in nearly every answer none. */
+function* repeatedOf(named: readonly Named[]): Slices<Set<string>> {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const [index, { orderId }] of named.entries()) {
+    if (index % SLICE_RECORDS === SLICE_RECORDS - 1) yield;
+    if (seen.has(orderId)) repeated.add(orderId);
+    else seen.add(orderId);
+  }
+  return repeated;
 }
 
 function chooseNewest(

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
 import { type JsonPath, resolvePath } from "./json-path.ts";
@@ -69,7 +69,7 @@ export interface AnswerList {
 
 /** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
 const RECORD_VALUES_MAX = 250_000;
-const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0 };
+const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map() };
 /** Enough bytes for the preview of a web page, whatever its letters. */
 const PREVIEW_BYTES = 1200;
 
@@ -147,18 +147,16 @@ function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
   }
 }
 
-const LIMIT_KEYS = { values: "service.answer_values_max", records: "service.answer_records_max" } as const;
-
 function asTooLarge(error: unknown): unknown {
   if (!(error instanceof JsonTooLargeError)) return error;
-  return new BridgeError(
-    "answer_too_large",
-    `The answer holds more than ${error.max} ${error.what} (${LIMIT_KEYS[error.what]}).`,
-    {
-      hint: `Where the shop needs more, raise ${LIMIT_KEYS[error.what]}; memory grows with it.`,
-      cause: error,
-    },
-  );
+  const message =
+    error.what === "records"
+      ? `The answer holds more records than service.answer_records_max (${error.max}).`
+      : `The answer holds more values than service.answer_values_max (${error.max}).`;
+  return new BridgeError("answer_too_large", message, {
+    hint: "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed.",
+    cause: error,
+  });
 }
 
 /**
@@ -262,16 +260,41 @@ function hasListOfObjects(bytes: Buffer, { start, end }: Span): boolean {
   return false;
 }
 
+/** Records after which a walk over all of them lets others run. */
+const SLICE_RECORDS = 10_000;
+
 /** What makes a batch the same batch when it is served again: its id as sent, and the ids in their order. */
-export function batchFingerprint(bytes: Buffer, batchId: string | null, records: readonly AnswerRecord[]): string {
-  const parts = records.map((record) =>
-    record.ok ? record.orderId : `?${record.reference ?? textOf(bytes, record.span).slice(0, 200)}`,
-  );
-  return hash("sha256", JSON.stringify([batchId, parts]), "hex");
+export function* fingerprintInSlices(
+  bytes: Buffer,
+  batchId: string | null,
+  records: readonly AnswerRecord[],
+): Slices<string> {
+  const sum = createHash("sha256").update(`[${JSON.stringify(batchId)},[`);
+  for (let from = 0; from < records.length; from += SLICE_RECORDS) {
+    if (from > 0) yield;
+    const names = records
+      .slice(from, from + SLICE_RECORDS)
+      .map((record) =>
+        JSON.stringify(record.ok ? record.orderId : `?${record.reference ?? textOf(bytes, record.span).slice(0, 200)}`),
+      );
+    sum.update(`${from > 0 ? "," : ""}${names.join()}`);
+  }
+  return sum.update("]]").digest("hex");
 }
 
 /** Every id served, unusable ones too, as a JSON array of the literals that the service wrote. */
-export function idsAsWritten(records: readonly AnswerRecord[]): string {
-  const literals = records.map(({ idLiteral }) => idLiteral).filter((literal) => literal !== null);
-  return `[${[...new Set(literals)].join(",")}]`;
+export function* idsInSlices(records: readonly AnswerRecord[]): Slices<string> {
+  const seen = new Set<string>();
+  const parts: string[] = [];
+  for (let from = 0; from < records.length; from += SLICE_RECORDS) {
+    if (from > 0) yield;
+    const fresh: string[] = [];
+    for (const { idLiteral } of records.slice(from, from + SLICE_RECORDS)) {
+      if (idLiteral === null || seen.has(idLiteral)) continue;
+      seen.add(idLiteral);
+      fresh.push(idLiteral);
+    }
+    if (fresh.length > 0) parts.push(fresh.join());
+  }
+  return `[${parts.join()}]`;
 }

@@ -11,6 +11,7 @@ export interface ScannedJson extends Span {
   readonly depth: number;
   /** How many values the whole holds, itself included. */
   readonly values: number;
+  readonly ends: ReadonlyMap<number, number>;
 }
 
 const QUOTE = 0x22;
@@ -43,12 +44,21 @@ export function* scanInSlices(bytes: Buffer, valuesMax = Number.POSITIVE_INFINIT
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const start = skipBlanks(bytes, marked ? 3 : 0);
   const scan = new ValueScan(bytes, start, valuesMax);
-  while (!scan.advance(SLICE_BYTES)) yield;
+  let utf8 = true;
+  for (let from = 0, isComplete = false; !isComplete; from = scan.end) {
+    if (from > 0) yield;
+    isComplete = scan.advance(SLICE_BYTES);
+    // A slice ends between two values, so never inside a character.
+    utf8 &&= isUtf8(bytes.subarray(from, scan.end));
+  }
   const { end, depth, values } = scan;
   const rest = skipBlanks(bytes, end);
   if (rest < bytes.length) throw new JsonSyntaxError("something follows the value", rest);
-  return { start, end, utf8: isUtf8(bytes), depth, values };
+  return { start, end, utf8, depth, values, ends: scan.ends };
 }
+
+/** A list or object of so many bytes is worth remembering where it ends. */
+const LARGE_BYTES = 256 * 1024;
 
 /** The walk over one value, which can be left between any two of the values inside it. */
 class ValueScan {
@@ -57,10 +67,13 @@ class ValueScan {
   /** Of the innermost place. */
   depth = 0;
   values = 0;
+  readonly ends = new Map<number, number>();
   readonly #bytes: Buffer;
   readonly #valuesMax: number;
   /** The brackets that are open, outermost first. */
   #open: Uint8Array = new Uint8Array(256);
+  /** Where each of them stands. */
+  #starts: Float64Array = new Float64Array(256);
   #openCount = 0;
 
   constructor(bytes: Buffer, start: number, valuesMax: number) {
@@ -74,6 +87,7 @@ class ValueScan {
     const bytes = this.#bytes;
     const pauseAt = this.end + count;
     let open = this.#open;
+    let starts = this.#starts;
     let depth = this.#openCount;
     let deepest = this.depth;
     let values = this.values;
@@ -85,7 +99,11 @@ class ValueScan {
         if (depth === deepest) deepest = depth + 1;
         const inside = skipBlanks(bytes, at + 1);
         if (bytes[inside] !== first + TO_CLOSE) {
-          if (depth === open.length) open = doubled(open);
+          if (depth === open.length) {
+            open = grown(open, new Uint8Array(depth * 2));
+            starts = grown(starts, new Float64Array(depth * 2));
+          }
+          starts[depth] = at;
           open[depth++] = first;
           at = first === OBJECT_OPEN ? scanKey(bytes, inside) : inside;
           continue;
@@ -99,7 +117,7 @@ class ValueScan {
       // A value ends at `at`: close what it completes, then go to the next value or leave.
       for (;;) {
         if (depth === 0) {
-          this.#save({ open, openCount: 0, at, deepest, values });
+          this.#save({ open, starts, openCount: 0, at, deepest, values });
           return true;
         }
         const container = open[depth - 1]!;
@@ -113,14 +131,24 @@ class ValueScan {
         if (next !== container + TO_CLOSE) throw unexpected(bytes, at, "a comma or the end of the list or object");
         at += 1;
         depth -= 1;
+        const from = starts[depth]!;
+        if (at - from > LARGE_BYTES) this.ends.set(from, at);
       }
     }
-    this.#save({ open, openCount: depth, at, deepest, values });
+    this.#save({ open, starts, openCount: depth, at, deepest, values });
     return false;
   }
 
-  #save(state: { open: Uint8Array; openCount: number; at: number; deepest: number; values: number }): void {
+  #save(state: {
+    open: Uint8Array;
+    starts: Float64Array;
+    openCount: number;
+    at: number;
+    deepest: number;
+    values: number;
+  }): void {
     this.#open = state.open;
+    this.#starts = state.starts;
     this.#openCount = state.openCount;
     this.end = state.at;
     this.depth = state.deepest;
@@ -128,8 +156,7 @@ class ValueScan {
   }
 }
 
-function doubled(small: Uint8Array): Uint8Array {
-  const large = new Uint8Array(small.length * 2);
+function grown<T extends Uint8Array | Float64Array>(small: T, large: T): T {
   large.set(small);
   return large;
 }

@@ -9,14 +9,14 @@ import { confirmNames } from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { type Span, textOf } from "../domain/json-text.ts";
-import { newestOfEach } from "../domain/newest-records.ts";
+import { newestInSlices } from "../domain/newest-records.ts";
 import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import {
   type AnswerRecord,
-  batchFingerprint,
-  idsAsWritten,
+  fingerprintInSlices,
+  idsInSlices,
   mayHoldRecords,
   readJson,
   readListInSlices,
@@ -59,6 +59,9 @@ interface ReadBatch {
   records: AnswerRecord[];
   /** JSON literal of the batch's id, or null where the answer names none. */
   batchId: string | null;
+  fingerprint: string;
+  /** Every id served, as a JSON array of the literals that the service wrote. */
+  orderIds: string;
   /** Paths that matched for the first time, to be remembered with the batch. */
   matched: OrderField[];
 }
@@ -173,7 +176,10 @@ export class StoreBatches {
     });
     const elements = { ...list, elements: list.elements };
     const records = await readInTurns(clock, answer, readRecordsInSlices(body, elements, rules.batch), signal);
-    return { body, records, batchId: readBatchId(body, list.root, rules), matched };
+    const batchId = readBatchId(body, list.root, rules);
+    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(body, batchId, records), signal);
+    const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
+    return { body, records, batchId, fingerprint, orderIds, matched };
   }
 
   async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {
@@ -194,11 +200,10 @@ export class StoreBatches {
     const { store } = this.#context;
     const rules = this.#rules;
     const options = { store, rules, mapping: rules.batch, bytes: read.body, at: origin.at };
-    const fingerprint = batchFingerprint(read.body, read.batchId, read.records);
-    const { records, doubtful } = newestOfEach(read.body, read.records, {
-      mapping: rules.batch,
-      timezone: rules.plan.timezone,
-    });
+    const { body, fingerprint } = read;
+    const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
+    const newest = newestInSlices(body, read.records, reading);
+    const { records, doubtful } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
     const isKnown = loadBatch(store, fingerprint) !== undefined;
     const unreadId =
@@ -251,7 +256,7 @@ export class StoreBatches {
     const { store } = this.#context;
     this.#saveFirstWatermark(batch);
     if (batch.unreadId !== undefined) deleteUnread(store, batch.unreadId);
-    const orderIds = idsAsWritten(read.records);
+    const { orderIds } = read;
     const known = loadBatch(store, batch.fingerprint);
     if (batch.fresh && !confirmNames(this.#rules.confirm)) {
       closePullMark(store);

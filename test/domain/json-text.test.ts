@@ -77,7 +77,13 @@ describe("scanJson", () => {
   });
 
   it("takes a byte order mark and white space around the value", () => {
-    expect(scanJson(Buffer.from('\ufeff \r\n\t{"a":1} \n'))).toEqual({ start: 7, end: 14, utf8: true, depth: 1, values: 2 });
+    expect(scanJson(Buffer.from('\ufeff \r\n\t{"a":1} \n'))).toMatchObject({
+      start: 7,
+      end: 14,
+      utf8: true,
+      depth: 1,
+      values: 2,
+    });
   });
 
   it("refuses every raw control character inside a string, and nothing else", () => {

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { elementsOf } from "../../src/domain/json-text.ts";
-import { newestOfEach } from "../../src/domain/newest-records.ts";
+import { newestInSlices } from "../../src/domain/newest-records.ts";
 import { compileMapping } from "../../src/domain/order-mapping.ts";
 import { readRecords } from "../../src/domain/read-answer.ts";
 import { scanJson } from "../../src/domain/scan-json.ts";
+import { atOnce } from "../../src/domain/slices.ts";
 
 const mapping = compileMapping({
   source: "batch",
@@ -52,7 +53,7 @@ function choose(sketches: readonly Sketch[]) {
   const bytes = Buffer.from(`[${sketches.map(textOf).join(",")}]`);
   const root = scanJson(bytes);
   const records = readRecords(bytes, { root, elements: elementsOf(bytes, root) }, mapping);
-  const { records: chosen, doubtful } = newestOfEach(bytes, records, { mapping, timezone: "UTC" });
+  const { records: chosen, doubtful } = atOnce(newestInSlices(bytes, records, { mapping, timezone: "UTC" }));
   return { chosen: chosen.map((record) => sketches[records.indexOf(record)]!), doubtful };
 }
 

@@ -3,8 +3,15 @@ import { describe, expect, it } from "vitest";
 import { BridgeError } from "../../src/domain/errors.ts";
 import { parsePath } from "../../src/domain/json-path.ts";
 import { compileMapping } from "../../src/domain/order-mapping.ts";
-import { batchFingerprint, idsAsWritten, mayHoldRecords, readList, readRecords } from "../../src/domain/read-answer.ts";
+import {
+  fingerprintInSlices,
+  idsInSlices,
+  mayHoldRecords,
+  readList,
+  readRecords,
+} from "../../src/domain/read-answer.ts";
 import { scanJson } from "../../src/domain/scan-json.ts";
+import { atOnce } from "../../src/domain/slices.ts";
 
 const mapping = compileMapping({
   source: "batch",
@@ -108,13 +115,13 @@ describe("the ids of a batch", () => {
     const { records } = recordsOf(
       `[{"id":"${UUID}"},{"id":"${UUID}"},{"id":"\\u0041-1"},{"id":17},{"id":null},{},7,{"id":"../confirm"}]`,
     );
-    expect(idsAsWritten(records)).toBe(`["${UUID}","\\u0041-1",17,"../confirm"]`);
+    expect(atOnce(idsInSlices(records))).toBe(`["${UUID}","\\u0041-1",17,"../confirm"]`);
   });
 
   it("make the batch the same batch again, whatever else its records say", () => {
     const fingerprint = (body: string, id: string | null = '"b"') => {
       const { bytes, records } = recordsOf(body);
-      return batchFingerprint(bytes, id, records);
+      return atOnce(fingerprintInSlices(bytes, id, records));
     };
     const base = fingerprint(`[{"id":"${UUID}"},{"id":"x"}]`);
     expect(fingerprint(`[{"id":"${UUID.toUpperCase()}","status":"paid"},{"id":"x","a":1}]`)).toBe(base);
@@ -127,5 +134,18 @@ describe("the ids of a batch", () => {
   it("are known by a short name where something else stands in their place", () => {
     const { records } = recordsOf(`[{"id":"${"z".repeat(100_000)}"}]`);
     expect(records[0]).toMatchObject({ ok: false, reference: "z".repeat(200) });
+  });
+});
+
+describe("the limits of an answer", () => {
+  const limits = { valuesMax: 10, recordsMax: 3 };
+  const read = (text: string) =>
+    readList({ status: 200, contentType: "application/json", body: Buffer.from(text), limits }, parsePath("$.orders"));
+  it("refuses more records or values than were allowed, by the name of the key", () => {
+    expect(read('{"orders":[1,2,3]}').elements).toHaveLength(3);
+    expect(() => read('{"orders":[1,2,3,4]}')).toThrow(/more records than service.answer_records_max \(3\)/);
+    expect(() => read(`{"orders":[[${"1,".repeat(9)}1]]}`)).toThrow(
+      /more values than service.answer_values_max \(10\)/,
+    );
   });
 });

@@ -122,6 +122,10 @@ export const meanings = {
     "То же для импорта; столько же ждут строки, исход отправки которых неизвестен.",
   "The largest answer that is read; a larger one is an error and confirms nothing.":
     "Наибольший ответ, который читается; больший считается ошибкой и ничего не подтверждает.",
+  "The most records (orders, changes) that one answer may hold; more are an error and confirm nothing. 200,000 take some 400 MB of memory while they are read.":
+    "Наибольшее число записей (заказов, изменений) в одном ответе; если их больше, это ошибка и ничего не подтверждается. При чтении 200 000 записей занимают около 400 МБ памяти.",
+  "The most JSON values that one answer may hold; more are an error and confirm nothing.":
+    "Наибольшее число значений JSON в одном ответе; если их больше, это ошибка и ничего не подтверждается.",
   // upkeep
   "The table must be written at least once in this time; null: its silence is no trouble.":
     "За это время таблица должна быть записана хотя бы раз; null: её молчание не считается сбоем.",

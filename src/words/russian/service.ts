@@ -7,6 +7,18 @@ export const service = {
     "{method} {path}: ответ сжат ({how}), хотя об этом не просили",
   "{method=} {path=} is larger than answer_bytes_max ({max#} bytes)":
     "{method} {path}: ответ больше answer_bytes_max ({max} байт)",
+  "{method=} {path=} is larger than an answer to a POST may be ({max#} bytes)":
+    "{method} {path}: ответ больше, чем допустимо для ответа на POST ({max} байт)",
+  "The answer holds more records than service.answer_records_max ({max#}).":
+    "В ответе больше записей, чем позволяет service.answer_records_max ({max}).",
+  "The answer holds more values than service.answer_values_max ({max#}).":
+    "В ответе больше значений, чем позволяет service.answer_values_max ({max}).",
+  "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed.":
+    "Если магазину нужно больше, увеличьте этот ключ, когда на машине хватает памяти; ничего не подтверждено.",
+  "the record holds more than {max#} values": "в записи больше {max} значений",
+  "The answer could not be read within {seconds#} s.": "Ответ не удалось прочитать за {seconds} с.",
+  "Lower service.answer_bytes_max, or raise service.timeouts.total.":
+    "Уменьшите service.answer_bytes_max или увеличьте service.timeouts.total.",
   "{method=} {path=} was answered with {status#} to {place}: {words*}":
     "{method} {path}: ответ {status}, отсылает к {place}: {words}",
   "{method=} {path=} was answered with {status#} to {place}": "{method} {path}: ответ {status}, отсылает к {place}",
