@@ -4,6 +4,8 @@
  *
  *   npm run simulate -- [--seeds N] [--from S] [--workers N]    a campaign
  *   npm run simulate -- --seed S [--trace] [--no-shrink]        one schedule again
+ *
+ * With `--world usual` or `--world hostile` all seeds are of that world; `--failures N` ends a worker after so many.
  */
 import { hash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -11,11 +13,9 @@ import { parseArgs } from "node:util";
 import { addTally, emptyTally, type Failure, playAll, work } from "./simulate/campaign.ts";
 import { Coverage } from "./simulate/coverage.ts";
 import { type RunReport, runSchedule } from "./simulate/run.ts";
-import { makeSchedule, type Schedule } from "./simulate/schedule.ts";
+import { makeSchedule, type Schedule, type WorldKind } from "./simulate/schedule.ts";
 import { shrink } from "./simulate/shrink.ts";
 import { Workshop } from "./simulate/workshop.ts";
-
-const FAILURES_MAX = 5;
 
 // So that what stands in memory is removed on the way out.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
@@ -28,9 +28,13 @@ const { values } = parseArgs({
     seed: { type: "string" },
     trace: { type: "boolean", default: false },
     "no-shrink": { type: "boolean", default: false },
+    world: { type: "string" },
+    failures: { type: "string", default: "5" },
     worker: { type: "string" },
   },
 });
+
+const world = values.world as WorldKind | undefined;
 
 if (values.worker !== undefined) {
   await work(JSON.parse(values.worker), (progress) => process.send?.(progress));
@@ -46,7 +50,7 @@ if (values.worker !== undefined) {
 async function playOne(seed: number): Promise<number> {
   const workshop = new Workshop();
   try {
-    const schedule = makeSchedule(seed);
+    const schedule = makeSchedule(seed, world);
     const report = await runSchedule(schedule, workshop);
     if (values.trace) console.log(report.lines.join("\n"));
     if (report.violation === undefined) {
@@ -65,7 +69,9 @@ function tell({ seed, violation, digest }: RunReport): void {
   console.log(
     `Seed ${seed}: invariant ${violation?.invariant} is broken after ${(violation?.atMs ?? 0) / 1000} s: ${violation?.what}`,
   );
-  console.log(`  trace ${digest}; again: npm run simulate -- --seed ${seed} --trace`);
+  console.log(
+    `  trace ${digest}; again: npm run simulate -- --seed ${seed}${world === undefined ? "" : ` --world ${world}`} --trace`,
+  );
 }
 
 async function tellShortest(schedule: Schedule, workshop: Workshop): Promise<void> {
@@ -83,7 +89,7 @@ async function playMany(from: number, count: number, workers: number): Promise<n
   const seconds = () => (performance.now() - started) / 1000;
   console.log(`Schedules ${from} to ${from + count - 1}, ${workers} workers.`);
   await playAll(
-    { from, count, failuresMax: FAILURES_MAX },
+    { from, count, failuresMax: Number(values.failures), world },
     {
       workers,
       script: fileURLToPath(import.meta.url),
@@ -110,5 +116,9 @@ async function playMany(from: number, count: number, workers: number): Promise<n
 }
 
 async function tellFailures(failures: readonly Failure[]): Promise<void> {
+  if (values["no-shrink"]) {
+    for (const { seed, violation } of failures) console.log(`  ${seed}: ${violation.invariant}: ${violation.what}`);
+    return;
+  }
   for (const { seed } of failures) await playOne(seed);
 }

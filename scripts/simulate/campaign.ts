@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { Coverage } from "./coverage.ts";
 import { runSchedule } from "./run.ts";
-import { makeSchedule } from "./schedule.ts";
+import { makeSchedule, type WorldKind } from "./schedule.ts";
 import { Workshop } from "./workshop.ts";
 import type { Violation } from "./world.ts";
 
@@ -24,6 +24,8 @@ export interface Part {
   readonly count: number;
   /** How many failures are enough. */
   readonly failuresMax: number;
+  /** Where it is not the seed that decides. */
+  readonly world?: WorldKind | undefined;
 }
 
 /** What a worker tells after every few schedules: what came since it told last. */
@@ -52,7 +54,7 @@ export function addTally(to: Tally, more: Tally): void {
 export async function playPart(part: Part, workshop: Workshop, coverage: Coverage): Promise<Tally> {
   const tally = emptyTally();
   for (let seed = part.from; seed < part.from + part.count; seed++) {
-    const report = await runSchedule(makeSchedule(seed), workshop);
+    const report = await runSchedule(makeSchedule(seed, part.world), workshop);
     tally.schedules += 1;
     tally.digests.push(report.digest);
     coverage.add(report.counts);
@@ -86,7 +88,8 @@ export async function work(share: Part, tell: (progress: Progress) => void): Pro
     for (let from = share.from; from < end && failures < share.failuresMax; from += SEEDS_PER_PART) {
       const coverage = new Coverage();
       const count = Math.min(SEEDS_PER_PART, end - from);
-      const tally = await playPart({ from, count, failuresMax: share.failuresMax - failures }, workshop, coverage);
+      const part = { ...share, from, count, failuresMax: share.failuresMax - failures };
+      const tally = await playPart(part, workshop, coverage);
       failures += tally.failures.length;
       tell({ tally, counts: coverage.toJSON() });
     }
@@ -100,14 +103,15 @@ const EXEC_ARGV = [...process.execArgv, "--max-semi-space-size=32"];
 
 /** Plays seeds in several processes, one a core. Resolves when all are done. */
 export async function playAll(
-  { from, count, failuresMax }: Part,
+  part: Part,
   options: { workers: number; script: string; onProgress: (progress: Progress) => void },
 ): Promise<void> {
+  const { from, count } = part;
   const size = Math.ceil(count / options.workers);
   const shares = Array.from({ length: options.workers }, (_, index) => ({
+    ...part,
     from: from + index * size,
     count: Math.max(0, Math.min(size, count - index * size)),
-    failuresMax,
   }));
   const plays = shares.map(
     (share) =>

@@ -3,13 +3,12 @@ import type { ChangePatch } from "../../src/sandbox/order-book.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
 import { writeStamp } from "../../src/sandbox/stamps.ts";
 import { KEYS } from "./erp.ts";
+import { actHostile } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type StampFault, type Switch } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
-const DRAIN_MS = 7_000;
-const ENDED_MS = 9_000;
 
 const BAD_RECORDS: Record<string, (number: number) => string> = {
   "no id": (number) => `{"number":"bad ${number}","status":"new","items":[]}`,
@@ -62,7 +61,7 @@ export function act(world: World, deed: Deed) {
       if (deed.reboot) world.coverage.count("crash", "with the machine");
       return world.kill("idle", deed.reboot);
     case "stop":
-      return stop(world);
+      return world.stop();
     case "night":
       return night(world);
     case "clock":
@@ -75,6 +74,15 @@ export function act(world: World, deed: Deed) {
       return;
     case "switch":
       return turn(world, deed.what, deed.ms);
+    case "lie":
+    case "value":
+    case "mend":
+    case "page":
+    case "flood":
+    case "person":
+    case "reload":
+    case "wait":
+      return actHostile(world, deed);
     default:
       return actAsErp(world, deed);
   }
@@ -180,20 +188,6 @@ function deleteOrder({ service, versions }: World, order: number) {
   if (id !== undefined && living.length > 2) service.deleteOrder(id);
 }
 
-/** SIGTERM: what is under way may end, then it is cut off. */
-function stop(world: World) {
-  const { life } = world;
-  if (life === undefined) return;
-  life.beginStop();
-  world.time.at(DRAIN_MS, () => life.abort());
-  world.time.at(ENDED_MS, () => {
-    if (life.isDead) return;
-    if (life.isBusy) world.fail(15, "a pass did not end within the time of a stop");
-    life.die();
-    world.afterDeath(false, 0);
-  });
-}
-
 /** What the schedule does once a day: the sweep, the comparison of all rows, the look at stored orders. */
 function night(world: World) {
   const { life } = world;
@@ -206,6 +200,7 @@ function night(world: World) {
 
 function turn(world: World, what: Switch, ms: number) {
   world.coverage.count("switch", what);
+  if (what === "record refused") world.hadRefusedRecords = true;
   const { reject } = world.service.options;
   const patch = SWITCHED_ON[what];
   world.service.setOptions(
@@ -238,5 +233,6 @@ export function endFaults(world: World) {
   world.races = [];
   world.racesAfter = [];
   world.erp.unlock();
+  world.lies.endPassing();
   for (const what of Object.keys(SWITCHED_ON) as Switch[]) turnOff(world, what);
 }

@@ -22,7 +22,7 @@ interface StoredLine {
 }
 
 /** Rows that say that something is still to be done. */
-const OWED: readonly [sql: string, what: string][] = [
+export const OWED: readonly [sql: string, what: string][] = [
   ["SELECT order_id FROM owed_reads", "reads are owed"],
   ["SELECT id FROM batches WHERE state = 'stored'", "confirms are owed"],
   ["SELECT id FROM status_requests WHERE state IN ('pending', 'sending')", "statuses wait"],
@@ -44,7 +44,7 @@ export function differencesOf(world: World): Difference[] {
   return [...owed, ...pushed, ...missingOrders(world), ...staleOrders(world)];
 }
 
-function missingOrders(world: World): Difference[] {
+export function missingOrders(world: World): Difference[] {
   const { versions, service, orders, forms } = world;
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
   const missing = [...living, ...versions.bad.keys()].filter((id) => !orders.isKept(id));
@@ -55,7 +55,7 @@ function missingOrders(world: World): Difference[] {
     : [];
 }
 
-function staleOrders(world: World): Difference[] {
+export function staleOrders(world: World): Difference[] {
   const { auditor, versions, service, forms, position } = world;
   const lines = Map.groupBy(
     auditor.prepare("SELECT order_id, sku, quantity FROM order_lines ORDER BY order_id, line_no").all() as StoredLine[],
@@ -64,7 +64,7 @@ function staleOrders(world: World): Difference[] {
   const stored = auditor.prepare("SELECT order_id, payload, removed_at FROM orders").all() as StoredOrder[];
   return stored.flatMap(({ order_id: id, payload, removed_at }) => {
     const text = service.newestText(id);
-    if (text === undefined || forms.retention) return [];
+    if (text === undefined || forms.retention || versions.odd.has(id)) return [];
     const newest = JSON.parse(text) as { status: string; items: { sku: string; quantity: unknown }[] };
     const own = JSON.parse(payload) as typeof newest;
     const isSame =

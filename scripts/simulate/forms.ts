@@ -169,10 +169,18 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
 
 const CONFIRM_BODIES = { batch_id: "auto", order_ids: { order_ids: "{order_ids}" }, all: {}, everything: {} } as const;
 
+/** What a reload may change, and then change back. */
+export interface Changed {
+  readonly chunk?: number;
+  readonly overlapMs?: number;
+  /** The template of stocks names one property more. */
+  readonly unit?: boolean;
+}
+
 /** What an operator who knows this service would write. */
-export function bridgeSettings(forms: Forms): Record<string, unknown> {
+export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<string, unknown> {
   const feed = {
-    chunk: forms.chunk,
+    chunk: changed.chunk ?? forms.chunk,
     guard: { from: forms.guard ? 1 : 1_000_000 },
     result: forms.result && !forms.whole ? { rejected: "$.errors", key: "$.sku", message: "$.message" } : null,
   };
@@ -190,12 +198,18 @@ export function bridgeSettings(forms: Forms): Record<string, unknown> {
       snapshot: forms.bare ? "$" : "$.order",
       carry: forms.carry === "whole" ? "whole" : "changes",
       since: forms.since,
-      overlap: `${forms.lookBackMs / 1000}s`,
+      overlap: `${(changed.overlapMs ?? forms.lookBackMs) / 1000}s`,
       next: forms.next === "none" ? null : "$.next",
     },
     statuses: { path: "/api/v1/1c/orders/{order_id}/status", body: { status: "{status}", comment: "{comment}" } },
     imports: {
-      stocks: { ...feed, scope: forms.whole ? "whole" : "changed" },
+      stocks: {
+        ...feed,
+        scope: forms.whole ? "whole" : "changed",
+        ...(changed.unit
+          ? { record: { sku: "{sku}", warehouse: "{warehouse}", quantity: "{available|number}", unit: "pcs" } }
+          : {}),
+      },
       prices: { ...feed, ...(forms.prices ? { path: "/api/v1/import/prices" } : {}) },
     },
   };

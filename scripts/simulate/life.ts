@@ -75,7 +75,10 @@ export class ProgramLife {
     });
     this.store.write(() => {
       const names = new Set(this.entries.map(({ runner }) => runner.name));
-      for (const flow of JOB_NAMES) saveFlow(this.store, { flow, enabled: names.has(flow), staleAfterS: 300 });
+      for (const flow of JOB_NAMES) {
+        const staleAfterS = flow === "reconcile" ? 3 * 86_400 : 300;
+        saveFlow(this.store, { flow, enabled: names.has(flow), staleAfterS });
+      }
       applyConfiguration(this.store, loaded, isoTime(clock.nowMs()));
     });
     this.#watchCommits(hooks);
@@ -108,6 +111,10 @@ export class ProgramLife {
     } catch {
       // As the scheduler does: the pass is run all the same.
     }
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
   }
 
   get isBusy(): boolean {

@@ -4,6 +4,8 @@ import { integerBetween, type Random } from "../../src/sandbox/random.ts";
 import { type Route, routeOf } from "../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { SimulatedTime } from "./clock.ts";
+import type { Lie } from "./hostile/grammar.ts";
+import { needsService, withBadBytes } from "./hostile/lies.ts";
 import type { Asked, Fate } from "./schedule.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -32,6 +34,8 @@ export type Told =
       date: string | undefined;
       body: string;
       isTrue: boolean;
+      /** Its ids and records can be read, whatever became of the rest. */
+      isReadable: boolean;
     }
   | { kind: "nothing"; effect: "none" | "unknown" };
 
@@ -46,7 +50,9 @@ export interface Line {
   readonly time: SimulatedTime;
   readonly service: SandboxService;
   readonly random: Random;
-  takeFate(kind: Asked): Fate | undefined;
+  takeFate(kind: Asked, sent: Sent): Fate | undefined;
+  /** What a lie makes of the answer; without one where the service has not been asked. */
+  lieAnswer(lie: Lie, sent: Sent, response: SandboxResponse | undefined): Answer;
   /** Before anything is on its way. The program may be dead afterwards. */
   onSent(sent: Sent): void;
   /** The service has acted, and its answer is about to travel. The program may be dead afterwards. */
@@ -57,6 +63,8 @@ export interface Line {
 }
 
 type Handler = Dispatcher.DispatchHandler;
+
+export type Answer = Pick<SandboxResponse, "status" | "headers" | "body">;
 
 /** Carries requests to the service in memory, well or badly, in simulated time. One for each life of the program. */
 export class SimulatedNetwork extends Dispatcher {
@@ -89,7 +97,7 @@ export class SimulatedNetwork extends Dispatcher {
     };
     const exchange = new Exchange(this.#line, sent, handler);
     if (!exchange.begin() || this.#life.isDead) return true;
-    if (sent.route.kind !== "unknown" && sent.origin === ORIGIN) sent.fate = this.#line.takeFate(sent.route.kind);
+    if (sent.route.kind !== "unknown" && sent.origin === ORIGIN) sent.fate = this.#line.takeFate(sent.route.kind, sent);
     this.#line.onSent(sent);
     if (!this.#life.isDead) exchange.travel();
     return true;
@@ -161,6 +169,10 @@ class Exchange {
         if (fate.when === "after") return this.#reach(upMs, (response) => this.#answer(response, fate));
         this.#line.time.at(upMs, () => this.#answer(undefined, fate));
         return;
+      case "lie":
+        if (needsService(fate.lie)) return this.#reach(upMs, (response) => this.#answer(response, fate));
+        this.#line.time.at(upMs, () => this.#answer(undefined, fate));
+        return;
       case "redirect":
       case "empty object":
         this.#line.time.at(upMs, () => this.#answer(undefined, fate));
@@ -182,9 +194,15 @@ class Exchange {
 
   #answer(response: SandboxResponse | undefined, fate: Fate | undefined) {
     const { time, random } = this.#line;
-    const { status, headers, body } = distorted(response, fate, this.#line.service);
-    const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed";
-    const isTrue = isWhole && response !== undefined && body.equals(response.body);
+    const { status, headers, body } =
+      fate?.kind === "lie"
+        ? this.#line.lieAnswer(fate.lie, this.#sent, response)
+        : distorted(response, fate, this.#line.service);
+    const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed" || fate.kind === "lie";
+    const isSuccess = status >= 200 && status < 300;
+    const isTrue = isWhole && isSuccess && response !== undefined && body.equals(response.body);
+    const isReadable =
+      isTrue || (fate?.kind === "lie" && fate.lie.body === "cp1251" && isSuccess && response !== undefined);
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
     time.at(downMs, () => {
       if (this.#isOver || this.#sent.life.isDead) return;
@@ -194,7 +212,7 @@ class Exchange {
       if (fate?.kind === "drip") return;
       if (fate?.kind === "cut") return this.#fail(networkError("UND_ERR_SOCKET"), "unknown");
       this.#isOver = true;
-      this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: body.toString("utf8"), isTrue });
+      this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: body.toString("utf8"), isTrue, isReadable });
       this.#handler.onResponseEnd?.(this.#controller, {});
     });
   }
@@ -210,7 +228,7 @@ class Exchange {
     const isRefused = this.#head !== undefined && this.#head.status >= 300;
     const told: Told =
       isRefused && this.#head !== undefined
-        ? { kind: "answer", ...this.#head, body: "", isTrue: false }
+        ? { kind: "answer", ...this.#head, body: "", isTrue: false, isReadable: false }
         : { kind: "nothing", effect };
     this.#line.onTold(this.#sent, told);
     this.#handler.onResponseError?.(this.#controller, error);
@@ -221,11 +239,7 @@ function networkError(code: string): Error {
   return Object.assign(new Error(`simulated ${code}`), { code });
 }
 
-function distorted(
-  response: SandboxResponse | undefined,
-  fate: Fate | undefined,
-  service: SandboxService,
-): Pick<SandboxResponse, "status" | "headers" | "body"> {
+function distorted(response: SandboxResponse | undefined, fate: Fate | undefined, service: SandboxService): Answer {
   const nowMs = service.now();
   const date: Record<string, string> = service.options.dateHeader ? { date: new Date(nowMs).toUTCString() } : {};
   switch (fate?.kind) {
@@ -257,7 +271,7 @@ function distorted(
       return { status, headers, body: body.subarray(0, length) };
     }
     default:
-      return { status, headers, body };
+      return { status, headers, body: withBadBytes(body) };
   }
 }
 

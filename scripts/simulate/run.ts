@@ -3,6 +3,7 @@ import { withSimulatedDeadlines } from "./clock.ts";
 import { act } from "./deeds.ts";
 import { end, type Losses } from "./ending.ts";
 import { isUnsafe } from "./forms.ts";
+import { endQuietly } from "./hostile/quiet-day.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Workshop } from "./workshop.ts";
 import { type Violation, World } from "./world.ts";
@@ -24,7 +25,10 @@ const AFTERMATH_MS = 30_000;
 /** Plays one schedule from its first step to its end. */
 export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
   const { file, remove } = workshop.newDatabase();
-  const world = new World(schedule, { file, loaded: workshop.configurations.for(schedule.forms, file) });
+  const world = new World(schedule, {
+    file,
+    configure: (changed) => workshop.configurations.for(schedule.forms, file, changed),
+  });
   let losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
   try {
     losses = await withSimulatedDeadlines(world.time, () => play(world, schedule));
@@ -46,12 +50,16 @@ export async function runSchedule(schedule: Schedule, workshop: Workshop): Promi
 async function play(world: World, { forms, steps }: Schedule): Promise<Losses> {
   for (const [name, value] of Object.entries(forms)) world.coverage.count(`form ${name}`, String(value));
   world.begin();
+  world.coverage.count("world", world.kind);
   for (const step of steps) {
+    world.setPace(step.after);
     await world.time.pass(step.after);
     if (world.violation !== undefined) break;
     act(world, step);
   }
+  world.setPace(AFTERMATH_MS);
   await world.time.pass(AFTERMATH_MS);
   if (world.violation !== undefined) return { count: 0, rescued: 0, told: 0, untold: 0 };
+  if (world.kind === "hostile") return await endQuietly(world);
   return await end(world);
 }

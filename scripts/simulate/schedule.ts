@@ -1,6 +1,8 @@
 import type { RequestKind } from "../../src/sandbox/messages.ts";
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { chooseForms, type Forms, namesBatches } from "./forms.ts";
+import { chooseForms, type Forms, isUnsafe, namesBatches } from "./forms.ts";
+import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
+import { EXTREMES, FIELDS } from "./hostile/values.ts";
 
 /** Requests of the bridge, by what they ask for. */
 export type Asked = Exclude<RequestKind, "unknown">;
@@ -15,7 +17,8 @@ export type Fate =
   | { kind: "late"; ms: number }
   | { kind: "slow"; ms: number }
   | { kind: "cut" | "short"; share: number }
-  | { kind: "status"; status: number; when: "before" | "after"; retryAfter: string | null };
+  | { kind: "status"; status: number; when: "before" | "after"; retryAfter: string | null }
+  | { kind: "lie"; lie: Lie };
 
 export type CrashPoint = "request" | "answer" | "before commit" | "in commit" | "after commit" | "idle";
 
@@ -55,14 +58,35 @@ export type Deed =
   | { do: "stop" | "night" }
   | { do: "clock"; ms: number }
   | { do: "service clock"; ms: number }
-  | { do: "switch"; what: Switch; ms: number };
+  | { do: "switch"; what: Switch; ms: number }
+  | HostileDeed;
+
+export type PersonDeed = "resume" | "approve" | "retry" | "sync";
+export type Reload = "wrong secret" | "other template" | "small chunks" | "other overlap";
+
+/** Deeds of the hostile world alone. */
+export type HostileDeed =
+  | { do: "lie"; lie: Lie }
+  | { do: "value"; order: number; isNew: boolean; field: string; value: string }
+  | { do: "mend" }
+  | { do: "page"; limit: number; ms: number }
+  | { do: "flood"; count: number }
+  | { do: "person"; what: PersonDeed; name: string }
+  | { do: "reload"; what: Reload; ms: number }
+  | { do: "wait" };
 
 export type Step = Deed & { readonly after: number };
+
+/** `usual`: the faults of a list, and a person who puts things right; `hostile`: those of a grammar, and nobody. */
+export type WorldKind = "usual" | "hostile";
 
 /** One run from its first step to its last. Plain data: the same schedule always gives the same run. */
 export interface Schedule {
   readonly seed: number;
+  readonly world: WorldKind;
   readonly forms: Forms;
+  /** How wrong the machine's clock is at the first start. */
+  readonly clockMs: number;
   readonly steps: readonly Step[];
 }
 
@@ -204,7 +228,16 @@ function chooseGap(random: Random): number {
   return integerBetween(random, MINUTE, 6 * MINUTE);
 }
 
-export function makeSchedule(seed: number): Schedule {
+/** @param world where it is not the seed that decides. */
+export function makeSchedule(seed: number, world: WorldKind = worldOf(seed)): Schedule {
+  return world === "hostile" ? makeHostile(seed) : makeUsual(seed);
+}
+
+function worldOf(_seed: number): WorldKind {
+  return "usual";
+}
+
+function makeUsual(seed: number): Schedule {
   const random = seededRandom(seed);
   // The first numbers of neighbouring seeds are alike.
   for (let turn = 0; turn < 4; turn++) random();
@@ -219,7 +252,101 @@ export function makeSchedule(seed: number): Schedule {
   if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
   if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
-  return { seed, forms, steps };
+  return { seed, world: "usual", forms, clockMs: 0, steps };
+}
+
+// ------------------------------------------------------------------------------------------------------- hostile
+
+/** Every this many seeds one has more changes than one pass may read; it costs as much as ten others. */
+const FLOOD_EVERY = 100;
+const FLOOD = 1_100;
+const YEAR_MS = 365 * DAY_MS;
+const CLOCK_JUMPS = [-HOUR_MS, HOUR_MS, -DAY_MS, DAY_MS, -YEAR_MS, YEAR_MS, 3 * YEAR_MS, -30 * YEAR_MS, 60 * YEAR_MS];
+const COMMAND_NAMES = ["orders", "updates", "statuses", "imports", "stocks", "prices", "reconcile"] as const;
+
+function makeHostile(seed: number): Schedule {
+  const random = seededRandom(seed ^ 0x0b57);
+  for (let turn = 0; turn < 4; turn++) random();
+  let forms = chooseForms(random);
+  // What is lost under these is lost whatever a client does, and orders that are kept for a while only are gone after a day.
+  while (isUnsafe(forms)) forms = chooseForms(random);
+  forms = { ...forms, retention: false, guard: forms.guard && random() < 0.5 };
+  const steps: Step[] = [
+    { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
+    { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
+  ];
+  if (seed % FLOOD_EVERY === 7) {
+    forms = { ...forms, perSecond: 10_000, history: "log" };
+    steps.push({ after: 20_000, do: "page", limit: 1, ms: 2 * HOUR_MS }, { after: 0, do: "flood", count: FLOOD });
+    steps.push({ after: HOUR_MS, do: "wait" });
+  }
+  const count = random() < 0.8 ? integerBetween(random, 1, 4) : integerBetween(random, 5, 9);
+  for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
+  const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
+  return { seed, world: "hostile", forms, clockMs, steps };
+}
+
+function chooseHostile(random: Random, forms: Forms): Step[] {
+  const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
+  const after = chooseGap(random);
+  const order = integerBetween(random, 0, 30);
+  const roll = random() * 100;
+  const upTo = (share: number) => roll < share;
+  if (upTo(45)) return chooseLied(random, forms, after);
+  if (upTo(55)) {
+    const value = pickOne(random, Object.keys(EXTREMES));
+    const steps: Step[] = [{ after, do: "value", order, isNew: random() < 0.4, field: pickOne(random, FIELDS), value }];
+    if (random() < 0.4) steps.push({ after: chooseGap(random), do: "mend" });
+    return steps;
+  }
+  if (upTo(58)) return [{ after, do: "page", limit: one(1, 1, 2, 3), ms: one(MINUTE, 11 * MINUTE, HOUR_MS) }];
+  if (upTo(61)) return [{ after, do: "clock", ms: pickOne(random, CLOCK_JUMPS) }];
+  if (upTo(65)) {
+    const ms = one(MINUTE, 7 * MINUTE, HOUR_MS);
+    return [{ after, do: "reload", what: one("wrong secret", "other template", "small chunks", "other overlap"), ms }];
+  }
+  if (upTo(69)) {
+    return [
+      { after, do: "person", what: one("resume", "approve", "retry", "sync"), name: pickOne(random, COMMAND_NAMES) },
+    ];
+  }
+  return [{ after, ...chooseDeed(random, forms) }];
+}
+
+/** A lie with what makes the bridge ask there, and with its time. */
+function chooseLied(random: Random, forms: Forms, after: number): Step[] {
+  const on = pickOne(random, [...ASKED, "snapshot", "status", "import"] as const);
+  const lie = chooseLie(random, on, forms);
+  const steps: Step[] = [];
+  // A lie that begins when the record is known says more than one that is there from the start.
+  if (random() < 0.7) steps.push({ after: integerBetween(random, 0, 2 * MINUTE), do: "wait" });
+  steps.push({ after, do: "lie", lie });
+  const count = integerBetween(random, 1, 3);
+  for (let index = 0; index < count; index++) steps.push(stir(random, on));
+  if (lie.span !== "for ever" && "ms" in lie.span && random() < 0.7) steps.push({ after: lie.span.ms, do: "wait" });
+  return steps;
+}
+
+function stir(random: Random, on: Asked): Step {
+  const after = integerBetween(random, 0, 20 * SECOND);
+  const order = integerBetween(random, 0, 30);
+  switch (on) {
+    case "orders":
+    case "confirm":
+      return { after, do: "orders", count: integerBetween(random, 1, 4) };
+    case "updates":
+      if (random() < 0.5) return { after, do: "burst", count: integerBetween(random, 2, 6) };
+      return { after, do: "change", order, what: "status", stamp: "now" };
+    case "snapshot":
+      if (random() < 0.35) return { after, do: "night" };
+      return { after, do: "change", order, what: pickOne(random, ["lines", "back"] as const), stamp: "tied" };
+    case "status":
+      return { after, do: "ask", order, status: pickOne(random, ["accepted", "packed", "cancelled"] as const) };
+    case "import": {
+      if (random() < 0.2) return { after, do: "rewrite", feed: "stocks" };
+      return { after, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" };
+    }
+  }
 }
 
 /** Changes of one stamp beside others: what the ends of pages are about, and what short lives would hardly meet. */

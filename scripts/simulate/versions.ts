@@ -8,6 +8,8 @@ interface Version {
   /** The service's true stamp of it, whatever it shows. */
   readonly stampMs: number;
   readonly lateMs: number;
+  /** When it was made, by the service's clock. */
+  readonly madeMs: number;
 }
 
 /** Where in a record the simulated services keep what; the same in all of them. */
@@ -24,6 +26,11 @@ export class Versions {
   readonly #orders = new Map<string, Version[]>();
   /** Orders whose record is invalid, with that record's text. */
   readonly bad = new Map<string, string>();
+  /** Orders whose newest version has an absurd value somewhere. */
+  readonly odd = new Set<string>();
+  /** Of each order, the latest stamp that it ever had. */
+  readonly #latestStamps = new Map<string, string>();
+  readonly #misleading = new Set<string>();
   #latestMs = 0;
 
   constructor(service: SandboxService) {
@@ -40,8 +47,12 @@ export class Versions {
     if (text === undefined) return;
     const versions = this.#orders.get(orderId) ?? [];
     this.#latestMs = Math.max(this.#latestMs, this.#service.now());
-    const times = { stampMs, lateMs: this.#latestMs - stampMs };
-    versions.push({ seq: versions.length, ...times, ...partsOf(JSON.parse(text) as Record) });
+    const times = { stampMs, lateMs: this.#latestMs - stampMs, madeMs: this.#service.now() };
+    const parts = partsOf(JSON.parse(text) as Record);
+    const latest = this.#latestStamps.get(orderId);
+    if (isBefore(parts.stamp, latest)) this.#misleading.add(orderId);
+    if (latest === undefined || isBefore(latest, parts.stamp)) this.#latestStamps.set(orderId, parts.stamp);
+    versions.push({ seq: versions.length, ...times, ...parts });
     this.#orders.set(orderId, versions);
   }
 
@@ -66,6 +77,11 @@ export class Versions {
   /** Whether more versions than that share a stamp: what comes after them is out of reach of whoever asks by stamps. */
   hasTieOver(size: number, unitMs: number): boolean {
     return this.ids.some((id) => (this.#orders.get(id) ?? []).some((version) => this.#sharing(version, unitMs) > size));
+  }
+
+  /** Whether the order was changed since. */
+  hasOtherSince(orderId: string, sinceMs = Number.NEGATIVE_INFINITY): boolean {
+    return (this.#orders.get(orderId) ?? []).some(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs);
   }
 
   /** Whether the newest version has another status than the one before it. */
@@ -111,10 +127,7 @@ export class Versions {
 
   /** Whether a later version of the order bears an earlier stamp: who goes by whole records alone is misled by that. */
   isMisleading(orderId: string): boolean {
-    const versions = this.#orders.get(orderId) ?? [];
-    return versions.some(({ stamp }, index) =>
-      versions.slice(0, index).some((former) => isBefore(stamp, former.stamp)),
-    );
+    return this.#misleading.has(orderId);
   }
 }
 

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
 import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { openStore } from "../../src/store/open.ts";
-import { bridgeSettings, type Forms } from "./forms.ts";
+import { bridgeSettings, type Changed, type Forms } from "./forms.ts";
 
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
 const MEMORY = "/dev/shm";
@@ -17,6 +17,9 @@ function removeDatabase(file: string): void {
 
 export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
 
+/** Small, so that an answer beyond it costs little. */
+const ANSWER_BYTES_MAX = "250KB";
+
 /** So many configurations are kept: services of one kind are configured alike. */
 const CONFIGURATIONS_MAX = 2_000;
 
@@ -24,10 +27,11 @@ const CONFIGURATIONS_MAX = 2_000;
 class Configurations {
   readonly #read = new Map<string, LoadedConfig>();
 
-  for(forms: Forms, database: string): LoadedConfig {
-    const settings = bridgeSettings(forms);
-    const key = JSON.stringify(settings);
-    const loaded = this.#read.get(key) ?? read(settings);
+  /** @param secret where it is not the right one. */
+  for(forms: Forms, database: string, { secret, ...changed }: Changed & { secret?: string } = {}): LoadedConfig {
+    const settings = bridgeSettings(forms, changed);
+    const key = JSON.stringify([settings, secret]);
+    const loaded = this.#read.get(key) ?? read(settings, secret ?? CREDENTIALS.clientSecret);
     if (this.#read.size >= CONFIGURATIONS_MAX) this.#read.clear();
     this.#read.set(key, loaded);
     const { config } = loaded;
@@ -35,14 +39,15 @@ class Configurations {
   }
 }
 
-function read(settings: Record<string, unknown>): LoadedConfig {
+function read(settings: Record<string, unknown>, secret: string): LoadedConfig {
   const written = {
     ...settings,
     service: {
       ...(settings["service"] as object),
       base_url: "http://127.0.0.1:8080",
       client_id: CREDENTIALS.clientId,
-      client_secret: CREDENTIALS.clientSecret,
+      client_secret: secret,
+      answer_bytes_max: ANSWER_BYTES_MAX,
     },
     database: { path: "/srv/bridge.db" },
     http: { listen: "off" },

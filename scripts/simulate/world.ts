@@ -7,7 +7,9 @@ import { SandboxService } from "../../src/sandbox/service.ts";
 import { MachineClock, SimulatedTime } from "./clock.ts";
 import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
-import { type Forms, serviceOptions } from "./forms.ts";
+import { type Changed, type Forms, serviceOptions } from "./forms.ts";
+import type { Lie } from "./hostile/grammar.ts";
+import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
 import { OrderInvariants } from "./invariants/orders.ts";
@@ -15,16 +17,20 @@ import { PositionInvariants } from "./invariants/position.ts";
 import { PushInvariants } from "./invariants/pushes.ts";
 import { StatusInvariants } from "./invariants/statuses.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
-import type { Line, Sent, Told } from "./network.ts";
+import type { Answer, Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
-import type { Asked, CrashPoint, Fate, Schedule } from "./schedule.ts";
+import type { Asked, CrashPoint, Fate, Schedule, WorldKind } from "./schedule.ts";
 import { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
 import { CREDENTIALS } from "./workshop.ts";
 
 const TICK_MS = 10_000;
+const DRAIN_MS = 7_000;
+const ENDED_MS = 9_000;
 const TICKS_PER_MINUTE = 6;
-const REQUESTS_MAX = 5_000;
+/** Rounds of passes in a long stretch of the schedule. */
+const STRETCH_TICKS = 30;
+const REQUESTS_MAX = 10_000;
 /** What tells whether a commit has moved an order or the position. */
 const MOVES = `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows') AS event,
   (SELECT value FROM watermarks WHERE stream = 'updates') AS mark`;
@@ -42,7 +48,19 @@ export class World implements Scene, Line, CommitHooks {
   readonly machine = new MachineClock();
   readonly coverage = new Coverage();
   readonly seed: number;
+  readonly kind: WorldKind;
   readonly forms: Forms;
+  readonly lies = new Lies();
+  readonly former = new Former();
+  /** What a reload has changed. */
+  changed: Changed & { secret?: string } = {};
+  /** The service itself has refused single records, or confirms. */
+  hadRefusedRecords = false;
+  hadRefusedConfirms = false;
+  /** Ticks are so many times rarer: hours go by without every minute being played. */
+  pace = 1;
+  /** Set where every fault is over and nothing may fail any more. */
+  isQuiet = false;
   readonly random: Random;
   readonly service: SandboxService;
   readonly erp: Erp;
@@ -69,14 +87,19 @@ export class World implements Scene, Line, CommitHooks {
   rescued = 0;
   #hasNews = false;
   #seen: { event: number | null; mark: string | null } = { event: null, mark: null };
-  readonly #loaded: LoadedConfig;
+  readonly #configure: (changed: Changed & { secret?: string }) => LoadedConfig;
   #life: ProgramLife | undefined;
   #lives = 0;
   #requests = 0;
   #ticks = 0;
 
-  constructor(schedule: Schedule, { file, loaded }: { file: string; loaded: LoadedConfig }) {
+  constructor(
+    schedule: Schedule,
+    { file, configure }: { file: string; configure: (changed: Changed & { secret?: string }) => LoadedConfig },
+  ) {
     this.seed = schedule.seed;
+    this.kind = schedule.world;
+    this.machine.wallOffsetMs = schedule.clockMs;
     this.forms = schedule.forms;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
     this.service = new SandboxService({
@@ -86,7 +109,7 @@ export class World implements Scene, Line, CommitHooks {
       options: serviceOptions(schedule.forms),
       onEntry: (entry) => this.#onEntry(entry),
     });
-    this.#loaded = loaded;
+    this.#configure = configure;
     this.time.onStandstill = () => this.fail(15, "time stands still");
     this.auditor = new SecondConnection(file);
     this.erp = new Erp(this.auditor);
@@ -97,6 +120,11 @@ export class World implements Scene, Line, CommitHooks {
     this.discipline = new DisciplineInvariants(this);
     this.statuses = new StatusInvariants(this);
     this.database = new DatabaseInvariants(this);
+  }
+
+  /** The configuration as it is written now. */
+  get loaded(): LoadedConfig {
+    return this.#configure(this.changed);
   }
 
   get life(): ProgramLife | undefined {
@@ -112,6 +140,11 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`INVARIANT ${invariant}: ${what}`);
     this.violation ??= { invariant, what, atMs: this.time.elapsedMs };
   };
+
+  /** So rare that a stretch of that length costs a few rounds of passes at most. */
+  setPace(ms: number): void {
+    this.pace = Math.max(1, Math.floor(ms / STRETCH_TICKS / TICK_MS));
+  }
 
   trace(line: string): void {
     this.lines.push(`${(this.time.elapsedMs / 1000).toFixed(3)} ${line}`);
@@ -130,7 +163,7 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`start ${number}`);
     const life = new ProgramLife({
       number,
-      loaded: this.#loaded,
+      loaded: this.loaded,
       time: this.time,
       machine: this.machine,
       line: this,
@@ -145,17 +178,17 @@ export class World implements Scene, Line, CommitHooks {
     this.database.onStart(life.store.db);
     this.discipline.onStart(life);
     this.position.onStart();
-    this.#triggerAll();
+    this.triggerAll();
   }
 
   #tick(): void {
-    this.time.at(TICK_MS, () => this.#tick());
+    this.time.at(TICK_MS * this.pace, () => this.#tick());
     if (!this.isTicking) return;
     this.life?.retryDue();
-    if (this.#ticks++ % TICKS_PER_MINUTE === 0) this.#triggerAll();
+    if (this.#ticks++ % TICKS_PER_MINUTE === 0 || this.pace > 1) this.triggerAll();
   }
 
-  #triggerAll(): void {
+  triggerAll(): void {
     this.life?.trigger(({ before, runner }) => before === undefined && JOBS.has(runner.name));
   }
 
@@ -165,6 +198,21 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`killed: ${why}`);
     this.life.die();
     this.afterDeath(reboot);
+  }
+
+  /** SIGTERM: what is under way may end, then it is cut off. `then`: before the program starts again. */
+  stop(then = () => {}): void {
+    const { life } = this;
+    if (life === undefined) return;
+    life.beginStop();
+    this.time.at(DRAIN_MS, () => life.abort());
+    this.time.at(ENDED_MS, () => {
+      if (life.isDead) return;
+      if (life.isBusy) this.fail(15, "a pass did not end within the time of a stop");
+      life.die();
+      then();
+      this.afterDeath(false, 0);
+    });
   }
 
   /** What was committed is checked, and the program starts again: at once where `waitMs` says so. */
@@ -222,7 +270,10 @@ export class World implements Scene, Line, CommitHooks {
     const { error, outcome, counts } = result;
     if (outcome !== "idle") this.trace(`${job} ${outcome} ${error?.code ?? JSON.stringify(counts)}`);
     if (error?.code === "internal")
-      this.fail(15, `${job}: ${error.message} ${(error.cause as Error | undefined)?.stack}`);
+      this.fail(18, `${job}: ${error.message} ${(error.cause as Error | undefined)?.stack}`);
+    if (error !== null && this.isQuiet && this.lies.standing.length === 0 && outcome !== "stopped") {
+      this.fail(18, `${job} fails though all is well: ${error.message} (${error.code})`);
+    }
     if (error !== null) this.coverage.count("error", error.code);
     if (error !== null && job === "orders") this.told.add("failed pull");
     if (error !== null && result.hold !== undefined) this.coverage.count("hold", result.hold.reason);
@@ -237,18 +288,40 @@ export class World implements Scene, Line, CommitHooks {
     return this.#requests;
   }
 
-  takeFate(kind: Asked): Fate | undefined {
+  takeFate(kind: Asked, { route, request }: Sent): Fate | undefined {
     const index = this.fates.findIndex(({ on }) => on === kind);
     const [taken] = index === -1 ? [] : this.fates.splice(index, 1);
-    if (taken === undefined) return undefined;
+    if (taken === undefined) {
+      const scene = { nowMs: this.time.elapsedMs, orderIds: this.versions.ids };
+      const lie = this.lies.take(route, request, scene);
+      if (lie !== undefined) this.#countLie(lie);
+      return lie === undefined ? undefined : { kind: "lie", lie };
+    }
     const { fate } = taken;
     this.coverage.count("fate", "when" in fate ? `${fate.kind} ${fate.when}` : fate.kind);
     this.coverage.count("fate of", kind);
     if (fate.kind === "status") {
+      this.lies.noteRefusal(route, request, fate.status);
       this.coverage.count("status", fate.status);
       if (fate.retryAfter !== null) this.coverage.count("retry-after", fate.retryAfter);
     }
     return fate;
+  }
+
+  #countLie({ on, status, body, of, when, span }: Lie): void {
+    const { coverage } = this;
+    coverage.count("lie to", on);
+    coverage.count("lie body", body);
+    coverage.count("lie status", `${Math.floor(status / 100)}xx`);
+    coverage.count("lie status of", `${on} ${Math.floor(status / 100)}xx`);
+    coverage.count("lie scope", typeof of === "object" ? "one" : of);
+    coverage.count("lie when", when);
+    coverage.count("lie span", span === "for ever" ? span : "requests" in span ? "requests" : `${span.ms / 1000} s`);
+  }
+
+  lieAnswer(lie: Lie, { request }: Sent, response: SandboxResponse | undefined): Answer {
+    const { former, forms, service } = this;
+    return lieResponse(lie, response, { former, forms, service, request });
   }
 
   onSent(sent: Sent): void {
@@ -265,12 +338,15 @@ export class World implements Scene, Line, CommitHooks {
 
   onServed({ number, route, life }: Sent, response: SandboxResponse): void {
     this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
+    if (route.kind !== "unknown") this.former.note(route.kind, response);
     if (route.kind === "updates") for (const change of this.racesAfter.splice(0)) change();
     if (life === this.life) this.#dies("answer", ` to ${route.kind}`);
   }
 
   onTold(sent: Sent, told: Told): void {
     this.trace(`#${sent.number} < ${told.kind === "answer" ? told.status : `nothing, effect ${told.effect}`}`);
+    const isOwn = sent.fate === undefined && told.kind === "answer" && told.status >= 400;
+    if (isOwn && sent.route.kind === "confirm") this.hadRefusedConfirms = true;
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);
     this.discipline.onTold(sent, told);

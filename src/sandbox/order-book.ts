@@ -109,6 +109,16 @@ export class OrderBook {
     return this.byId.values();
   }
 
+  /** The orders as they were at that moment of the service's clock, to be read only: a replica that lags behind. */
+  asOf(atMs: number): OrderBook {
+    const past = new OrderBook(this.sources);
+    for (const order of this.byId.values()) {
+      const versions = order.versions.filter(({ madeAtMs }) => madeAtMs <= atMs);
+      if (versions.length > 0) past.byId.set(order.id, { ...order, versions, deleted: false });
+    }
+    return past;
+  }
+
   /** The oldest orders that were neither handed out nor confirmed unseen, at most `limit`. */
   waiting(limit: number): StoredOrder[] {
     const found: StoredOrder[] = [];

@@ -149,10 +149,24 @@ export class SandboxService {
     return this.answer(arrival, fault);
   }
 
-  private answer(arrival: Arrival, fault: TakenFault | undefined): SandboxResponse {
+  /** Answers a question for updates or for one order from the state of so long ago, as a replica does that lags behind. */
+  handleStale(request: SandboxRequest, ageMs: number): SandboxResponse {
+    const route = routeOf(request.method, request.path, this.current);
+    const arrival = { request, route, at: this.now(), limited: undefined };
+    const site: Site = { ...this.site, options: this.current, book: this.book.asOf(this.now() - ageMs) };
+    const past = () =>
+      route.kind === "updates" ? planUpdates(route.query, site) : planSnapshot(route.orderId ?? "", site);
+    return this.answer(arrival, undefined, past);
+  }
+
+  private answer(
+    arrival: Arrival,
+    fault: TakenFault | undefined,
+    makePlan = () => this.plan(arrival.request, arrival.route),
+  ): SandboxResponse {
     const { request, route } = arrival;
     const refusal = this.refuseArea(request, route);
-    const plan = arrival.limited ?? refusal ?? this.plan(request, route);
+    const plan = arrival.limited ?? refusal ?? makePlan();
     const date = this.current.dateHeader ? { date: new Date(this.now()).toUTCString() } : {};
     const plain: SandboxResponse = {
       status: plan.status,

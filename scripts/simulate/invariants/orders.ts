@@ -65,7 +65,7 @@ export class OrderInvariants {
   }
 
   onTold({ route }: Sent, told: Told) {
-    if (route.kind !== "orders" || told.kind !== "answer" || told.status !== 200 || !told.isTrue) return;
+    if (route.kind !== "orders" || told.kind !== "answer" || told.status >= 300 || !told.isReadable) return;
     for (const [, literal] of told.body.matchAll(/"batch_id":("[^"]*"|\d+)/g)) this.#receivedBatches.add(literal ?? "");
     for (const [, literal] of told.body.matchAll(/"order_id":("[^"]*"|\d+)/g)) this.#receivedIds.add(literal ?? "");
   }

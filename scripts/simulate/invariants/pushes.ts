@@ -65,7 +65,7 @@ export class PushInvariants {
 }
 
 /** Values that no record can carry: such a row is named to a person, and the site keeps what it was given before. */
-function isUnsendable(feed: FeedName, value: unknown): boolean {
+export function isUnsendable(feed: FeedName, value: unknown): boolean {
   // Only a quantity must be a number: a price may be taken away.
   if (value === null) return feed === "stocks";
   return typeof value === "string" ? !/^\d+(\.\d+)?$/.test(value) : !Number.isFinite(value);

@@ -28,6 +28,12 @@ export class StatusInvariants {
   readonly #open = new Set<string>();
   readonly #effects = new Map<number, Effect>();
   readonly #knownWhenSent = new Map<number, Known | undefined>();
+  /** Requests that the service itself has refused. */
+  readonly refused = new Set<number>();
+  /** Requests of which it was not known for a while whether they had taken effect. */
+  readonly #wasUnknown = new Set<number>();
+  readonly #unanswered = new Set<number>();
+  readonly sentAtMs = new Map<number, number>();
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
 
@@ -42,23 +48,39 @@ export class StatusInvariants {
       this.#scene.fail(12, `a status of ${orderId} is sent again without a look at the order`);
     this.#open.add(orderId);
     const number = numberOf(request.body.toString("utf8"));
+    if (!this.sentAtMs.has(number)) this.sentAtMs.set(number, this.#scene.service.now());
+    this.#unanswered.add(number);
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);
     else if (this.#isUntold(first, known)) this.#untold.add(number);
   }
 
-  onTold({ route }: Sent, told: Told) {
+  onTold({ route, request, fate }: Sent, told: Told) {
+    if (route.kind === "status" && told.kind === "answer") {
+      const number = numberOf(request.body.toString("utf8"));
+      const isRefusal = told.status >= 400 && told.status < 500 && told.status !== 408;
+      if (isRefusal || told.isTrue) this.#unanswered.delete(number);
+      if (isRefusal && (fate === undefined || fate.kind === "slow")) this.refused.add(number);
+    }
     const orderId = (route.orderId ?? "").toLowerCase();
+    if (route.kind === "status" && this.#unanswered.has(numberOf(request.body.toString("utf8")))) {
+      this.#wasUnknown.add(numberOf(request.body.toString("utf8")));
+    }
     if (told.kind === "nothing") {
       if (told.effect === "none") this.#open.delete(orderId);
       return;
     }
     const { status } = told;
-    if (route.kind === "status" && status < 500 && status !== 408 && !told.body.startsWith("<")) {
+    const isPage = status < 300 && told.body.startsWith("<");
+    if (route.kind === "status" && status < 500 && status !== 408 && !isPage) {
       this.#open.delete(orderId);
     }
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410)) this.#open.delete(orderId);
+  }
+
+  wasUnknown(number: number): boolean {
+    return this.#wasUnknown.has(number) || this.#unanswered.has(number);
   }
 
   onEntry({ effect, requestBody }: LedgerEntry) {

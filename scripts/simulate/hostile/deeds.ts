@@ -1,0 +1,131 @@
+/* What happens in the hostile world alone. */
+
+import { retryRecords } from "../../../src/repair.ts";
+import { approveGuarded } from "../../../src/store/feeds.ts";
+import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/store/quarantine-retry.ts";
+import type { Changed } from "../forms.ts";
+import type { HostileDeed, PersonDeed, Reload } from "../schedule.ts";
+import type { World } from "../world.ts";
+import { EXTREMES, withValue } from "./values.ts";
+
+const RELOADS: Record<Reload, Changed & { secret?: string }> = {
+  "wrong secret": { secret: "another" },
+  "other template": { unit: true },
+  "small chunks": { chunk: 1 },
+  "other overlap": { overlapMs: 120_000 },
+};
+
+export function actHostile(world: World, deed: HostileDeed) {
+  const { coverage, service } = world;
+  switch (deed.do) {
+    case "lie":
+      return world.lies.begin(deed.lie, world.time.elapsedMs);
+    case "value":
+      coverage.count("value", deed.value);
+      coverage.count("value in", deed.field);
+      return setValue(world, deed);
+    case "mend":
+      return mendValues(world);
+    case "page":
+      service.setOptions({ updates: { pageLimit: deed.limit } });
+      return void world.time.at(deed.ms, () => service.setOptions({ updates: { pageLimit: world.forms.page } }));
+    case "flood":
+      return flood(world, deed.count);
+    case "person":
+      coverage.count("person", deed.what);
+      try {
+        return actAsPerson(world, deed.what, deed.name);
+      } catch (error) {
+        // The program was killed in the command's own commit.
+        if (world.life !== undefined) throw error;
+        return;
+      }
+    case "reload":
+      coverage.count("reload", deed.what);
+      reload(world, RELOADS[deed.what]);
+      return void world.time.at(deed.ms, () => reload(world, {}));
+  }
+}
+
+function setValue(world: World, deed: { order: number; isNew: boolean; field: string; value: string }): void {
+  const { service, versions } = world;
+  const value = EXTREMES[deed.value] ?? "null";
+  if (deed.isNew) {
+    const id = service.createOrder({ status: "new" });
+    service.changeOrder(id, { raw: withValue(service.newestText(id) ?? "{}", deed.field, value), keepStamp: true });
+    versions.note(id);
+    versions.odd.add(id);
+    return;
+  }
+  const living = versions.ids.filter((each) => service.statusOf(each) !== undefined);
+  const id = living[deed.order % Math.max(1, living.length)];
+  const text = id === undefined ? undefined : service.newestText(id);
+  if (id === undefined || text === undefined) return;
+  service.changeOrder(id, { raw: withValue(text, deed.field, value) });
+  versions.note(id);
+  versions.odd.add(id);
+}
+
+/** Whoever runs the service has put the records right. */
+export function mendValues({ service, versions }: World): void {
+  for (const id of versions.odd) {
+    if (service.statusOf(id) === undefined) continue;
+    service.changeOrder(id, { raw: null });
+    versions.note(id);
+  }
+  versions.odd.clear();
+}
+
+/** More changes within the look back than one pass may read, each with a stamp of its own. */
+function flood(world: World, count: number): void {
+  const { service, versions } = world;
+  const [id] = versions.ids.filter((each) => service.statusOf(each) !== undefined);
+  if (id === undefined) return;
+  const nowMs = service.now();
+  for (let made = 0; made < count; made++) {
+    const stamp = Math.floor(nowMs - (count - made) * 10);
+    service.changeOrder(id, { status: made % 2 === 0 ? "accepted" : "new", stamp });
+    versions.note(id, stamp);
+  }
+}
+
+/** The commands, as they write to the database. */
+function actAsPerson(world: World, what: PersonDeed, name: string) {
+  const { life, erp } = world;
+  if (life === undefined || erp.isLocking) return;
+  const { store } = life;
+  switch (what) {
+    case "sync":
+      return void life.entries.find(({ runner }) => runner.name === name)?.runner.runNow(life.signal);
+    case "approve":
+      return store.write(() => approveGuarded(store, name === "prices" ? "prices" : "stocks"));
+    case "retry":
+      return store.write(() => {
+        const ids = loadHeldAfter(store, 0, 100).map(({ id }) => id);
+        retryRecords(store, world.loaded, ids, life.context.clock.nowMs());
+        for (const { id } of loadUnreadBatches(store, 100)) markUnreadUntried(store, id);
+      });
+    case "resume":
+      world.discipline.reopen();
+      return store.write(() => {
+        const reasons = store.db.prepare("SELECT reason FROM holds WHERE area = ?").pluck().all(name);
+        // To give a batch up is a decision about orders, and its loss is a person's.
+        if (reasons.includes("hand-out lost")) return;
+        store.db.prepare("DELETE FROM holds WHERE area = ?").run(name);
+      });
+  }
+}
+
+/** SIGHUP: the program ends what is under way and begins anew with what is written now. */
+export function reload(world: World, changed: World["changed"]): void {
+  if (world.life === undefined) {
+    world.changed = changed;
+    return;
+  }
+  world.stop(() => {
+    world.changed = changed;
+  });
+  world.time.at(10_000, () => {
+    world.changed = changed;
+  });
+}

@@ -1,0 +1,253 @@
+/* Which requests meet which lie, and what they are told. */
+import type { SandboxRequest, SandboxResponse } from "../../../src/sandbox/messages.ts";
+import type { Route } from "../../../src/sandbox/routes.ts";
+import type { SandboxService } from "../../../src/sandbox/service.ts";
+import { KEYS } from "../erp.ts";
+import type { Forms } from "../forms.ts";
+import type { Asked } from "../schedule.ts";
+import { type Lie, mayLast } from "./grammar.ts";
+
+export const PAGE =
+  "<!doctype html><html><head><title>502</title></head><body>The site is being updated.</body></html>";
+/** More than the configuration of these lives lets an answer have. */
+export const HUGE_BYTES = 300_000;
+/** Stands in a record's text for a byte that no UTF-8 has. */
+export const NO_UTF8 = "\ue000";
+
+/** Refusals that speak of what was sent. */
+const SAYS_OF_RECORD: ReadonlySet<number> = new Set([400, 409, 410, 413, 422]);
+/** Of fewer records that are refused with none accepted nobody can tell whether it is they or the service. */
+const IN_A_ROW = 3;
+
+/** Lies that stand, in the order in which they began. */
+export class Lies {
+  /** `forever`: not ended with the other faults. */
+  readonly standing: { lie: Lie; left: number; untilMs: number; met: number }[] = [];
+  /** Every lie that was told, and of which record: what it said may last there. */
+  readonly told: { lie: Lie; record: string | undefined }[] = [];
+  readonly #single = new Set<string>();
+
+  begin(lie: Lie, nowMs: number): void {
+    const { span } = lie;
+    const left = span !== "for ever" && "requests" in span ? span.requests : Number.POSITIVE_INFINITY;
+    const untilMs = span !== "for ever" && "ms" in span ? nowMs + span.ms : Number.POSITIVE_INFINITY;
+    this.standing.push({ lie, left, untilMs, met: 0 });
+  }
+
+  /** Only what concerns one record for ever goes on. */
+  endPassing(): void {
+    const lasting = this.standing.filter(({ lie }) => lie.span === "for ever");
+    this.standing.splice(0, this.standing.length, ...lasting);
+  }
+
+  /** The lie that this request meets. */
+  take(route: Route, request: SandboxRequest, scene: { nowMs: number; orderIds: readonly string[] }): Lie | undefined {
+    if (this.standing.length === 0) return undefined;
+    for (const each of this.standing) {
+      if (each.lie.on !== route.kind || each.left <= 0 || scene.nowMs >= each.untilMs) continue;
+      const records = recordsOf(route, request, scene.orderIds);
+      const record = records === undefined ? undefined : records.find(({ place }) => covers(each.lie, place));
+      if (records === undefined ? !coversRequest(each.lie, each.met++) : record === undefined) continue;
+      each.left -= 1;
+      this.told.push({ lie: each.lie, record: record?.name });
+      return each.lie;
+    }
+    return undefined;
+  }
+
+  /** A single answer that says no: it may be about its records. */
+  noteRefusal(route: Route, request: SandboxRequest, status: number): void {
+    if (!SAYS_OF_RECORD.has(status)) return;
+    for (const { name } of recordsOf(route, request, []) ?? []) this.#single.add(name);
+  }
+
+  /** Records of which the service has said something that may last, or says it still. */
+  lasting(): ReadonlySet<string> {
+    const met = Map.groupBy(this.told, ({ lie }) => lie);
+    const names = new Set(this.#single);
+    for (const [lie, each] of met) {
+      const records = new Set(each.flatMap(({ record }) => record ?? []));
+      const isOfRecords = lie.of === "all" && SAYS_OF_RECORD.has(lie.status) && records.size < IN_A_ROW;
+      if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
+    }
+    return names;
+  }
+
+  /** Records of which the service has said something that may last. */
+  namedBy(which: (lie: Lie) => boolean): ReadonlySet<string> {
+    return new Set(this.told.filter(({ lie }) => which(lie)).flatMap(({ record }) => record ?? []));
+  }
+}
+
+function covers({ of }: Lie, place: number): boolean {
+  return of === "all" || (of === "half" ? place % 2 === 0 : place === of.nth);
+}
+
+function coversRequest({ of }: Lie, met: number): boolean {
+  return of !== "half" || met % 2 === 0;
+}
+
+/** The records of a request with their places; undefined where it is about none in particular. */
+function recordsOf(
+  { kind, orderId, feed }: Route,
+  { body }: SandboxRequest,
+  orderIds: readonly string[],
+): { name: string; place: number }[] | undefined {
+  if (kind === "snapshot" || kind === "status") {
+    const name = (orderId ?? "").toLowerCase();
+    return [{ name, place: Math.max(0, orderIds.indexOf(name)) }];
+  }
+  if (kind !== "import") return undefined;
+  const text = body.toString("utf8");
+  return KEYS.flatMap((key, place) => (text.includes(JSON.stringify(key)) ? [{ name: `${feed} ${key}`, place }] : []));
+}
+
+/** What the lines of the service have answered before: what a lie that needs a body is made of. */
+export class Former {
+  readonly #bodies = new Map<Asked, Buffer[]>();
+
+  note(kind: Asked, { status, body }: SandboxResponse): void {
+    if (status !== 200) return;
+    const bodies = this.#bodies.get(kind) ?? [];
+    bodies.push(body);
+    this.#bodies.set(kind, bodies.slice(-20));
+  }
+
+  oldest(kind: Asked): Buffer | undefined {
+    return this.#bodies.get(kind)?.[0];
+  }
+
+  newest(kind: Asked): Buffer | undefined {
+    return this.#bodies.get(kind)?.at(-1);
+  }
+}
+
+/** Whether the true answer must be made: the service acts, or only it knows the body. */
+export function needsService({ on, when, body }: Lie): boolean {
+  return when === "after" || (on === "updates" && body.startsWith("next "));
+}
+
+export function lieResponse(
+  lie: Lie,
+  true_: SandboxResponse | undefined,
+  scene: { former: Former; forms: Forms; service: SandboxService; request: SandboxRequest },
+): { status: number; headers: Record<string, string>; body: Buffer } {
+  const { former, service } = scene;
+  const base = true_?.body ?? former.newest(lie.on) ?? Buffer.from("{}");
+  const date: Record<string, string> = service.options.dateHeader
+    ? { date: new Date(service.now()).toUTCString() }
+    : {};
+  const type = lie.body === "html" ? "text/html" : "application/json; charset=utf-8";
+  const isBodyless = lie.status === 204 || lie.status === 205 || lie.status === 304;
+  const body = isBodyless ? Buffer.alloc(0) : bodyOf(lie, base, scene);
+  const location: Record<string, string> =
+    lie.status >= 300 && lie.status < 400 ? { location: "http://elsewhere.example/" } : {};
+  return { status: lie.status, headers: { ...date, ...location, "content-type": type }, body };
+}
+
+type Scene = { former: Former; forms: Forms; service: SandboxService; request: SandboxRequest };
+
+function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
+  const { former, forms, service, request } = scene;
+  const text = base.toString("utf8");
+  switch (lie.body) {
+    case "right":
+      return base;
+    case "error beside":
+      return Buffer.from(
+        text.startsWith("{")
+          ? `{"error":"database is down",${text.slice(1)}`.replace(",}", "}")
+          : '{"error":"database is down"}',
+      );
+    case "error beside nothing":
+      return Buffer.from(`{"error":"database is down",${emptyRight(lie.on, forms)}}`);
+    case "another endpoint":
+      return Buffer.from(OTHER[lie.on]);
+    case "another record":
+      return former.oldest("snapshot") ?? Buffer.from("{}");
+    case "html":
+      return Buffer.from(PAGE);
+    case "refusal":
+      return Buffer.from('{"error":"no"}');
+    case "empty":
+      return Buffer.alloc(0);
+    case "cut":
+      return base.length < 2 ? Buffer.from('{"acc') : base.subarray(0, Math.floor(base.length / 2));
+    case "cp1251":
+      return inCp1251(text);
+    case "utf-16":
+      return Buffer.from(`\ufeff${text}`, "utf16le");
+    case "huge":
+      return Buffer.concat([base, Buffer.alloc(HUGE_BYTES, " ")]);
+    case "false":
+    case "0":
+    case "null":
+      return Buffer.from(lie.body);
+    case "text":
+      return Buffer.from("Service is starting, please wait");
+    case "success false":
+      return Buffer.from('{"success":false}');
+    case "success 0":
+      return Buffer.from('{"success":0}');
+    case "success text":
+      return Buffer.from('{"success":"false"}');
+    case "stale":
+      if (lie.on === "orders") return former.oldest("orders") ?? Buffer.from("{}");
+      return service.handleStale(request, lie.ageMs).body;
+    case "nothing new":
+      return Buffer.from(forms.bare ? "[]" : `{${emptyRight(lie.on, forms)}}`);
+    default:
+      return Buffer.from(withNext(text, lie.body, request));
+  }
+}
+
+/** A true answer of another endpoint of the same service. */
+const OTHER: Record<Asked, string> = {
+  orders: '{"accepted":3,"errors":[]}',
+  confirm: '{"data":{"orders":[]}}',
+  updates: '{"data":{"orders":[],"batch_id":"batch-1"}}',
+  snapshot: '{"data":{"updates":[]}}',
+  status: '{"data":{"updates":[]}}',
+  import: '{"data":{"updates":[]}}',
+};
+
+function emptyRight(on: Asked, { bare }: Forms): string {
+  if (on === "orders") return bare ? '"data":[]' : '"data":{"orders":[]}';
+  if (on === "updates") return bare ? '"data":[]' : '"data":{"updates":[]}';
+  return on === "import" ? '"accepted":0' : '"ok":true';
+}
+
+const NEXT = /"next":("[^"]*"|[\d.]+)/;
+
+function withNext(text: string, body: string, request: SandboxRequest): string {
+  const asked = new URLSearchParams(request.path.split("?")[1] ?? "").get("since") ?? "";
+  const values: Record<string, string> = {
+    "next empty": '""',
+    "next null": "null",
+    "next zero": "0",
+    "next false": "false",
+    "next repeats": JSON.stringify(asked),
+    "next back": asked.startsWith("cursor-") ? '"cursor-0"' : JSON.stringify(asked.replace(/^20\d\d/, "2025")),
+  };
+  return text.replace(NEXT, () => `"next":${values[body] ?? '""'}`);
+}
+
+/** As an old server writes Cyrillic: bytes that are no UTF-8. */
+function inCp1251(text: string): Buffer {
+  const bytes = Buffer.alloc(text.length);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    bytes[index] = code < 0x80 ? code : code >= 0x410 && code < 0x450 ? code - 0x410 + 0xc0 : 0xa8;
+  }
+  return bytes;
+}
+
+/** Bytes that are no UTF-8, where a record's text asks for them. */
+export function withBadBytes(body: Buffer): Buffer {
+  const mark = Buffer.from(NO_UTF8);
+  if (!body.includes(mark)) return body;
+  const bytes = Buffer.from(body);
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1))
+    bytes.fill(0xff, at, at + mark.length);
+  return bytes;
+}

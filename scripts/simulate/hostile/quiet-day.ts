@@ -1,0 +1,290 @@
+/*
+ * The oracle of lasting damage: after the last fault a day goes by in which the ERP, the customers and the service do
+ * what they do, and no person does anything but approve what the guard holds. Then nothing of the trouble is left.
+ */
+import { measureAges } from "../../../src/domain/health.ts";
+import { describeStatus, type StatusFacts } from "../../../src/domain/status.ts";
+import { approveGuarded } from "../../../src/store/feeds.ts";
+import { loadStatusFacts } from "../../../src/store/status.ts";
+import { createOrder, endFaults } from "../deeds.ts";
+import { missingOrders, OWED, staleOrders, unitOf } from "../differences.ts";
+import type { Losses } from "../ending.ts";
+import { KEYS, LAST_KEY } from "../erp.ts";
+import { TRANSITIONS } from "../forms.ts";
+import { isUnsendable } from "../invariants/pushes.ts";
+import type { FeedName } from "../schedule.ts";
+import type { World } from "../world.ts";
+import { mendValues, reload } from "./deeds.ts";
+import { HOUR_MS, MINUTE_MS } from "./grammar.ts";
+
+/** Longer than the longest wait that any answer may ask for, and the next one. */
+const SETTLED_MS = 70 * MINUTE_MS;
+const REST_SECONDS_MAX = 900;
+const DAY_MS = 24 * HOUR_MS;
+const NO_LOSSES: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
+
+export async function endQuietly(world: World): Promise<Losses> {
+  endFaults(world);
+  world.service.setOptions({ updates: { pageLimit: world.forms.page } });
+  if (Object.keys(world.changed).length > 0) reload(world, {});
+  // In the other half the service keeps its absurd records: they wait in quarantine, and nothing else waits for them.
+  if (world.seed % 2 === 0) mendValues(world);
+  const begunMs = world.time.elapsedMs;
+  live(world);
+  await goOn(world, 3 * MINUTE_MS, 1);
+  await goOn(world, 12 * MINUTE_MS, 18);
+  await goOn(world, SETTLED_MS, 60);
+  // From here on nothing is left to wait for.
+  world.isQuiet = true;
+  live(world);
+  await goOn(world, 11 * MINUTE_MS, 18);
+  await night(world);
+  await goOn(world, 12 * MINUTE_MS, 30);
+  live(world);
+  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 1_440);
+  live(world);
+  await goOn(world, 5 * MINUTE_MS, 12);
+  await rest(world);
+  if (world.violation === undefined) check(world);
+  return NO_LOSSES;
+}
+
+/** Time with passes, each so many ticks after the other. */
+async function goOn(world: World, ms: number, pace: number): Promise<void> {
+  if (world.violation !== undefined) return;
+  world.pace = pace;
+  approve(world);
+  world.triggerAll();
+  await world.time.pass(ms);
+  await rest(world);
+}
+
+async function rest(world: World): Promise<void> {
+  for (let seconds = 0; seconds < REST_SECONDS_MAX && world.life?.isBusy !== false; seconds++) {
+    await world.time.pass(1_000);
+    if (world.violation !== undefined) return;
+  }
+  if (world.life?.isBusy !== false) world.fail(15, "a pass does not end");
+}
+
+/** What happens on any day: an order, a change of each table, a status, and the ERP takes what is there. */
+function live(world: World): void {
+  const { erp, auditor, service, versions, lies } = world;
+  createOrder(world);
+  for (const feed of feedsOf(world)) erp.write(feed, LAST_KEY, "upsert");
+  erp.take();
+  const stored = auditor
+    .prepare("SELECT order_id FROM orders WHERE removed_at IS NULL ORDER BY order_key")
+    .pluck()
+    .all();
+  const lasting = lies.namedBy(({ span }) => span === "for ever");
+  const id = (stored as string[]).findLast((each) => {
+    const isWell = service.statusOf(each) !== undefined && !versions.odd.has(each) && !lasting.has(each);
+    return isWell && Object.hasOwn(TRANSITIONS, service.statusOf(each) ?? "");
+  });
+  const next = TRANSITIONS[service.statusOf(id ?? "") as keyof typeof TRANSITIONS]?.[0];
+  if (id !== undefined && next !== undefined) erp.ask(id, next);
+}
+
+/** What the guard holds waits for a person, rightly. */
+function approve({ life, erp, auditor }: World): void {
+  if (life === undefined || erp.isLocking) return;
+  const held = auditor.prepare("SELECT area FROM holds WHERE reason = 'guard'").pluck().all() as FeedName[];
+  for (const area of held) {
+    life.store.write(() => {
+      approveGuarded(life.store, area);
+      life.store.prepare("DELETE FROM holds WHERE area = ? AND reason = 'guard'").run(area);
+    });
+  }
+}
+
+/** The jobs of the night, one after the other. */
+async function night(world: World): Promise<void> {
+  const { life } = world;
+  for (const entry of life?.entries ?? []) {
+    const { before, runner } = entry;
+    if (world.violation !== undefined) return;
+    if (before === undefined && runner.name !== "reconcile" && runner.name !== "upkeep") continue;
+    await rest(world);
+    await life?.prepare(entry);
+    life?.trigger((each) => each === entry);
+    await rest(world);
+  }
+}
+
+function feedsOf({ forms }: World): readonly FeedName[] {
+  return forms.prices ? ["stocks", "prices"] : ["stocks"];
+}
+
+// --------------------------------------------------------------------------------------------------------- checks
+
+function check(world: World): void {
+  const left = [
+    ...listRemoved(world),
+    ...listRefusedRequests(world),
+    ...listQuarantined(world),
+    ...listOwed(world),
+    ...listDifferent(world),
+    ...listForgotten(world),
+  ];
+  if (left.length > 0) world.fail(16, `left after a quiet day: ${left.join("; ")}`);
+  world.orders.checkImage();
+  world.database.checkImage();
+  if (world.violation === undefined) checkStatus(world);
+}
+
+/** Orders and rows about which the service has said something that may last, or says it still. */
+function isNamed({ lies, versions }: World, text: string): boolean {
+  const names = [...lies.lasting(), ...versions.odd];
+  return names.some((name) => text.includes(name));
+}
+
+function listRemoved(world: World): string[] {
+  const { auditor, service, lies } = world;
+  const lasting = lies.namedBy(({ span }) => span === "for ever");
+  const removed = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NOT NULL").pluck().all() as string[];
+  return removed
+    .filter((id) => service.statusOf(id) !== undefined && !lasting.has(id))
+    .map((id) => `order ${id} is marked as removed, and the service has it`);
+}
+
+interface RefusedRequest {
+  id: number;
+  order_id: string;
+  status: string;
+  http_status: number | null;
+  last_error: string | null;
+}
+
+function listRefusedRequests(world: World): string[] {
+  return refusedRequests(world)
+    .filter((row) => !isRightlyRefused(world, row))
+    .map(
+      ({ id, order_id, status, http_status, last_error }) =>
+        `request ${id} (${order_id} ${status}) is refused: ${http_status} ${last_error}`,
+    );
+}
+
+function refusedRequests({ auditor }: World): RefusedRequest[] {
+  const sql = "SELECT id, order_id, status, http_status, last_error FROM status_requests WHERE state = 'refused'";
+  return auditor.prepare(sql).all() as RefusedRequest[];
+}
+
+function isRightlyRefused(
+  { erp, statuses, service, lies, versions }: World,
+  { id, order_id, last_error }: RefusedRequest,
+): boolean {
+  if (last_error?.startsWith("there is no order") === true) return true;
+  const number = erp.asked.findIndex((each) => each.id === id) + 1;
+  const isGone = service.statusOf(order_id) === undefined;
+  // Somebody else has given the order another status meanwhile: the request is not sent again.
+  const isOvertaken = statuses.wasUnknown(number) && versions.hasOtherSince(order_id, statuses.sentAtMs.get(number));
+  return isGone || statuses.refused.has(number) || isOvertaken || lies.lasting().has(order_id);
+}
+
+interface Quarantined {
+  kind: string;
+  reference: string | null;
+  reason: string;
+  payload: string | null;
+}
+
+function quarantined({ auditor }: World): Quarantined[] {
+  return auditor
+    .prepare("SELECT kind, reference, reason, payload FROM quarantine WHERE state = 'held'")
+    .all() as Quarantined[];
+}
+
+function listQuarantined(world: World): string[] {
+  return quarantined(world)
+    .filter((row) => !isRightlyQuarantined(world, row))
+    .map(({ kind, reference, reason }) => `${kind} ${reference} is in quarantine: ${reason}`);
+}
+
+function isRightlyQuarantined(world: World, { kind, reference, payload }: Quarantined): boolean {
+  const { versions, erp, lies, hadRefusedRecords } = world;
+  if (kind === "stocks" || kind === "prices") {
+    const { exists, value } = erp.current(kind, reference ?? "");
+    if (exists && isUnsendable(kind, value)) return true;
+    return lies.lasting().has(`${kind} ${reference}`) || (hadRefusedRecords && reference === KEYS[0]);
+  }
+  if (versions.bad.has(reference ?? "") || [...versions.bad.values()].includes(payload ?? "")) return true;
+  return versions.odd.has(reference ?? "") || lies.lasting().has(reference ?? "");
+}
+
+function listOwed(world: World): string[] {
+  const { auditor } = world;
+  const rows = [...OWED.filter(([, what]) => what !== "holds stand"), HOLDS, UNREAD];
+  return rows.flatMap(([sql, what]) =>
+    (auditor.prepare(sql).pluck().all() as (string | number)[])
+      .filter((row) => !isOfLasting(world, what, row))
+      .map((row) => `${what} (${row})`),
+  );
+}
+
+const HOLDS = ["SELECT area || ' ' || reason || ' ' || coalesce(detail, '') FROM holds", "a hold stands"] as const;
+const UNREAD = [
+  "SELECT coalesce(last_error, '?') || ': ' || substr(CAST(body AS TEXT), 1, 120) FROM batches WHERE state = 'unread'",
+  "a body is kept",
+] as const;
+
+function isOfLasting(world: World, what: string, row: string | number): boolean {
+  const { auditor, lies, erp, versions, forms } = world;
+  // More changes of one stamp than the service's own pages hold: that is how it is, and no trouble that passes.
+  if (what === "a hold stands" && String(row).startsWith("updates tie")) {
+    return versions.hasTieOver(forms.page - 1, unitOf(forms));
+  }
+  if (what === "reads are owed") return isNamed(world, String(row));
+  if (what === "statuses wait") {
+    const orderId = erp.asked.find(({ id }) => id === row)?.orderId ?? "";
+    return lies.lasting().has(orderId);
+  }
+  if (what !== "rows wait to be pushed") return false;
+  const key = auditor
+    .prepare("SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.id = ?")
+    .pluck()
+    .get(row);
+  return lies.lasting().has(String(key));
+}
+
+function listDifferent(world: World): string[] {
+  const orders = [...missingOrders(world), ...staleOrders(world)].map(({ what }) => what);
+  const rows = world.pushes.differences().filter((what) => !(world.hadRefusedRecords && what.includes(KEYS[0])));
+  return [...orders, ...rows].filter((what) => !isNamed(world, what));
+}
+
+/** History is kept for years, whatever the machine's clock shows. */
+function listForgotten({ auditor }: World): string[] {
+  const sql = `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows') AS made,
+    (SELECT count(*) FROM order_event_rows) AS kept`;
+  const { made, kept } = auditor.prepare(sql).get() as { made: number | null; kept: number };
+  return made === null || made === kept ? [] : [`${made - kept} events of ${made} are forgotten`];
+}
+
+/** As the command tells it, less what it says rightly. */
+function checkStatus(world: World): void {
+  const { life } = world;
+  if (life === undefined) return;
+  const nowMs = life.context.clock.nowMs();
+  const loaded = measureAges(loadStatusFacts(life.store), { nowMs, startedAtMs: nowMs });
+  const rightly = quarantined(world);
+  const kinds: Record<string, string> = {
+    order: "orders",
+    change: "updates",
+    snapshot: "updates",
+    payload: "reconcile",
+  };
+  const facts: StatusFacts = {
+    ...loaded,
+    refusedRequests: loaded.refusedRequests - refusedRequests(world).length,
+    refusedBatches: world.hadRefusedConfirms ? 0 : loaded.refusedBatches,
+    erpWrites: [],
+    disk: undefined,
+    flows: loaded.flows.map((flow) => ({
+      ...flow,
+      quarantined: flow.quarantined - rightly.filter(({ kind }) => (kinds[kind] ?? kind) === flow.flow).length,
+    })),
+  };
+  const report = describeStatus(facts, { nowMs, isRunning: true }, { erpReadWithinMs: 2 * DAY_MS });
+  if (report.exitCode !== 0) world.fail(16, `status after a quiet day: ${report.attention.join(" ")}`);
+}
