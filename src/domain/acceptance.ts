@@ -1,29 +1,52 @@
-import { readErrorWords } from "./error-words.ts";
-import type { Span } from "./json-text.ts";
+import { readErrorWords, readTextError } from "./error-words.ts";
 import { looksLikeHtml } from "./read-answer.ts";
-import { scanJson } from "./scan-json.ts";
+import { type ScannedJson, scanJson } from "./scan-json.ts";
 
-/** What a 2xx answer to a POST says. */
+/** What a 2xx answer to a POST says, whatever was posted. */
 export type Acceptance =
-  | { kind: "accepted" }
+  /** `root`: the JSON of the answer, where it is JSON. */
+  | { kind: "accepted"; root?: ScannedJson }
   /** A web page: somebody else answered. The outcome is unknown. */
   | { kind: "html" }
+  /** JSON that breaks off, or no text at all: what it would have said is unknown, and so is the outcome. */
+  | { kind: "cut" }
   /** The service says that something was wrong, in a form that names no record. Counts as 422. */
-  | { kind: "error"; words: string };
+  | { kind: "error"; words: string; root?: ScannedJson };
+
+/** What was answered instead of an acceptance, for a message. */
+export const UNREADABLE_WORDS = {
+  html: "a web page, which accepts nothing",
+  cut: "JSON that breaks off",
+} as const;
+
+/** How much of a text is looked at. */
+const HEAD_BYTES = 1_200;
 
 /**
- * Empty, plain text and JSON bodies are acceptance; HTML never is; a JSON object that carries `error`, `errors` or
- * `success: false` is a refusal although the status says otherwise.
+ * Empty, plain text and complete JSON bodies are acceptance unless they report an error ({@link readErrorWords}); a web
+ * page and JSON that breaks off never are.
  */
 export function readAcceptance(answer: { contentType: string; body: Buffer }): Acceptance {
-  if (answer.body.length === 0) return { kind: "accepted" };
+  const { body } = answer;
+  if (body.length === 0) return { kind: "accepted" };
   if (looksLikeHtml(answer)) return { kind: "html" };
-  let root: Span;
+  let root: ScannedJson;
   try {
-    root = scanJson(answer.body);
+    root = scanJson(body);
   } catch {
-    return { kind: "accepted" };
+    return readText(body);
   }
-  const words = readErrorWords(answer.body, root);
+  const words = readErrorWords(body, root);
+  return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };
+}
+
+function readText(body: Buffer): Acceptance {
+  const text = body.toString("utf8", 0, HEAD_BYTES);
+  const bare = text.replace(/^\ufeff/, "").trim();
+  if (bare === "") return { kind: "accepted" };
+  // NUL: UTF-16 or no text at all. Whatever begins as JSON does and is not JSON has lost its end.
+  if (/^[[{"]/.test(bare) || text.includes("\0") || text.startsWith("\ufffd") || "false".startsWith(bare))
+    return { kind: "cut" };
+  const words = readTextError(text);
   return words === undefined ? { kind: "accepted" } : { kind: "error", words };
 }

@@ -41,14 +41,18 @@ export function confirmNames(form: ConfirmForm): boolean {
   return form.auto || form.names !== "nothing";
 }
 
+/** Whether the confirm of this batch names its orders alone: it then covers what was stored and nothing else. */
+export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): boolean {
+  return form.auto ? batchId === null : form.names === "orders" && !form.needsBatchId;
+}
+
 /**
  * The confirm's JSON body.
  * @throws BridgeError `request_refused` where the batch has nothing by which this form could name it: a confirm that
  * names an empty list might be understood as one that means everything.
  */
 export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
-  const namesOrders = form.auto ? batch.batchId === null : form.names === "orders" && !form.needsBatchId;
-  if (namesOrders && batch.orderIds === "[]") {
+  if (confirmNamesOrders(form, batch.batchId) && batch.orderIds === "[]") {
     throw new BridgeError("request_refused", "No record of this batch has an id by which a confirm could name it.");
   }
   const template = form.auto

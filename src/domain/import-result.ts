@@ -1,10 +1,8 @@
-import { readErrorWords } from "./error-words.ts";
+import { readAcceptance } from "./acceptance.ts";
 import type { FeedRules } from "./feed.ts";
 import { resolvePath } from "./json-path.ts";
 import { elementsOf, kindOf, type Span, textOf } from "./json-text.ts";
 import { readScalar } from "./order-mapping.ts";
-import { looksLikeHtml } from "./read-answer.ts";
-import { scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
 
 const SEPARATORS = ["/", ":", "|"];
@@ -14,7 +12,7 @@ export type ImportResult =
   /** `told`: by the status code alone, or by an answer that reports single records. */
   | { kind: "accepted"; rejected: { index: number; message: string }[]; told: "status" | "records" }
   | { kind: "html" }
-  /** JSON that ends early: somebody cut it off, and what it would have said is unknown. */
+  /** JSON that ends early: what it would have said is unknown. */
   | { kind: "cut" }
   /** Something was refused and cannot be tied to records: counts as 422. */
   | { kind: "refused"; words: string };
@@ -28,21 +26,15 @@ export function readImportResult(
   keys: readonly (readonly string[])[],
   result: FeedRules["result"],
 ): ImportResult {
-  if (answer.body.length === 0) return { kind: "accepted", rejected: [], told: "status" };
-  if (looksLikeHtml(answer)) return { kind: "html" };
-  let root: Span;
-  try {
-    root = scanJson(answer.body);
-  } catch {
-    const isJson = /^\s*[{[]/.test(answer.body.subarray(0, 200).toString("latin1"));
-    return isJson ? { kind: "cut" } : { kind: "accepted", rejected: [], told: "status" };
-  }
-  if (result !== null) {
-    const read = readRejected(answer.body, root, keys, result);
-    if (read !== undefined) return read;
-  }
-  const words = readErrorWords(answer.body, root);
-  return words === undefined ? { kind: "accepted", rejected: [], told: "status" } : { kind: "refused", words };
+  const acceptance = readAcceptance(answer);
+  if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
+  const { root } = acceptance;
+  const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
+  // Records that were named are believed beside an error: it sums them up. A report of none beside one is no report.
+  const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
+  if (isReport) return read;
+  if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
+  return read ?? { kind: "accepted", rejected: [], told: "status" };
 }
 
 function readRejected(

@@ -65,6 +65,8 @@ export interface AnswerList {
   root: ScannedJson;
   /** Undefined: the answer is empty, in one of the forms that mean so. */
   elements: Span[] | undefined;
+  /** The words of an error that the answer reports beside its records: there may be more of them than it shows. */
+  error?: string;
 }
 
 /** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
@@ -78,7 +80,9 @@ const PREVIEW_BYTES = 1200;
  *
  * 204, `[]` at the root, and an explicit null or empty list on the way are empty answers. An absent key is not:
  * that is a service that changed or a path that is wrong, and reading it as "nothing" would lose orders.
- * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list).
+ * An answer that reports an error and shows no record is an error, never "nothing new".
+ * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list), `unavailable` (an error instead
+ * of records).
  */
 export function readList(answer: ReadableAnswer & { status: number }, path: JsonPath): AnswerList {
   return atOnce(readListInSlices(answer, path));
@@ -89,35 +93,45 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   if (answer.status === 204) return { root: NOTHING, elements: undefined };
   const root = yield* readJsonInSlices(answer);
   const { body } = answer;
-  if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return { root, elements: undefined };
-  const found = resolvePath(body, root, path);
-  if (found.state === "null") return { root, elements: undefined };
-  if (found.state === "absent") {
-    throw new BridgeError(
-      "answer_shape",
-      `The answer has no ${path.text}: ${describeMiss(body, root, path)}${saying(body, root)}.`,
-      {
-        hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
-      },
-    );
+  const error = readErrorWords(body, root);
+  const list = findList(body, root, { path, error });
+  try {
+    const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
+    if (elements.length > 0) return error === undefined ? { root, elements } : { root, elements, error };
+  } catch (thrown) {
+    throw asTooLarge(thrown);
   }
-  if (kindOf(body, found.span) !== "array") {
+  if (error !== undefined) throw reportedError(error);
+  return { root, elements: undefined };
+}
+
+/** An answer with a success status that says itself that it is none. */
+export function reportedError(words: string): BridgeError {
+  return new BridgeError("unavailable", `The answer reports an error: ${words}`);
+}
+
+/** Undefined: the answer has none, in one of the forms that mean so. */
+function findList(
+  body: Buffer,
+  root: Span,
+  { path, error: words }: { path: JsonPath; error: string | undefined },
+): Span | undefined {
+  if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return undefined;
+  const found = resolvePath(body, root, path);
+  if (found.state === "null") return undefined;
+  if (found.state === "value" && kindOf(body, found.span) === "array") return found.span;
+  // Where no list of another name comes with it, the error is all that the answer has to say.
+  if (words !== undefined && !mayHoldRecords(body, root)) throw reportedError(words);
+  if (found.state === "value") {
     throw new BridgeError(
       "answer_shape",
       `${path.text} of the answer is no list but ${articleOf(kindOf(body, found.span))}.`,
     );
   }
-  try {
-    const elements = yield* elementsInSlices(body, found.span, answer.limits?.recordsMax);
-    return { root, elements: elements.length === 0 ? undefined : elements };
-  } catch (error) {
-    throw asTooLarge(error);
-  }
-}
-
-function saying(body: Buffer, root: Span): string {
-  const words = readErrorWords(body, root);
-  return words === undefined ? "" : ` (it says: ${words})`;
+  const saying = words === undefined ? "" : ` (it says: ${words})`;
+  throw new BridgeError("answer_shape", `The answer has no ${path.text}: ${describeMiss(body, root, path)}${saying}.`, {
+    hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
+  });
 }
 
 function articleOf(kind: string): string {
@@ -242,6 +256,7 @@ const OF_ERRORS = new Set(["error", "errors", "details"]);
  * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
  */
 export function mayHoldRecords(bytes: Buffer, root: Span): boolean {
+  if (kindOf(bytes, root) !== "object") return hasListOfObjects(bytes, root);
   if (readErrorWords(bytes, root) === undefined) return hasListOfObjects(bytes, root);
   return someMember(bytes, root, ({ key, value }) => !OF_ERRORS.has(key) && hasListOfObjects(bytes, value));
 }

@@ -3,7 +3,7 @@
  * `batches` say which confirms are still owed, so a confirm is repeated and never forgotten.
  */
 import { confirmBatch } from "../api/orders.ts";
-import { readAcceptance } from "../domain/acceptance.ts";
+import { readAcceptance, UNREADABLE_WORDS } from "../domain/acceptance.ts";
 import { type ConfirmForm, classifyConfirmFailure, confirmNames, renderConfirm } from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { stopsPass } from "../domain/holds.ts";
@@ -14,6 +14,7 @@ import {
   countUnread,
   loadJournalOwed,
   loadPullMark,
+  loadRefusedConfirms,
   loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
@@ -28,6 +29,13 @@ import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 const CONFIRMS_PER_PASS = 200;
 /** After so many failures in a row it is the service, not the batches; pulling goes on, confirms wait for the next pass. */
 const FAILURES_IN_ROW_MAX = 3;
+/**
+ * What was refused may have been refused by a service that was out of order: it is tried again, so seldom, so many at a
+ * time and so often. Later a person decides.
+ */
+const REFUSED_AGAIN_MS = 3_600_000;
+const REFUSED_PER_PASS = 20;
+const REFUSED_TRIES_MAX = 48;
 /** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
 const SERVED_AGAIN_MAX = 5;
 
@@ -38,10 +46,13 @@ export class ConfirmBatches {
   readonly #form: ConfirmForm;
   /** The confirmed batch that is served again and again. */
   #again = { fingerprint: "", times: 0 };
+  /** Monotonic time from which refused confirms are tried again. */
+  #refusedAgainMs: number;
 
   constructor(context: JobContext, form: ConfirmForm) {
     this.#context = context;
     this.#form = form;
+    this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
   }
 
   /** Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction. */
@@ -60,7 +71,17 @@ export class ConfirmBatches {
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
     const owed = loadUnconfirmed(this.#context.store, limit);
     for (const row of owed) await this.confirm({ row, seenBefore: true }, pass);
+    await this.#retryRefused(pass);
     return owed.length === CONFIRMS_PER_PASS;
+  }
+
+  async #retryRefused(pass: PullPass): Promise<void> {
+    const { store, clock } = this.#context;
+    if (clock.monotonicMs() < this.#refusedAgainMs || pass.confirmsFailed > 0) return;
+    this.#refusedAgainMs = clock.monotonicMs() + REFUSED_AGAIN_MS;
+    const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
+    for (const row of loadRefusedConfirms(store, { triesMax: REFUSED_TRIES_MAX, limit }))
+      await this.confirm({ row, seenBefore: true }, pass);
   }
 
   /**
@@ -69,13 +90,14 @@ export class ConfirmBatches {
    * for a batch that was tried.
    * @throws where the whole service is out: credentials, rate limit, no way to it.
    */
-  async confirm({ row, seenBefore }: StoredBatch, pass: PullPass): Promise<void> {
+  async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
     const { store } = this.#context;
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.journalOwed) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && confirmNames(this.#form);
-    if (row.state === "stored" && !isCounted)
+    // Of a refused one that is served again every attempt would be a write.
+    if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
       await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     const outcome = await this.#send(row, wasTried, pass.signal);
@@ -95,7 +117,10 @@ export class ConfirmBatches {
       }
       return {
         verdict: "retry",
-        failure: new BridgeError("answer_unreadable", "The confirm was answered with a web page."),
+        failure: new BridgeError(
+          "answer_unreadable",
+          `The confirm was answered with ${UNREADABLE_WORDS[acceptance.kind]}.`,
+        ),
       };
     } catch (error) {
       const failure = asError(error);
@@ -112,9 +137,7 @@ export class ConfirmBatches {
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
       const confirmed = await commit(this.#context, pass.signal, () =>
-        confirmNames(this.#form)
-          ? Number(markConfirmed(store, row.id, at))
-          : markAllConfirmed(store, at) + this.#unrefuse(row, at),
+        confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at),
       );
       count(pass, "confirmed", confirmed);
       this.#noticeServedAgain(row);
@@ -132,11 +155,6 @@ export class ConfirmBatches {
     if (endsPull(failure)) throw failure;
     pass.failure ??= failure;
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
-  }
-
-  /** A refused batch that came again was covered too. */
-  #unrefuse(row: BatchRow, at: string): number {
-    return row.state === "refused" ? Number(markConfirmed(this.#context.store, row.id, at)) : 0;
   }
 
   /** A confirm that names nothing covers whatever was handed out: all of it must be stored, read and journaled. */

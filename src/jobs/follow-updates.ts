@@ -28,6 +28,7 @@ import type { Span } from "../domain/json-text.ts";
 import { type OrderField, readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
+import { reportedError } from "../domain/read-answer.ts";
 import { readStamp } from "../domain/stamp.ts";
 import { saveHold } from "../store/holds.ts";
 import { loadLearned, saveLearned } from "../store/meta.ts";
@@ -274,6 +275,8 @@ export class FollowUpdates implements Job {
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (pass.changes.waitingBytes > WAITING_BYTES_MAX) await this.#store(pass, { isWhole: false });
+    // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
+    if (list.error !== undefined) throw reportedError(list.error);
     return { page: { stamps, fresh }, token };
   }
 

@@ -5,6 +5,7 @@
  */
 import type { BatchJournal } from "../backup/batch-journal.ts";
 import type { JournalNote } from "../domain/journal-frame.ts";
+import { isoTime } from "../domain/ports.ts";
 import { forgetJournalOwed, loadJournalOwed, markJournaled } from "../store/batches.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
@@ -24,6 +25,10 @@ export class JournalBatches {
     this.#journal = journal;
   }
 
+  get isKept(): boolean {
+    return this.#journal !== undefined;
+  }
+
   /** Before a batch is committed. False: it could not be written, which the pass then ends with. */
   async keep(body: Buffer, note: JournalNote, pass: Pick<PullPass, "failure">): Promise<boolean> {
     if (this.#journal === undefined) return true;
@@ -40,7 +45,7 @@ export class JournalBatches {
 
   /** Makes up for what could not be written before; without a journal nothing is owed to one. */
   async keepOwed(pass: PullPass): Promise<void> {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     for (let made = 0; made < OWED_PER_PASS; made++) {
       const owed = loadJournalOwed(store);
       if (owed === undefined) return;
@@ -48,10 +53,10 @@ export class JournalBatches {
         await commit(this.#context, pass.signal, () => forgetJournalOwed(store));
         return;
       }
-      const { id, body, receivedAt, fingerprint } = owed;
-      const note = { receivedAt, fingerprint, date: undefined };
-      if (!(await this.keep(body, note, pass))) return;
-      await commit(this.#context, pass.signal, () => markJournaled(store, id));
+      // Of now: a body that was received after the batch's first must not pass for that one.
+      const note = { receivedAt: isoTime(clock.nowMs()), fingerprint: owed.fingerprint, date: undefined };
+      if (!(await this.keep(owed.body, note, pass))) return;
+      await commit(this.#context, pass.signal, () => markJournaled(store, owed));
     }
   }
 }

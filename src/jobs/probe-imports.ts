@@ -130,9 +130,11 @@ function tellAccepted({ report }: Probe, what: string, outcome: Outcome): void {
   const verdict =
     acceptance.kind === "accepted"
       ? "accepted"
-      : acceptance.kind === "html"
-        ? "answered by a web page"
-        : `refused in words (${acceptance.words})`;
+      : acceptance.kind === "error"
+        ? `refused in words (${acceptance.words})`
+        : acceptance.kind === "html"
+          ? "answered by a web page"
+          : "answered by JSON that breaks off";
   report.add("importAnswer", "found", `${what} is ${verdict} with ${status} and ${shape}`);
   if (/errors|rejected|failed/i.test(shape)) {
     report.add(

@@ -16,6 +16,8 @@ export interface StoredBatch {
   row: BatchRow;
   /** It was stored before: the service has come round. */
   seenBefore: boolean;
+  /** It has just been served. */
+  isServed?: boolean;
 }
 
 export function beginPass(signal: AbortSignal): PullPass {

@@ -1,7 +1,7 @@
 /*
  * Stores batches that the journal holds and a restored database lacks, through the same code as a pull. Confirms
  * nothing: that they were stored is told to the service by the next pull, as for any batch whose confirm is owed. Every
- * entry may be read twice; one whose batch is known is passed over.
+ * entry may be read twice; the one that a known batch began with is passed over.
  */
 
 import { asError } from "../domain/errors.ts";
@@ -41,7 +41,9 @@ export class ReplayJournal {
   }
 
   async store({ note, body }: JournalEntry, signal: AbortSignal): Promise<void> {
-    if (loadBatch(this.#context.store, note.fingerprint) !== undefined) return;
+    const known = loadBatch(this.#context.store, note.fingerprint);
+    // The same batch may have been served once more with newer content: that entry counts too.
+    if (known?.receivedAt === note.receivedAt) return;
     const pass = beginPass(signal);
     const receivedMs = Date.parse(note.receivedAt);
     this.#nowMs = Number.isNaN(receivedMs) ? undefined : receivedMs;
@@ -50,7 +52,7 @@ export class ReplayJournal {
       // Counted as tried: it was confirmed once, most likely, and "not found" then says just that.
       const stored = await this.#batches.store(answer, pass, true);
       if (stored === undefined) return;
-      this.replayed.batches += 1;
+      if (known === undefined) this.replayed.batches += 1;
       this.replayed.orders += pass.counts["created"] ?? 0;
     } catch (error) {
       if (asError(error).code !== "answer_shape") throw error;

@@ -6,6 +6,7 @@
 import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import { sendImport } from "../api/imports.ts";
+import { UNREADABLE_WORDS } from "../domain/acceptance.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { type FeedRules, referenceOf } from "../domain/feed.ts";
 import { readImportResult } from "../domain/import-result.ts";
@@ -153,7 +154,7 @@ export class SendRows {
     );
     if (result.kind === "html" || result.kind === "cut") {
       await this.#end(rows, "unknown");
-      const what = result.kind === "html" ? "a web page, which accepts nothing" : "JSON that breaks off";
+      const what = UNREADABLE_WORDS[result.kind];
       throw new BridgeError("answer_unreadable", `POST ${rules.path} was answered with ${what}.`);
     }
     if (result.kind === "refused") {

@@ -5,7 +5,7 @@
  */
 import type { ServiceAnswer } from "../api/client.ts";
 import { sendStatus } from "../api/orders.ts";
-import { readAcceptance } from "../domain/acceptance.ts";
+import { readAcceptance, UNREADABLE_WORDS } from "../domain/acceptance.ts";
 import { BridgeError } from "../domain/errors.ts";
 import {
   classifyStatusFailure,
@@ -141,8 +141,9 @@ export class StatusSettler {
       return await this.#afterFailure(sent, error, counts, signal);
     }
     const acceptance = readAcceptance(answer);
-    if (acceptance.kind === "html") {
-      const error = new BridgeError("answer_unreadable", `${method} ${plan.path} was answered with a web page.`);
+    if (acceptance.kind === "html" || acceptance.kind === "cut") {
+      const what = UNREADABLE_WORDS[acceptance.kind];
+      const error = new BridgeError("answer_unreadable", `${method} ${plan.path} was answered with ${what}.`);
       return await this.#resolve(sent, { error }, counts, signal);
     }
     if (acceptance.kind === "error") {

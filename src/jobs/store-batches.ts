@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
-import { confirmNames } from "../domain/confirm.ts";
+import { confirmNames, confirmNamesOrders } from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { type Span, textOf } from "../domain/json-text.ts";
@@ -21,6 +21,7 @@ import {
   readJson,
   readListInSlices,
   readRecordsInSlices,
+  reportedError,
 } from "../domain/read-answer.ts";
 import {
   closePullMark,
@@ -31,6 +32,7 @@ import {
   loadUnreadBody,
   markUnreadTried,
   markUnreadUntried,
+  saveJournalOwed,
   saveStoredBatch,
   saveUnreadBody,
   settlePullMark,
@@ -64,6 +66,8 @@ interface ReadBatch {
   orderIds: string;
   /** Paths that matched for the first time, to be remembered with the batch. */
   matched: OrderField[];
+  /** The words of an error that the answer reports beside its orders. */
+  error: string | undefined;
 }
 
 /** Where a batch comes from. */
@@ -112,7 +116,8 @@ export class StoreBatches {
 
   /**
    * Stores the batch of an answer. Undefined: the answer was empty.
-   * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then.
+   * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
+   * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
    */
   async store(answer: ServiceAnswer, pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
@@ -128,12 +133,15 @@ export class StoreBatches {
     const origin = { fresh: true, date: answer.date, at, confirmFollows };
     const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
+    if (read?.error === undefined) return stored;
+    if (stored === undefined) throw reportedError(read.error);
+    pass.failure ??= reportedError(read.error);
     return stored;
   }
 
   /**
    * Reads the next kept body that the present configuration has not been tried on. `none`: there is no such;
-   * `unread`: it still cannot be read and stays.
+   * `unread`: it still cannot be read and stays, or its orders are stored and its batch is not to be confirmed.
    */
   async storeKept(pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | "unread" | "none"> {
     const { store, clock, client } = this.#context;
@@ -146,18 +154,15 @@ export class StoreBatches {
       if (read === undefined) throw new BridgeError("answer_shape", "Under this configuration the batch is empty.");
     } catch (error) {
       const { code, message } = asError(error);
-      if (code !== "answer_shape") throw error;
+      if (code !== "answer_shape" && code !== "unavailable") throw error;
       await commit(this.#context, pass.signal, () =>
         markUnreadTried(store, kept.id, signature, client.hideSecrets(message)),
       );
       return "unread";
     }
     const at = isoTime(clock.nowMs());
-    return await this.#storeRead(
-      read,
-      { fresh: false, date: kept.date ?? undefined, at, unreadId: kept.id, confirmFollows },
-      pass,
-    );
+    const origin = { fresh: false, date: kept.date ?? undefined, at, unreadId: kept.id, confirmFollows };
+    return (await this.#storeRead(read, origin, pass)) ?? "unread";
   }
 
   async #read(
@@ -179,7 +184,7 @@ export class StoreBatches {
     const batchId = readBatchId(body, list.root, rules);
     const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(body, batchId, records), signal);
     const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
-    return { body, records, batchId, fingerprint, orderIds, matched };
+    return { body, records, batchId, fingerprint, orderIds, matched, error: list.error };
   }
 
   async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {
@@ -195,8 +200,11 @@ export class StoreBatches {
   /**
    * Stores a batch in transactions of a bounded size; it turns `stored` in the last one. A giant batch is kept as a
    * body first, so that a crash between its parts loses nothing where the service hands out each batch once.
+   *
+   * Undefined: the orders are stored, and their batch is not to be confirmed. Beside an error there may be more orders in
+   * it than the answer shows; only a confirm that names the stored ones covers no other.
    */
-  async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch> {
+  async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
     const { store } = this.#context;
     const rules = this.#rules;
     const options = { store, rules, mapping: rules.batch, bytes: read.body, at: origin.at };
@@ -205,11 +213,13 @@ export class StoreBatches {
     const newest = newestInSlices(body, read.records, reading);
     const { records, doubtful } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
-    const isKnown = loadBatch(store, fingerprint) !== undefined;
+    const known = loadBatch(store, fingerprint);
+    const isKnown = known !== undefined;
     const unreadId =
       origin.unreadId ?? (parts.length > 1 && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
-    const isJournaled = isKnown || (await this.#journal.keep(read.body, note, pass));
+    const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
+    const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
     for (const [index, part] of parts.entries()) {
       if (index > 0) await this.#context.clock.sleep(0, pass.signal);
       const done = await commit(this.#context, pass.signal, () => {
@@ -218,17 +228,30 @@ export class StoreBatches {
         // Doubt about a batch that was stored before was settled then.
         const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
         const isLast = index === parts.length - 1;
+        if (isLast && isPartial && unreadId !== undefined) deleteUnread(store, unreadId);
+        const isNewer = known !== undefined && taken.some((what) => what !== "same");
+        if (isNewer && !isPartial && this.#journal.isKept)
+          saveJournalOwed(store, known.id, { orderIds: read.orderIds, body: read.body });
+        const isWhole = isLast && !isPartial;
         return {
           taken,
-          stored: isLast ? this.#saveBatch(read, { ...origin, fingerprint, unreadId, isJournaled }) : undefined,
+          stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unreadId, isJournaled }) : undefined,
         };
       });
       for (const what of done.taken) if (what !== "same") count(pass, what, 1);
       if (done.stored === undefined) continue;
       if (!done.stored.seenBefore) count(pass, "batches", 1);
-      return done.stored;
+      return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
     }
-    throw new BridgeError("internal", "A batch without records was to be stored.");
+    return undefined;
+  }
+
+  /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */
+  async #journalAgain(stored: StoredBatch, pass: PullPass): Promise<StoredBatch> {
+    if (!stored.row.journalOwed) return stored;
+    await this.#journal.keepOwed(pass);
+    const row = loadBatch(this.#context.store, stored.row.fingerprint);
+    return row === undefined ? stored : { ...stored, row: { ...row, orderIds: stored.row.orderIds } };
   }
 
   /** Undefined where the body is too large to be copied. */
@@ -262,7 +285,7 @@ export class StoreBatches {
       closePullMark(store);
       if (settlePullMark(store, batch.fingerprint, known)) deleteHold(store, "orders", "hand-out lost");
     }
-    if (known !== undefined) return { row: { ...known, orderIds }, seenBefore: true };
+    if (known !== undefined) return { row: { ...known, orderIds }, seenBefore: true, isServed: true };
     const row = saveStoredBatch(store, {
       fingerprint: batch.fingerprint,
       batchId: read.batchId,
@@ -272,7 +295,7 @@ export class StoreBatches {
       confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
       body: batch.isJournaled ? null : read.body,
     });
-    return { row, seenBefore: false };
+    return { row, seenBefore: false, isServed: true };
   }
 
   /** Where following begins: the service's time at the first pull, or earlier where an older answer is still unread. */

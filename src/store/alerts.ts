@@ -5,8 +5,10 @@
  */
 import type { AlertFacts, FlowFacts } from "../domain/alerts.ts";
 import type { Told } from "../domain/plan-alerts.ts";
+import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
 import { loadHolds } from "./holds.ts";
 import { loadMeta, saveMeta } from "./meta.ts";
+import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
 
 /** The part that may change at any moment and costs next to nothing to read. */
@@ -33,11 +35,9 @@ export function loadCountedFacts(store: Store): Omit<AlertFacts, "flows" | "hold
         "SELECT kind, count(*) AS count FROM quarantine INDEXED BY quarantine_held WHERE state = 'held' GROUP BY kind",
       )
       .all() as AlertFacts["quarantined"],
-    unreadBatches: count(
-      "SELECT count(*) AS n FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
-    ),
-    refusedConfirms: count("SELECT count(*) AS n FROM batches WHERE state = 'refused'"),
-    refusedRequests: count("SELECT count(*) AS n FROM status_requests WHERE state = 'refused'"),
+    unreadBatches: countKeptBodies(store),
+    refusedConfirms: countRefusedConfirms(store),
+    refusedRequests: countRefusedRequests(store),
     blockedByErp: count("SELECT count(*) AS n FROM erp_queue WHERE blocked = 1"),
     erpWaitingSince: (
       store.prepare("SELECT min(since) AS at FROM erp_queue WHERE blocked = 0").get() as { at: string | null }

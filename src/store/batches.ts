@@ -15,10 +15,11 @@ export interface BatchRow {
   orderIds: string | null;
   /** 1: its body must still go to the journal, and until then it is not confirmed. */
   journalOwed: number;
+  receivedAt: string;
 }
 
 const COLUMNS = `id, fingerprint, service_batch_id AS batchId, state, confirm_attempts AS confirmAttempts,
-  order_ids AS orderIds, state = 'stored' AND body IS NOT NULL AS journalOwed`;
+  order_ids AS orderIds, state = 'stored' AND body IS NOT NULL AS journalOwed, received_at AS receivedAt`;
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
   return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint) as BatchRow | undefined;
@@ -32,6 +33,19 @@ export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
        ORDER BY confirm_attempts, id LIMIT ?`,
     )
     .all(limit) as BatchRow[];
+}
+
+/** Refused confirms that are still tried now and then, least tried first. */
+export function loadRefusedConfirms(
+  store: Store,
+  { triesMax, limit }: { triesMax: number; limit: number },
+): BatchRow[] {
+  return store
+    .prepare(
+      `SELECT ${COLUMNS} FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND confirm_attempts < ? AND order_ids IS NOT NULL ORDER BY confirm_attempts, id LIMIT ?`,
+    )
+    .all(triesMax, limit) as BatchRow[];
 }
 
 export function saveStoredBatch(
@@ -64,12 +78,21 @@ export function saveStoredBatch(
     ) as BatchRow;
 }
 
+/**
+ * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
+ * batch is owed to it, and its confirm waits, also if it was confirmed or refused as it was before.
+ */
+export function saveJournalOwed(store: Store, id: number, owed: { orderIds: string; body: Buffer }): void {
+  store
+    .prepare("UPDATE batches SET state = 'stored', order_ids = ?, body = ? WHERE id = ? AND state <> 'unread'")
+    .run(owed.orderIds, owed.body, id);
+}
+
 // ------------------------------------------------------------------------------------- bodies owed to the journal
 
 export interface JournalOwed {
   id: number;
   fingerprint: string;
-  receivedAt: string;
   body: Buffer;
 }
 
@@ -77,14 +100,15 @@ export interface JournalOwed {
 export function loadJournalOwed(store: Store): JournalOwed | undefined {
   return store
     .prepare(
-      `SELECT id, fingerprint, received_at AS receivedAt, body FROM batches INDEXED BY batches_stored
+      `SELECT id, fingerprint, body FROM batches INDEXED BY batches_stored
        WHERE state = 'stored' AND body IS NOT NULL ORDER BY id LIMIT 1`,
     )
     .get() as JournalOwed | undefined;
 }
 
-export function markJournaled(store: Store, id: number): void {
-  store.prepare("UPDATE batches SET body = NULL WHERE id = ? AND state = 'stored'").run(id);
+/** Fenced by the body that was written: a newer one that was served meanwhile stays owed. */
+export function markJournaled(store: Store, { id, body }: Pick<JournalOwed, "id" | "body">): void {
+  store.prepare("UPDATE batches SET body = NULL WHERE id = ? AND state = 'stored' AND body = ?").run(id, body);
 }
 
 /** There is no journal any more. */
@@ -96,23 +120,35 @@ export function markConfirmBegun(store: Store, id: number): void {
   store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
 }
 
-/** True where that is news. */
-export function markConfirmed(store: Store, id: number, at: string): boolean {
+/**
+ * True where that is news. Refused batches that this one covers are confirmed with it: the same batch in another
+ * composition, or one of which every order has come again.
+ */
+export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchId" | "orderIds">, at: string): boolean {
   const { changes } = store
     .prepare(
       `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
        WHERE id = ? AND state <> 'confirmed'`,
     )
-    .run(at, id);
+    .run(at, batch.id);
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_refused
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'refused' AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
+         SELECT 1 FROM json_each(order_ids) mine WHERE NOT EXISTS (
+           SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
+    )
+    .run({ at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
   return changes > 0;
 }
 
-/** A confirm that names nothing was accepted: it covered every batch stored up to now. Returns how many that were. */
+/** A confirm that names nothing was accepted: it covered every batch stored up to now. How many were not before. */
 export function markAllConfirmed(store: Store, at: string): number {
   return store
     .prepare(
       `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
-       WHERE state = 'stored'`,
+       WHERE id IN (SELECT id FROM batches WHERE state = 'stored' UNION ALL SELECT id FROM batches WHERE state = 'refused')`,
     )
     .run(at).changes;
 }
@@ -128,14 +164,18 @@ export function markConfirmRefused(store: Store, id: number, error: string): boo
   return changes > 0;
 }
 
-/** To be tried again. An attempt that never reached the service does not count: nothing can have come of it. */
+/**
+ * To be tried again. An attempt that never reached the service does not count: nothing can have come of it. The outcome
+ * of any other is unknown, also for a batch that was refused before.
+ */
 export function markConfirmFailed(store: Store, id: number, failure: { error: string; reached: boolean }): void {
   store
     .prepare(
-      `UPDATE batches SET last_error = ?, confirm_attempts = max(0, confirm_attempts - ?)
-       WHERE id = ? AND (state = 'stored' OR (state = 'refused' AND last_error IS NOT ?))`,
+      `UPDATE batches SET last_error = @error, confirm_attempts = max(0, confirm_attempts - @left),
+         state = CASE WHEN @left = 0 THEN 'stored' ELSE state END
+       WHERE id = @id AND state IN ('stored', 'refused')`,
     )
-    .run(failure.error, failure.reached ? 0 : 1, id, failure.error);
+    .run({ error: failure.error, left: failure.reached ? 0 : 1, id });
 }
 
 // ------------------------------------------------------------------------------------------------ unread bodies
@@ -175,6 +215,24 @@ export function countUnread(store: Store): { count: number; bytes: number } {
        WHERE state = 'unread'`,
     )
     .get() as { count: number; bytes: number };
+}
+
+/** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
+export function countKeptBodies(store: Store): number {
+  const row = store
+    .prepare(
+      "SELECT count(*) AS n FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
+    )
+    .get() as { n: number };
+  return row.n;
+}
+
+/** Batches whose confirm the service has refused. */
+export function countRefusedConfirms(store: Store): number {
+  const row = store
+    .prepare("SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused'")
+    .get() as { n: number };
+  return row.n;
 }
 
 /** Keeps a body that could not be read. The same body twice is one row. */

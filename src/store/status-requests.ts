@@ -241,3 +241,11 @@ export function markEchoesRead(store: Store, orderId: string, status: string | n
 export function forgetOldEchoes(store: Store, at: string): void {
   store.prepare(`UPDATE status_requests SET echo = NULL WHERE echo = 'owed' AND NOT ${ECHO_IS_FRESH}`).run({ at });
 }
+
+/** Requests that the service has refused. */
+export function countRefusedRequests(store: Store): number {
+  const row = store
+    .prepare("SELECT count(*) AS n FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'")
+    .get() as { n: number };
+  return row.n;
+}

@@ -4,20 +4,12 @@ import path from "node:path";
 import type { DiskSpace } from "../domain/disk-space.ts";
 import type { FlowStatus, StatusFacts } from "../domain/status.ts";
 import { loadChannels } from "./alerts.ts";
+import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
 import { loadErpWrites } from "./erp-writes.ts";
 import { loadHolds } from "./holds.ts";
 import { loadPageSilent } from "./page-silence.ts";
+import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
-
-/** Two weeks of one a minute. */
-const ROWS_LOOKED_AT = 20_000;
-
-/** Among the newest: no index tells refused rows apart, and there may be millions of others. */
-function countRefused(store: Store, table: "batches" | "status_requests"): number {
-  const newest = `SELECT state FROM ${table} ORDER BY id DESC LIMIT ${ROWS_LOOKED_AT}`;
-  const row = store.prepare(`SELECT count(*) AS n FROM (${newest}) WHERE state = 'refused'`).get() as { n: number };
-  return row.n;
-}
 
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
@@ -52,13 +44,13 @@ export function loadStatusFacts(store: Store): StatusFacts {
     holds: loadHolds(store).map(({ area, reason, since, detail }) => ({ area, reason, since, detail })),
     lastOrderAt: loadLastOrderAt(store),
     orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
-    unread: one<{ n: number }>("SELECT count(*) AS n FROM batches WHERE state = 'unread'").n,
+    unread: countKeptBodies(store),
     unreadSince: one<{ at: string | null }>(
       `SELECT min(received_at) AS at FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND last_error IS NOT NULL`,
     ).at,
-    refusedBatches: countRefused(store, "batches"),
-    refusedRequests: countRefused(store, "status_requests"),
+    refusedBatches: countRefusedConfirms(store),
+    refusedRequests: countRefusedRequests(store),
     acceptedByStatusOnly: (
       store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
     ).map(({ name }) => name),

@@ -93,6 +93,41 @@ describe("the journal", () => {
     expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(2);
   });
 
+  it.each([
+    ["that can be written", false],
+    ["that could not be written then", true],
+  ])(
+    "holds what a batch served again had newer before the confirm that covers it, with a disk %s",
+    async (_, isFull) => {
+      const scene = await startScene({ backup: { journal: "journal" } });
+      const folder = path.join(scene.folder, "journal");
+      const [id] = createOrders(scene, 3);
+      await scene.backUp();
+      scene.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 500 } });
+      await scene.run("orders");
+      expect(batchStates(scene)).toEqual(["stored"]);
+      scene.clock.advance(60_000);
+      scene.sandbox.service.changeOrder(id!, { status: "cancelled" });
+      if (isFull) {
+        rmSync(folder, { recursive: true });
+        writeFileSync(folder, "a file in its place");
+        await scene.restart();
+        const before = scene.sandbox.ledger.ofKind("confirm").length;
+        expect((await scene.run("orders")).outcome).toBe("failed");
+        expect(scene.sandbox.ledger.ofKind("confirm")).toHaveLength(before);
+        rmSync(folder);
+      }
+      for (let pass = 0; pass < 3; pass++) await scene.run("orders");
+      expectComplete(scene);
+      expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(isFull ? 1 : 2);
+      await scene.restore(() => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      });
+      expect(scene.rows("SELECT status FROM orders WHERE order_id = ?", id)).toEqual([{ status: "cancelled" }]);
+      expectNothingLost(scene);
+    },
+  );
+
   it("keeps the confirm back while it cannot be written, stores the orders all the same, and makes up for it", async () => {
     const scene = await startScene({ backup: { journal: "journal" } });
     const folder = path.join(scene.folder, "journal");

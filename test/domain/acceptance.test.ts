@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { readAcceptance } from "../../src/domain/acceptance.ts";
 
-const read = (body: string, contentType = "application/json") =>
-  readAcceptance({ contentType, body: Buffer.from(body) });
+const read = (body: string | Buffer, contentType = "application/json") => {
+  const acceptance = readAcceptance({ contentType, body: Buffer.from(body) });
+  return acceptance.kind === "error" ? { kind: "error", words: acceptance.words } : { kind: acceptance.kind };
+};
 
 describe("what a success answer to a POST says", () => {
   it.each([
@@ -14,7 +16,16 @@ describe("what a success answer to a POST says", () => {
     ['{"error":null,"errors":[],"success":true}', "application/json"],
     ['{"error":false,"errors":{}}', "application/json"],
     ['{"status":"success"}', "application/json"],
-    ['{"cut":', "application/json"],
+    ['{"error":"","errors":{ },"success":"true","status":200}', "application/json"],
+    ['{"error":0,"errors":"none","ok":1,"result":0}', "application/json"],
+    ['{"error":"success","success":null,"result":[]}', "application/json"],
+    ["true", "application/json"],
+    ["1", "application/json"],
+    ["0", "application/json"],
+    [" \r\n", "application/json"],
+    ["OK", "application/json"],
+    ["success\nfailures: 0", "text/plain"],
+    ["Errors: none", "text/plain"],
   ])("is acceptance: %j as %s", (body, contentType) => {
     expect(read(body, contentType)).toEqual({ kind: "accepted" });
   });
@@ -30,6 +41,37 @@ describe("what a success answer to a POST says", () => {
   });
 
   it.each([
+    '{"cut":',
+    "[1,",
+    '"don',
+    '{"success":true}{"success":false}',
+    '{"ok":true,}',
+    "fals",
+    Buffer.from('\ufeff{"success":false}', "utf16le"),
+    Buffer.from('{"success":false}', "utf16le"),
+  ])("is cut off and no acceptance: %s", (body) => {
+    expect(read(body)).toEqual({ kind: "cut" });
+    expect(read(body, "text/plain")).toEqual({ kind: "cut" });
+  });
+
+  it.each([
+    ["false", "false"],
+    [" false\n", "false"],
+    ['"false"', "false"],
+    ['"Error"', "error"],
+    ["failure\nthe order is locked", "failure the order is locked"],
+    ["ERROR: database is down", "ERROR: database is down"],
+    ['{"success":0}', "success: 0"],
+    ['{"success":0.0}', "success: 0.0"],
+    ['{"success":"false"}', "success: false"],
+    ['{"ok":"0"}', "ok: 0"],
+    ['{"result":false}', "result: false"],
+    ['{"result":"error","message":"locked"}', "locked"],
+    ['{"status":false}', "status: false"],
+    ['{"status":500,"message":"down"}', "down"],
+    ['{"status":"404"}', "status: 404"],
+    ['{"error":true}', "true"],
+    ['{"error":null,"errors":{"order":"locked"}}', '{"order":"locked"}'],
     ['{"error":"no such batch"}', "no such batch"],
     ['{"errors":["a","b"]}', '["a","b"]'],
     ['{"success":false}', "success: false"],

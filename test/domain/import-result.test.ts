@@ -77,6 +77,21 @@ describe("an answer that names rejected records", () => {
     expect(read('{"success":false}', { result: RESULT })).toMatchObject({ kind: "refused" });
   });
 
+  it.each([
+    ['{"error":"database is down","rejected":[]}', "database is down"],
+    ['{"error":"database is down","rejected":null}', "database is down"],
+    ['{"success":false,"rejected":[]}', "success: false"],
+  ])("is a refusal where it reports an error and names none: %s", (body, words) => {
+    const result = { ...RESULT, rejected: parsePath("$.rejected") };
+    expect(read(body, { result })).toEqual({ kind: "refused", words });
+  });
+
+  it("is believed where it names records beside an error that sums them up", () => {
+    const result = { ...RESULT, rejected: parsePath("$.rejected") };
+    const body = '{"success":false,"error":"1 rejected","rejected":[{"sku":"A","message":"bad"}]}';
+    expect(read(body, { result })).toMatchObject({ kind: "accepted", rejected: [{ index: 0, message: "bad" }] });
+  });
+
   it("costs no more than the records are many", () => {
     const many = Array.from({ length: 10_000 }, (_, n) => [`S-${n}`, "main"]);
     const body = Buffer.from(JSON.stringify({ errors: many.map(([sku]) => ({ sku })) }));

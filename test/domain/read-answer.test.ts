@@ -74,6 +74,38 @@ describe("the list of an answer", () => {
     expect(errorOf(() => list(body))).toBe("answer_shape");
   });
 
+  it.each([
+    ['{"error":"database is down","data":{"orders":[]}}', "database is down"],
+    ['{"error":"database is down","data":{"orders":null}}', "database is down"],
+    ['{"error":"database is down","data":null}', "database is down"],
+    ['{"error":"database is down"}', "database is down"],
+    ['{"success":false,"data":{"orders":0}}', "success: false"],
+    ['{"status":503,"message":"later","data":{}}', "later"],
+    ["false", "false"],
+  ])("is never empty where the answer reports an error: %s", (body, words) => {
+    expect(() => list(body)).toThrow(`The answer reports an error: ${words}`);
+    expect(errorOf(() => list(body))).toBe("unavailable");
+  });
+
+  it.each([
+    '{"error":null,"data":{"orders":[]}}',
+    '{"error":"","errors":[],"data":{"orders":[]}}',
+    '{"error":false,"errors":{},"data":null}',
+    '{"error":0,"success":"success","data":{"orders":[]}}',
+    '{"status":"ok","success":true,"data":{"orders":[]}}',
+  ])("is empty where what looks like an error is none: %s", (body) => {
+    expect(list(body)).toMatchObject({ elements: undefined });
+  });
+
+  it("carries the error that the answer reports beside records", () => {
+    expect(list('{"error":"partial","data":{"orders":[{}]}}')).toMatchObject({ error: "partial" });
+    expect(list('{"error":null,"data":{"orders":[{}]}}').error).toBeUndefined();
+  });
+
+  it("is an error of shape, and kept, where records stand elsewhere beside an error", () => {
+    expect(errorOf(() => list('{"error":"partial","result":{"orders":[{"id":1}]}}'))).toBe("answer_shape");
+  });
+
   it("is never found in JSON that was cut anywhere", () => {
     const body = '{"data":{"orders":[{"id":"x","n":1.5},null,true]}}';
     fc.assert(

@@ -18,15 +18,22 @@ describe("an answer that is no batch", () => {
       "an error in words",
       '{"error":"down for maintenance"}',
       "application/json",
-      /1 key: error \(it says: down for maintenance\)/,
+      /reports an error: down for maintenance/,
+    ],
+    ["an error as an object", '{"error":{"code":17,"message":"x"}}', "application/json", /reports an error: .*17/],
+    ["a failure", '{"success":false,"message":"later"}', "application/json", /reports an error: later/],
+    [
+      "an error beside an empty list",
+      '{"error":"database is down","orders":[]}',
+      "application/json",
+      /reports an error: database is down/,
     ],
     [
-      "an error as an object",
-      '{"error":{"code":17,"message":"x"}}',
+      "an error beside null",
+      '{"error":"database is down","orders":null}',
       "application/json",
-      /1 key: error \(it says: .*17/,
+      /reports an error: database is down/,
     ],
-    ["a failure", '{"success":false,"message":"later"}', "application/json", /success, message \(it says: later\)/],
     ["a text", '"orders"', "application/json", /at \$ stands a string/],
     [
       "an object instead of the list",
@@ -49,6 +56,31 @@ describe("an answer that is no batch", () => {
     await t.run("orders");
     expect(t.rows("SELECT order_id FROM orders")).toEqual([{ order_id: id }]);
     expectComplete(t);
+  });
+
+  it.each([
+    ["the batch", {}, "batch-7", "its confirm waits until it is served without one", []],
+    ["its orders", { orders: { confirm: { body: { ids: "{order_ids}" } } } }, "batch-7", "it is confirmed", ["ids"]],
+    ["nothing", { orders: { confirm: { body: {} } } }, null, "its confirm waits until it comes round", []],
+    ["whatever there is, without an id", {}, null, "it is confirmed", ["order_ids"]],
+  ])("stores orders beside an error; where a confirm names %s, …", async (_name, settings, id, _what, named) => {
+    const confirmForm: "everything" | "batch_id" = Object.hasOwn(settings, "orders") ? "everything" : "batch_id";
+    const t = await startTestBridge({ settings, sandbox: { options: { handOut: "repeat", confirmForm } } });
+    const ids = createOrders(t, 2);
+    const records = ids.map((order) => t.sandbox.service.newestText(order));
+    const head = id === null ? "" : `"batch_id":"${id}",`;
+    answerOnce(t, `{"error":"replica is behind",${head}"orders":[${records.join(",")}]}`);
+    expect(await t.run("orders")).toMatchObject({
+      outcome: "failed",
+      error: { code: "unavailable", message: "The answer reports an error: replica is behind" },
+    });
+    expect(orderCount(t)).toBe(2);
+    // Where its orders are named, the batch is confirmed at once, and the pass goes on to the next answer.
+    const keys = confirmBodies(t).map((body) => Object.keys(JSON.parse(body!) as object)[0]);
+    expect(keys.slice(0, named.length || 1)).toEqual(named);
+    for (let pass = 0; pass < 4; pass++) await t.run("orders");
+    expectComplete(t);
+    expect(t.rows("SELECT revision FROM orders")).toEqual([{ revision: 1 }, { revision: 1 }]);
   });
 
   it("lets confirms of what is durable go on", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { markConfirmed, markConfirmRefused, saveStoredBatch } from "../../src/store/batches.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import {
   batchStates,
@@ -122,6 +123,17 @@ describe("a confirm whose answer does not come", () => {
     expect(batchStates(t)).toEqual(["refused"]);
   });
 
+  it.each(['{"success":', "fals", '{"batch_id":"7"'])("is unknown when the answer breaks off: %s", async (body) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "raw", body, contentType: "application/json" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(t.rows("SELECT state, confirm_attempts FROM batches")).toEqual([{ state: "stored", confirm_attempts: 1 }]);
+    // It had arrived: not found then means confirmed.
+    await t.run("orders");
+    expectComplete(t);
+  });
+
   it("is no acceptance when a web page answers", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
@@ -147,17 +159,85 @@ describe("a confirm that is refused", () => {
     expect(orderCount(t)).toBe(2);
   });
 
-  it("is refused as well when a 200 carries an error", async () => {
-    const t = await startTestBridge({ sandbox: { options: { handOut: "next" } } });
+  it.each([
+    '{"success":false,"message":"wrong form"}',
+    '{"success":0,"message":"wrong form"}',
+    '{"success":"false","message":"wrong form"}',
+    '{"status":"error","message":"wrong form"}',
+    '{"error":"wrong form","confirmed":[]}',
+    "failure\nwrong form",
+  ])("is refused as well when a 200 carries an error: %s", async (body) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 1);
-    t.sandbox.faults.add({
-      ...onConfirm,
-      do: { kind: "raw", body: '{"success":false,"message":"wrong form"}', contentType: "application/json" },
-    });
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "raw", body, contentType: "application/json" } });
     await t.run("orders");
     expect(t.rows("SELECT state, last_error FROM batches")).toEqual([
       { state: "refused", last_error: expect.stringContaining("wrong form") },
     ]);
+  });
+
+  it("is tried again within the hour, and what a service refused that was out of order is confirmed then", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ ...onConfirm, times: 3, do: { kind: "raw", body: "false", contentType: "text/plain" } });
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["refused", "refused", "refused"]);
+    t.clock.advance(30 * 60_000);
+    await t.run("orders");
+    expect(confirmBodies(t)).toHaveLength(3);
+    t.clock.advance(31 * 60_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
+    expectComplete(t);
+  });
+
+  it("is not tried again for ever, and never more than twenty an hour", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 30);
+    t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 422 } });
+    await t.run("orders");
+    const sent = () => confirmBodies(t).length;
+    expect(sent()).toBe(30);
+    t.clock.advance(3_600_000);
+    await t.run("orders");
+    await t.run("orders");
+    expect(sent()).toBe(50);
+    t.bridge.store.db.prepare("UPDATE batches SET confirm_attempts = 48").run();
+    t.clock.advance(3_600_000);
+    await t.run("orders");
+    expect(sent()).toBe(50);
+    expect(new Set(batchStates(t))).toEqual(new Set(["refused"]));
+  });
+
+  it.each([
+    ["the same name", '"batch-1"', '["x"]'],
+    ["all its orders", "null", '["a","b"]'],
+  ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {
+    const t = await startTestBridge();
+    const { store } = t.bridge;
+    const batch = (fingerprint: string, id: string | null, ids: string) =>
+      store.write(() =>
+        saveStoredBatch(store, {
+          fingerprint,
+          batchId: id,
+          orderIds: ids,
+          orderCount: 1,
+          confirmAttempts: 0,
+          at: "",
+          body: null,
+        }),
+      );
+    const refused = batch("refused", '"batch-1"', '["a","b"]');
+    store.write(() => markConfirmRefused(store, refused.id, "no"));
+    const other = batch("other", '"batch-2"', '["a"]');
+    store.write(() => markConfirmed(store, other, "2026"));
+    expect(batchStates(t)).toEqual(["refused", "confirmed"]);
+    const covering = batch("covering", batchId === "null" ? null : batchId, orderIds);
+    store.write(() => markConfirmed(store, covering, "2026"));
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
   });
 
   it("is sent once more when its batch is served again, and may succeed then", async () => {

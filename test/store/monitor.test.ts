@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { loadCountedFacts } from "../../src/store/alerts.ts";
 import { databaseBytes, firstOrderKeySince, loadSuccesses, nextOrderKey } from "../../src/store/monitor.ts";
 import { loadStatusFacts } from "../../src/store/status.ts";
 import { Store } from "../../src/store/store.ts";
@@ -108,11 +109,25 @@ describe("the status at a million batches", () => {
     insert.run("a", day(1), "refused");
     insert.run("b", day(2), "confirmed");
     insert.run("c", day(3), "unread");
-    expect(loadStatusFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(2), refusedBatches: 1, unread: 1 });
+    expect(loadStatusFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(2), refusedBatches: 1, unread: 0 });
+    db.exec("UPDATE batches SET last_error = 'no shape' WHERE state = 'unread'");
+    db.exec("INSERT INTO status_requests (order_id, status, state) VALUES ('x', 'paid', 'refused')");
     db.exec(
       `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
        INSERT INTO batches (fingerprint, received_at, order_count, state) SELECT i, '${day(4)}', 1, 'confirmed' FROM n`,
     );
-    expect(loadStatusFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(4), refusedBatches: 0 });
+    db.exec(
+      `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
+       INSERT INTO status_requests (order_id, status, state) SELECT i, 'paid', 'sent' FROM n`,
+    );
+    // The status, the page and the metrics on one side, alerts on the other.
+    const refused = { refusedRequests: 1 };
+    expect(loadStatusFacts(t.bridge.store)).toMatchObject({
+      ...refused,
+      lastOrderAt: day(4),
+      refusedBatches: 1,
+      unread: 1,
+    });
+    expect(loadCountedFacts(t.bridge.store)).toMatchObject({ ...refused, refusedConfirms: 1, unreadBatches: 1 });
   });
 });

@@ -131,7 +131,7 @@ export const jobs = {
   "the outcome is not known yet": "исход пока неизвестен",
   "Stopped while waiting for a lost status to arrive.": "Остановлено во время ожидания потерянного статуса.",
   "The order could not be read back: {message~}": "Перечитать заказ не удалось: {message}",
-  "{method=} {path=} was answered with a web page.": "{method} {path}: пришла веб-страница.",
+  "{method=} {path=} was answered with {what~}.": "{method} {path}: пришло: {what}.",
   "the order exists, so statuses.path or statuses.method is wrong":
     "заказ существует, значит, неверны statuses.path или statuses.method",
   "changed meanwhile: the order was {before} and is {now} now; whether {sent} was there in between is not known":

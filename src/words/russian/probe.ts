@@ -52,6 +52,7 @@ export const probe = {
   "{what~} is refused with {status#}: {words*}": "{what}: отказ, ответ {status}: {words}",
   "an empty body": "пустое тело",
   "answered by a web page": "в ответ пришла веб-страница",
+  "answered by JSON that breaks off": "в ответ пришёл оборванный JSON",
   "refused in words ({words*})": "отклонено на словах ({words})",
   accepted: "принято",
   "{what!} is {verdict!} with {status#} and {shape~}": "{what}: {verdict}, ответ {status}, {shape}",

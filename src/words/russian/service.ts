@@ -42,6 +42,7 @@ export const service = {
   "The answer has no {path}: {miss!}.": "В ответе нет {path}: {miss}.",
   "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.":
     "Сравните путь в настройках с ответом сервиса; тело сохранено и будет прочитано, когда путь станет верным.",
+  "The answer reports an error: {words*}": "В ответе сообщение об ошибке: {words}",
   "{path} of the answer is no list but {what~}.": "{path} в ответе — не список, а {what}.",
   "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?): {text*}":
     "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?): {text}",
@@ -134,7 +135,7 @@ export const service = {
     "Ни у одной записи пачки нет идентификатора, по которому её можно подтвердить.",
   "The confirm cannot be written for this batch: {why~}.": "Для этой пачки нельзя составить подтверждение: {why}.",
   "The confirm was refused: {words*}": "Подтверждение отклонено: {words}",
-  "The confirm was answered with a web page.": "На подтверждение пришла веб-страница.",
+  "The confirm was answered with {what~}.": "На подтверждение пришло: {what}.",
   // statuses
   "status, comment and data are too large together": "status, comment и data вместе слишком велики",
   "order_id is not a UUID": "order_id — не UUID",
