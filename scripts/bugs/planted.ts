@@ -92,8 +92,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "missing key read as empty",
     "src/domain/read-answer.ts",
-    'if (found.state === "null") return { root, elements: undefined };',
-    'if (found.state !== "value") return { root, elements: undefined };',
+    'if (found.state === "null") return undefined;',
+    'if (found.state !== "value") return undefined;',
   ),
   {
     name: "> instead of >=",
