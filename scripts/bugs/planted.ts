@@ -238,8 +238,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: CLIENT,
-        find: "const words = shortWords(this.hideSecrets(refused.preview));",
-        replace: "const words = shortWords(refused.preview);",
+        find: "const words = shortWords(this.hideSecrets(preview));",
+        replace: "const words = shortWords(preview);",
       },
     ],
   },

@@ -10,8 +10,8 @@ import type { World } from "./world.ts";
 const MINUTE_MS = 60_000;
 /** Longer than the longest wait that any answer may ask for. */
 const LONGEST_HOLD_MS = 61 * MINUTE_MS;
-/** Polls after the faults within which everything must have come to rest. */
-const POLLS_MAX = 12;
+/** Polls after the faults within which everything must have come to rest: an order that is missing is asked for twice, ten minutes apart. */
+const POLLS_MAX = 15;
 /** Ways to end, of which a schedule sees one: one sees a poisoned feed, one that nothing moves, the others look no further. */
 const LATE_LOOKS = 6;
 /** A pass that takes longer than this has lost its way. */

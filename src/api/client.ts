@@ -3,10 +3,17 @@ import type { Dispatcher } from "undici";
 import type { ErrorCode } from "../domain/errors.ts";
 import { BridgeError } from "../domain/errors.ts";
 import type { Clock } from "../domain/ports.ts";
-import type { AnswerLimits } from "../domain/read-answer.ts";
+import { type AnswerLimits, looksLikeHtml } from "../domain/read-answer.ts";
 import { readRetryAfter } from "../domain/retry-after.ts";
 import { secretFilter } from "../domain/secrets.ts";
-import { type Area, codeOfStatus, ServiceError, shortWords, type Target } from "../domain/service-error.ts";
+import {
+  type Area,
+  codeOfStatus,
+  ServiceError,
+  type ServiceErrorDetails,
+  shortWords,
+  type Target,
+} from "../domain/service-error.ts";
 import { HttpAgent } from "./agent.ts";
 import { Pacer } from "./pacer.ts";
 
@@ -222,10 +229,12 @@ export class ServiceClient {
   #refusal(
     request: ServiceRequest,
     response: Dispatcher.ResponseData,
-    refused: { code: ErrorCode; effect: "none" | "unknown"; preview: string },
+    refused: { code: ErrorCode; effect: "none" | "unknown"; preview: Buffer },
   ): ServiceError {
     const status = response.statusCode;
-    const words = shortWords(this.hideSecrets(refused.preview));
+    const preview = refused.preview.toString("utf8");
+    const words = shortWords(this.hideSecrets(preview));
+    const contentType = (firstOf(response.headers["content-type"]) ?? "").toLowerCase();
     const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#options.clock.nowMs());
     const place =
       refused.code === "redirected"
@@ -238,6 +247,7 @@ export class ServiceClient {
       {
         status,
         words,
+        isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
         effect: refused.effect,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       },
@@ -276,7 +286,7 @@ export class ServiceClient {
     code: ErrorCode,
     request: ServiceRequest,
     what: string,
-    more: { status?: number; words?: string; effect?: "none" | "unknown"; retryAfterMs?: number; cause?: unknown } = {},
+    more: Partial<Omit<ServiceErrorDetails, "area" | "target" | "method" | "path">> = {},
   ): ServiceError {
     return new ServiceError(code, `${request.method} ${request.path} ${what}`, {
       effect: "unknown",
@@ -358,11 +368,11 @@ async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
 
 const NO_BYTES = Buffer.alloc(0);
 
-async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<string> {
+async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<Buffer> {
   try {
-    return (await readUpTo(body, ERROR_BODY_BYTES_MAX, 0))?.toString("utf8") ?? "";
+    return (await readUpTo(body, ERROR_BODY_BYTES_MAX, 0)) ?? NO_BYTES;
   } catch {
     // The status line has said what matters; a body that breaks off adds nothing.
-    return "";
+    return NO_BYTES;
   }
 }

@@ -32,6 +32,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   pull_mark: "theirs",
   watermarks: "own",
   owed_reads: "both",
+  missing_orders: "anew",
   seen_changes: "both",
   matched_paths: "both",
   quarantine: "own",

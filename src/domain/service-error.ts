@@ -20,6 +20,8 @@ export interface ServiceErrorDetails {
   effect: "none" | "unknown";
   /** The service's own words, short, without control characters or secrets. */
   words?: string;
+  /** The body is a web page: a proxy, a portal or a deployment speaks, not the service. */
+  isWebPage?: boolean;
   cause?: unknown;
 }
 
@@ -33,6 +35,7 @@ export class ServiceError extends BridgeError {
   readonly retryAfterMs: number | undefined;
   readonly effect: "none" | "unknown";
   readonly words: string | undefined;
+  readonly isWebPage: boolean;
 
   constructor(code: ErrorCode, message: string, details: ServiceErrorDetails) {
     super(code, message, { cause: details.cause });
@@ -45,6 +48,7 @@ export class ServiceError extends BridgeError {
     this.retryAfterMs = details.retryAfterMs;
     this.effect = details.effect;
     this.words = details.words;
+    this.isWebPage = details.isWebPage ?? false;
   }
 }
 

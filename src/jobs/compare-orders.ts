@@ -8,93 +8,63 @@ import { textOf } from "../domain/json-text.ts";
 import { type OrderValues, readOrderValues } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { planOrder, sameValues, stateOfStatus } from "../domain/plan-order.ts";
-import { isoTime } from "../domain/ports.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
-import { applyOrderChange, loadOrderMark, loadStoredOrder, markOrderRemoved, type OrderMark } from "../store/orders.ts";
-import { loadOwedRead } from "../store/positions.ts";
+import type { ServiceError } from "../domain/service-error.ts";
+import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../store/orders.ts";
+import { loadOwedRead, requestRead } from "../store/positions.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
-import {
-  type Candidate,
-  loadComparedContent,
-  loadOrderFence,
-  markRetired,
-  type OrderFence,
-  saveComparedContent,
-} from "../store/reconcile.ts";
-import { commit } from "./commit.ts";
+import { type Candidate, loadComparedContent, saveComparedContent } from "../store/reconcile.ts";
 import type { JobContext } from "./job.ts";
-import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
-import { takeRecord } from "./take-orders.ts";
+import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 
-/** `skipped`: somebody else has dealt with the order meanwhile. `unknown`: the service does not know it (any more). */
-export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped" | "unknown" | "removed";
+/** `skipped`: somebody else has dealt with the order meanwhile, or will. */
+export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped";
 
 type GoodRecord = AnswerRecord & { ok: true };
 
 export class CompareOrders {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
-  /** How the orders stood that the service was found not to know. */
-  readonly #unknown = new Map<number, OrderFence | undefined>();
+  readonly #reader: OrderReader;
 
-  constructor(context: JobContext, rules: OrderRules) {
+  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
     this.#context = context;
     this.#rules = rules;
+    this.#reader = reader;
   }
 
-  /** Asks for the order. `unknown` orders are not touched: whoever asks decides whether that is believed. */
-  async compare(order: Candidate, options: { isDamaged: boolean }, signal: AbortSignal): Promise<Compared> {
-    const fence = loadOrderFence(this.#context.store, order.orderKey);
-    const read = await readSnapshot(this.#context, this.#rules, order, signal);
-    if (read.kind === "unknown") {
-      this.#unknown.set(order.orderKey, fence);
-      return "unknown";
-    }
-    return await commit(this.#context, signal, () =>
-      this.#isFenced(order, fence) ? this.#take(order, read, options.isDamaged) : "skipped",
-    );
-  }
-
-  /** The service does not know these orders, and its word is believed. Returns how many were marked. */
-  async markUnknown(orders: readonly Candidate[], signal: AbortSignal): Promise<number> {
-    const { store, clock } = this.#context;
-    if (orders.length === 0) return 0;
-    const at = isoTime(clock.nowMs());
-    return await commit(
-      this.#context,
-      signal,
-      () =>
-        orders.filter((order) => {
-          const { orderKey } = order;
-          const isFenced = this.#isFenced(order, this.#unknown.get(orderKey));
-          this.#unknown.delete(orderKey);
-          // An order that was over is kept by the service for a while and then no more: that changes nothing for the ERP.
-          return isFenced && (markRetired(store, orderKey, at) || markOrderRemoved(store, orderKey, at));
-        }).length,
-    );
-  }
-
-  #isFenced(order: Candidate, fence: OrderFence | undefined): boolean {
+  /**
+   * Asks for the order. Where the service says that it has none, a read is owed, and with it the question whether that is
+   * so is somebody else's.
+   */
+  async compare(
+    order: Candidate,
+    options: { isDamaged: boolean },
+    signal: AbortSignal,
+  ): Promise<Compared | ServiceError> {
     const { store } = this.#context;
-    const now = loadOrderFence(store, order.orderKey);
-    if (fence === undefined || now === undefined || loadOwedRead(store, order.orderId) !== undefined) return false;
-    return now.revision === fence.revision && now.hashes === fence.hashes;
+    const settle = (refreshed: Refreshed<Compared>, at: string) => {
+      if (refreshed.kind === "order") return refreshed.stored;
+      requestRead(store, order, at);
+      return refreshed.error;
+    };
+    const take = (answer: OrderAnswer, at: string): Compared =>
+      loadOwedRead(store, order.orderId) === undefined ? this.#take(order, answer, options.isDamaged, at) : "skipped";
+    const compared = await this.#reader.refresh(order, { store: take, settle }, signal);
+    return compared?.value ?? "skipped";
   }
 
-  #take(order: Candidate, read: SnapshotRead & { kind: "order" }, isDamaged: boolean): Compared {
-    const { store, clock } = this.#context;
-    const { record, body, matched } = read;
-    const at = isoTime(clock.nowMs());
+  #take(order: Candidate, answer: OrderAnswer, isDamaged: boolean, at: string): Compared {
+    const { record, body } = answer;
     const mapping = this.#rules.snapshot;
-    saveSnapshotPaths(store, this.#rules, matched, at);
-    const mark = loadOrderMark(store, order.orderId);
+    const mark = loadOrderMark(this.#context.store, order.orderId);
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
     if (record.ok && mark !== undefined && "values" in values) {
       if (isDamaged) return this.#heal(mark, { record, body, values: values.values, at });
       if (mark.payloadSource !== "snapshot" && this.#saysTheSame(mark, { record, body, values: values.values }))
         return "same";
     }
-    const taken = takeRecord({ store, rules: this.#rules, mapping, bytes: body, at }, record);
+    const taken = this.#reader.store(answer, at);
     if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
     return taken === "same" ? "same" : "differ";
   }

@@ -1,7 +1,7 @@
 /*
- * Reads one order whole because somebody must know its status now. What was read is stored in the transaction in
- * which the caller decides, so that the two can never tell different stories; after a crash before it the order is
- * read again. A read that another change has overtaken is thrown away: stored late, it would undo that change.
+ * The one way to read an order whole: asks for it, stores what it says and lets the caller settle what follows from
+ * that, in one transaction; after a crash before the commit the order is read again. An answer that a change of the
+ * order has overtaken is dropped: stored late, it would undo that change.
  */
 import { BridgeError } from "../domain/errors.ts";
 import { resolvePath } from "../domain/json-path.ts";
@@ -9,12 +9,14 @@ import { readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import type { ServiceError } from "../domain/service-error.ts";
-import { loadOrderMark, markOrderRemoved } from "../store/orders.ts";
+import { deleteMissingOrder } from "../store/missing-orders.ts";
+import { isSameFence, loadOrderFence, loadOrderMark } from "../store/orders.ts";
+import { requestRead } from "../store/positions.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
-import { takeRecord } from "./take-orders.ts";
+import { ORDER_KINDS, type Taken, takeRecord } from "./take-orders.ts";
 
 /** An order that changes under each of so many reads is left for the next pass. */
 const READS_MAX = 3;
@@ -25,12 +27,21 @@ export interface ReadableOrder {
   serviceId: string;
 }
 
+export type OrderAnswer = SnapshotRead & { kind: "order" };
+
+/** What an answer about one order means. */
+export type Refreshed<S = Taken> =
+  /** `stored`: what became of it here. */
+  | { kind: "order"; stored: S; answer: OrderAnswer }
+  /** The service says that it has no such order. Whether that is believed is not decided here. */
+  | { kind: "unknown"; error: ServiceError };
+
 export type SeenOrder =
   | { kind: "order"; status: string | null }
-  /** The service does not know the order (404, 410). */
-  | { kind: "gone"; error: ServiceError };
-
-type OrderAnswer = SnapshotRead & { kind: "order" };
+  /** The order is marked as removed: the service does not have it. */
+  | { kind: "gone"; error: ServiceError }
+  /** The service says that it has no such order. It is asked again before that is believed. */
+  | { kind: "doubted"; error: ServiceError };
 
 export class OrderReader {
   readonly #context: JobContext;
@@ -42,37 +53,58 @@ export class OrderReader {
   }
 
   /**
+   * Reads the order once.
+   * @param act `store` stores the answer, `settle` does what follows from it; both run in one transaction.
+   * @returns undefined where something of the order was stored while the answer was on its way.
+   * @throws ServiceError, BridgeError `answer_…`
+   */
+  async refresh<S, T>(
+    order: ReadableOrder,
+    act: { store: (answer: OrderAnswer, at: string) => S; settle: (refreshed: Refreshed<S>, at: string) => T },
+    signal: AbortSignal,
+  ): Promise<{ value: T } | undefined> {
+    const { store, clock } = this.#context;
+    const before = loadOrderFence(store, order.orderId);
+    const answer = await readSnapshot(this.#context, this.#rules, order, signal);
+    const at = isoTime(clock.nowMs());
+    return await commit(this.#context, signal, () => {
+      if (!isSameFence(before, loadOrderFence(store, order.orderId))) return undefined;
+      if (answer.kind === "unknown") return { value: act.settle(answer, at) };
+      saveSnapshotPaths(store, this.#rules, answer.matched, at);
+      deleteMissingOrder(store, order.orderId);
+      return { value: act.settle({ kind: "order", stored: act.store(answer, at), answer }, at) };
+    });
+  }
+
+  /** Stores an answer as it is. Inside the transaction. */
+  readonly store = ({ body, record }: OrderAnswer, at: string): Taken => {
+    const { store } = this.#context;
+    const taken = takeRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
+    if (taken !== "quarantined" && record.ok) releaseQuarantined(store, ORDER_KINDS, record.orderId);
+    return taken;
+  };
+
+  /**
+   * Reads an order because somebody must know its status now.
    * @param decide runs in the transaction that has just stored what was read.
    * @throws ServiceError, BridgeError `answer_…` where the answer does not tell the order's status.
    */
   async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
-    const { store, clock } = this.#context;
     for (let reads = 0; reads < READS_MAX; reads++) {
-      const before = loadOrderMark(store, order.orderId)?.payloadHash;
-      const read = await readSnapshot(this.#context, this.#rules, order, signal);
-      const status = read.kind === "order" ? this.#statusOf(order, read) : null;
-      const at = isoTime(clock.nowMs());
-      const outcome = await commit(this.#context, signal, () => {
-        const mark = loadOrderMark(store, order.orderId);
-        if (!isSameHash(before, mark?.payloadHash)) return undefined;
-        if (read.kind === "unknown") {
-          if (mark !== undefined) markOrderRemoved(store, mark.orderKey, at);
-          return { value: decide({ kind: "gone", error: read.error }, at) };
-        }
-        this.#store(order, read, at);
-        return { value: decide({ kind: "order", status }, at) };
-      });
-      if (outcome !== undefined) return outcome.value;
+      const settle = (refreshed: Refreshed, at: string) => decide(this.#see(order, refreshed, at), at);
+      const settled = await this.refresh(order, { store: this.store, settle }, signal);
+      if (settled !== undefined) return settled.value;
     }
     throw new BridgeError("answer_unreadable", `The order ${order.orderId} changed each time while it was read.`);
   }
 
-  #store(order: ReadableOrder, { body, record, matched }: OrderAnswer, at: string): void {
+  #see(order: ReadableOrder, refreshed: Refreshed, at: string): SeenOrder {
     const { store } = this.#context;
-    const mapping = this.#rules.snapshot;
-    saveSnapshotPaths(store, this.#rules, matched, at);
-    const taken = takeRecord({ store, rules: this.#rules, mapping, bytes: body, at }, record);
-    if (taken !== "quarantined") releaseQuarantined(store, ["order", "change", "snapshot"], order.orderId);
+    if (refreshed.kind === "order") return { kind: "order", status: this.#statusOf(order, refreshed.answer) };
+    const isGone = (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
+    // ReadOrders finds out whether it is missing, whoever met it first.
+    if (!isGone) requestRead(store, order, at);
+    return { kind: isGone ? "gone" : "doubted", error: refreshed.error };
   }
 
   #statusOf({ orderId }: ReadableOrder, { body, record }: OrderAnswer): string | null {
@@ -83,8 +115,4 @@ export class OrderReader {
     if (text !== undefined) return text;
     throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no ${path.text} (status).`);
   }
-}
-
-function isSameHash(before: Buffer | undefined, now: Buffer | undefined): boolean {
-  return before === undefined || now === undefined ? before === now : before.equals(now);
 }

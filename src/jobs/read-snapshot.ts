@@ -6,10 +6,11 @@ import type { ServiceAnswer } from "../api/client.ts";
 import { fetchSnapshot } from "../api/orders.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { resolvePath } from "../domain/json-path.ts";
+import { saysNoSuchOrder } from "../domain/missing-order.ts";
 import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { type AnswerRecord, readJson, readRecords } from "../domain/read-answer.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import type { ServiceError } from "../domain/service-error.ts";
 import { hasPathMatched, savePathMatched } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
@@ -17,7 +18,7 @@ import type { JobContext } from "./job.ts";
 
 export type SnapshotRead =
   | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[] }
-  /** 404 or 410: the service does not know the order, or no longer. */
+  /** 404 or 410 in the service's own words: it does not have the order, as it says. */
   | { kind: "unknown"; error: ServiceError };
 
 /** @throws ServiceError; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
@@ -31,7 +32,7 @@ export async function readSnapshot(
   try {
     answer = await fetchSnapshot(client, order.serviceId, signal);
   } catch (error) {
-    if (!(error instanceof ServiceError) || (error.status !== 404 && error.status !== 410)) throw error;
+    if (!saysNoSuchOrder(error)) throw error;
     return { kind: "unknown", error };
   }
   const { body } = answer;

@@ -4,15 +4,14 @@
  * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
  * after a crash a few orders are looked at twice.
  */
-import { BridgeError } from "../domain/errors.ts";
-import { reachOf } from "../domain/holds.ts";
+import { isAnswered, reachOf } from "../domain/holds.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import { loadHeldReferences } from "../store/quarantine-retry.ts";
 import {
   type Candidate,
   loadCandidate,
-  loadNewest,
   loadReconcileState,
   loadToCompare,
   PHASES,
@@ -23,6 +22,8 @@ import {
 import { commit } from "./commit.ts";
 import { CompareOrders } from "./compare-orders.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
+import { OrderReader } from "./read-order.ts";
+import { ReadPass } from "./read-pass.ts";
 import { scrubPayloads } from "./scrub-payloads.ts";
 
 /** Orders asked for in one pass; the next follows at once, and a stop and a hold are noticed in between. */
@@ -33,11 +34,6 @@ const SCRUB_PER_ROUND = 50_000;
 const SCRUB_BYTES_PER_ROUND = 512 * 1024 * 1024;
 const SCRUBS_PER_PASS = 100;
 const DAMAGED_PER_ROUND = 200;
-/** After so many failures in a row it is the service, not the orders. */
-const FAILURES_IN_ROW_MAX = 3;
-/** So many orders in a row that the service does not know are believed only if it still knows another one. */
-const UNKNOWN_IN_ROW_MAX = 10;
-
 export interface ReconcileOptions {
   rules: OrderRules;
   /** Orders that are read in one round: open ones at most, and how many of the others. */
@@ -52,11 +48,7 @@ interface Pass {
   round: Round;
   signal: AbortSignal;
   reads: number;
-  failuresInRow: number;
-  /** Unknown to the service, not believed yet. */
-  unknown: Candidate[];
-  /** An order that the service knew a moment ago. */
-  known: Candidate | undefined;
+  seen: ReadPass;
 }
 
 export class Reconcile implements Job {
@@ -64,12 +56,14 @@ export class Reconcile implements Job {
   readonly areas = ["orders", "reconcile"];
   readonly #context: JobContext;
   readonly #options: ReconcileOptions;
+  readonly #reader: OrderReader;
   readonly #compare: CompareOrders;
 
   constructor(context: JobContext, options: ReconcileOptions) {
     this.#context = context;
     this.#options = options;
-    this.#compare = new CompareOrders(context, options.rules);
+    this.#reader = new OrderReader(context, options.rules);
+    this.#compare = new CompareOrders(context, options.rules, this.#reader);
   }
 
   /** Whether a start should begin with it: a round was interrupted, or the last one is longer ago than `withinMs`. */
@@ -81,11 +75,10 @@ export class Reconcile implements Job {
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const state = loadReconcileState(this.#context.store);
     const round = state.round ?? this.#beginPhase(state, "scrub", {});
-    const pass: Pass = { state, round, signal, reads: 0, failuresInRow: 0, unknown: [], known: undefined };
+    const pass: Pass = { state, round, signal, reads: 0, seen: new ReadPass(this.#context, this.#reader, { signal }) };
     const before = { ...round.counts };
     try {
       const isOver = await this.#work(pass);
-      await this.#believeUnknown(pass);
       await this.#save(pass, isOver);
       const counts = this.#countsSince(before, pass);
       if (!isOver) return { outcome: "more", counts };
@@ -153,16 +146,15 @@ export class Reconcile implements Job {
   }
 
   async #compareSome(pass: Pass): Promise<boolean> {
-    const { round, state } = pass;
+    const { round } = pass;
     const orders = this.#nextOrders(pass);
     if (orders.length === 0) return round.left <= 0 || this.#wrap(pass);
     for (const order of orders) {
-      await this.#compareOne(pass, order);
-      round.left -= 1;
-      if (round.phase === "open" || round.phase === "others") state.after[round.phase] = order.orderKey;
+      const goesOn = await this.#compareOne(pass, order);
+      if (!goesOn) throw pass.seen.trouble;
       if (this.#context.isStopping()) break;
     }
-    if (pass.unknown.length === 0) await this.#save(pass, false);
+    await this.#save(pass, false);
     return round.phase === "damaged";
   }
 
@@ -178,51 +170,39 @@ export class Reconcile implements Job {
     return limit <= 0 ? [] : loadToCompare(store, { ...this.#rangeOf(pass), isOpen: phase === "open", limit });
   }
 
-  async #compareOne(pass: Pass, order: Candidate): Promise<void> {
+  /** Returns false where the service rather than the order is out of order. */
+  async #compareOne(pass: Pass, order: Candidate): Promise<boolean> {
     const { clock } = this.#context;
-    const { round, signal } = pass;
+    const { round, signal, seen } = pass;
     const startedMs = clock.monotonicMs();
     pass.reads += 1;
+    let failure: unknown;
     try {
       const what = await this.#compare.compare(order, { isDamaged: round.phase === "damaged" }, signal);
-      pass.failuresInRow = 0;
-      if (what === "unknown") pass.unknown.push(order);
-      else await this.#noteKnown(pass, order);
+      if (what instanceof ServiceError) failure = what;
+      else seen.answered(order.orderKey);
       if (what !== "skipped") add(round.counts, "checked", 1);
-      if (what !== "same" && what !== "skipped" && what !== "unknown") add(round.counts, what, 1);
+      if (typeof what !== "string") add(round.counts, "unknown", 1);
+      else if (what !== "same" && what !== "skipped") add(round.counts, what, 1);
     } catch (error) {
-      if (reachOf(error) !== "record") throw error;
+      const isOwn = reachOf(error) === "record";
+      // Whatever the service answered for this order, the next pass begins behind it.
+      if (!isOwn && isAnswered(error)) this.#advance(pass, order);
+      if (!isOwn) throw error;
       add(round.counts, "failed", 1);
-      pass.failuresInRow += 1;
-      if (pass.failuresInRow >= FAILURES_IN_ROW_MAX) throw error;
+      failure = error;
     }
-    if (pass.unknown.length >= UNKNOWN_IN_ROW_MAX) await this.#believeUnknown(pass);
+    this.#advance(pass, order);
+    const goesOn = failure === undefined || (await seen.failed(order.orderId, failure));
     // As long again as it took, and every other turn of the pacer at least is somebody else's.
     const tookMs = clock.monotonicMs() - startedMs;
     await clock.sleep(Math.max(2 * this.#options.gapMs - tookMs, tookMs), signal);
+    return goesOn;
   }
 
-  /** The service knows this one, so its word about those before is believed. */
-  async #noteKnown(pass: Pass, order: Candidate): Promise<void> {
-    pass.known = order;
-    add(pass.round.counts, "removed", await this.#compare.markUnknown(pass.unknown, pass.signal));
-    pass.unknown = [];
-  }
-
-  /**
-   * Marks the orders that the service says it does not know. A service that knows none of many has rather lost its
-   * way, or the configuration has: then another order is asked for, one that it knew a moment ago or the newest.
-   */
-  async #believeUnknown(pass: Pass): Promise<void> {
-    const { unknown, signal } = pass;
-    if (unknown.length === 0) return;
-    const other = pass.known ?? loadNewest(this.#context.store, unknown.at(-1)?.orderKey ?? 0);
-    const isKnown =
-      other !== undefined && (await this.#compare.compare(other, { isDamaged: false }, signal)) !== "unknown";
-    const isFew = pass.known === undefined && unknown.length < FAILURES_IN_ROW_MAX;
-    if (!isKnown && !isFew) throw knowsNone(unknown.length);
-    add(pass.round.counts, "removed", await this.#compare.markUnknown(unknown, signal));
-    pass.unknown = [];
+  #advance({ state, round }: Pass, { orderKey }: Candidate): void {
+    round.left -= 1;
+    if (round.phase === "open" || round.phase === "others") state.after[round.phase] = orderKey;
   }
 
   async #save(pass: Pass, isOver: boolean): Promise<void> {
@@ -235,7 +215,6 @@ export class Reconcile implements Job {
 
   /** On the way out with an error: the turn is worth saving, the error is worth more. */
   async #saveQuietly(pass: Pass): Promise<void> {
-    if (pass.unknown.length > 0) return;
     try {
       await this.#save(pass, false);
     } catch {
@@ -252,9 +231,9 @@ export class Reconcile implements Job {
   }
 
   #tell(counts: Record<string, number>): void {
-    const { checked = 0, differ = 0, removed = 0, sound = 0, damaged = 0, healed = 0, failed = 0 } = counts;
+    const { checked = 0, differ = 0, unknown = 0, sound = 0, damaged = 0, healed = 0, failed = 0 } = counts;
     const more = [
-      removed > 0 ? `, ${removed} unknown to the service` : "",
+      unknown > 0 ? `, ${unknown} unknown to the service` : "",
       failed > 0 ? `, ${failed} could not be read` : "",
       `; ${sound + damaged} stored payloads looked at, ${damaged} damaged`,
       healed > 0 ? `, ${healed} healed` : "",
@@ -264,14 +243,6 @@ export class Reconcile implements Job {
       `reconcile: ${checked} orders checked, ${differ} differ${more.join("")}.`,
     );
   }
-}
-
-function knowsNone(count: number): BridgeError {
-  return new BridgeError(
-    "answer_unreadable",
-    `The service says that it knows none of ${count} orders, which it handed out itself; none of them is marked as removed.`,
-    { hint: "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0." },
-  );
 }
 
 function add(counts: Record<string, number>, name: string, count: number): void {

@@ -182,7 +182,7 @@ export class StatusSettler {
     const { store } = this.#context;
     const failure = failureOf(error);
     add(counts, "requests");
-    let found: "sent" | "refused" | "wrong path";
+    let found: "sent" | "refused" | "wrong path" | "doubted";
     try {
       found = await this.#reader.read(
         sent.order,
@@ -191,6 +191,7 @@ export class StatusSettler {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
+          if (seen.kind === "doubted") return "doubted";
           if (seen.status !== sent.statusSent) return "wrong path";
           markSent(store, sent.id, { httpStatus: null, at });
           return "sent";
@@ -203,6 +204,10 @@ export class StatusSettler {
     }
     if (found === "refused") return this.#refused(sent.id, failure.reason);
     if (found === "sent") return { kind: "settled", as: "sent" };
+    if (found === "doubted") {
+      await this.#putBack(sent.id, failure);
+      return { kind: "lost", untilMs: this.#context.clock.monotonicMs(), error: undefined };
+    }
     const what = "the order exists, so statuses.path or statuses.method is wrong";
     await this.#putBack(sent.id, { ...failure, reason: `${failure.reason}; ${what}` });
     return { kind: "stop", error: wrongPath(error, what) };
@@ -244,6 +249,7 @@ export class StatusSettler {
           markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
           return "refused";
         }
+        if (seen.kind === "doubted") return "lost";
         const moves = loadOrderMoves(store, id);
         const compared = compareStatus(seen.status, sent, moves, this.#options.timezone);
         const mayArrive = !isQuiet && doubt.refusal === undefined;

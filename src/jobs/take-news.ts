@@ -4,6 +4,7 @@
  * that is there, and the same news is news again.
  */
 import type { OrderRules } from "../domain/order-rules.ts";
+import { deleteMissingOrder } from "../store/missing-orders.ts";
 import { saveOwedRead, saveSeenChanges } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
 import type { ChangeNews } from "./collect-changes.ts";
@@ -16,6 +17,7 @@ export function takeNews(options: { store: Store; rules: OrderRules; at: string 
   const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
   if (!record.ok || isTakenWhole) return takeRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   const { orderId, serviceId } = record;
+  deleteMissingOrder(store, orderId);
   // Key order aside, so that a change of an order nobody knows is quarantined once.
   const owed = {
     orderId,

@@ -12,6 +12,7 @@ import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "../d
 import { isStatusAlone } from "../domain/plan-status.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
 import { scanJson } from "../domain/scan-json.ts";
+import { deleteMissingOrder } from "../store/missing-orders.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -40,7 +41,7 @@ type GoodRecord = AnswerRecord & { ok: true };
 
 const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = { batch: "order", update: "change", snapshot: "snapshot" };
 /** A good record of an order settles what is held of it, whatever answer that came in. */
-const ORDER_KINDS = Object.values(BAD_KIND);
+export const ORDER_KINDS = Object.values(BAD_KIND);
 
 /**
  * Stores one record of whole orders, owes a read of it, or quarantines it. `doubtful` orders are owed a read even
@@ -56,6 +57,7 @@ export function takeRecord(options: TakeOptions, record: AnswerRecord, doubtful?
 
 function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   const { store, mapping } = options;
+  deleteMissingOrder(store, record.orderId);
   const mark = loadOrderMark(store, record.orderId);
   if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) return "same";
   const read = readOrderValues(options.bytes, record.span, mapping);

@@ -189,26 +189,46 @@ export function saveSourceHash(
   store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashes, mark.orderKey);
 }
 
-/** The service no longer knows the order. It is kept, closed and shown to the ERP once more. */
+/**
+ * The service does not have the order any more. It is kept and closed; the ERP sees it once more, unless it was over
+ * already. Returns whether it was not marked before.
+ */
 export function markOrderRemoved(store: Store, orderKey: number, at: string): boolean {
   const { changes } = store
     .prepare(
-      `UPDATE orders SET removed_at = ?, is_open = 0, revision = revision + 1, erp_revision = revision + 1, changed_at = ?
+      `UPDATE orders SET removed_at = ?, is_open = 0, revision = revision + 1,
+         erp_revision = CASE WHEN is_open THEN revision + 1 ELSE erp_revision END, changed_at = ?
        WHERE order_key = ? AND removed_at IS NULL`,
     )
     .run(at, at, orderKey);
-  if (changes > 0) saveRemovedEvent(store, orderKey, at);
-  return changes > 0;
-}
-
-/** In the transaction that marks the order, after its revision was raised. */
-export function saveRemovedEvent(store: Store, orderKey: number, at: string): void {
+  if (changes === 0) return false;
   store
     .prepare(
       `INSERT INTO order_event_rows (order_key, revision, kind, old_status, new_status, source, at)
        SELECT order_key, revision, 'removed', status, status, 'snapshot', ? FROM orders WHERE order_key = ?`,
     )
     .run(at, orderKey);
+  return true;
+}
+
+/** Everything that tells whether something of the order was stored in between; undefined: it is not stored. */
+export interface OrderFence {
+  revision: number;
+  hashes: string;
+}
+
+export function loadOrderFence(store: Store, orderId: string): OrderFence | undefined {
+  return store
+    .prepare(
+      `SELECT revision, hex(payload_hash) || '.' || coalesce(hex(batch_hash), '') || '.' || coalesce(hex(update_hash), '')
+         || '.' || coalesce(hex(snapshot_hash), '') || '.' || coalesce(removed_at, '') AS hashes
+       FROM orders WHERE order_id = ?`,
+    )
+    .get(orderId) as OrderFence | undefined;
+}
+
+export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined): boolean {
+  return a?.revision === b?.revision && a?.hashes === b?.hashes;
 }
 
 /**

@@ -46,14 +46,37 @@ export function saveOwedRead(store: Store, owed: Omit<OwedRead, "attempts">, at:
     .run(owed.orderId, owed.serviceId, owed.source, owed.record, owed.recordHash, owed.contentHash, at);
 }
 
+const NO_RECORD = Buffer.alloc(32);
+
+/** A read that no record asks for: somebody has met the order and could not settle it. What is owed already stays. */
+export function requestRead(store: Store, order: { orderId: string; serviceId: string }, at: string): void {
+  store
+    .prepare(
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', '', ?, ?)
+       ON CONFLICT (order_id) DO NOTHING`,
+    )
+    .run(order.orderId, order.serviceId, NO_RECORD, at);
+}
+
 const OWED = `order_id AS orderId, service_id AS serviceId, source, record, record_hash AS recordHash,
   content_hash AS contentHash, attempts`;
 
-/** Least tried first, so that one order that cannot be read never keeps the others waiting. */
-export function loadOwedReads(store: Store, limit: number): OwedRead[] {
+/** A due time later than this is a clock's that was set back. */
+const DUE_WITHIN = "+2 hours";
+const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;
+
+/** What is due, least tried first, so that one order that cannot be read never keeps the others waiting. */
+export function loadDueReads(store: Store, at: string, limit: number): OwedRead[] {
   return store
-    .prepare(`SELECT ${OWED} FROM owed_reads ORDER BY attempts, since, order_id LIMIT ?`)
-    .all(limit) as OwedRead[];
+    .prepare(
+      `SELECT ${OWED} FROM owed_reads WHERE ${IS_DUE}
+       ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
+    )
+    .all({ at, limit }) as OwedRead[];
+}
+
+export function countDueReads(store: Store, at: string): number {
+  return (store.prepare(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at }) as { n: number }).n;
 }
 
 export function loadOwedRead(store: Store, orderId: string): OwedRead | undefined {
@@ -67,12 +90,15 @@ export function deleteOwedRead(store: Store, orderId: string, recordHash: Buffer
   );
 }
 
-export function markOwedReadFailed(store: Store, orderId: string, error: string): void {
-  store.prepare("UPDATE owed_reads SET attempts = attempts + 1, last_error = ? WHERE order_id = ?").run(error, orderId);
-}
-
-export function countOwedReads(store: Store): number {
-  return (store.prepare("SELECT count(*) AS n FROM owed_reads").get() as { n: number }).n;
+/** The read waits until `dueAt`, and others go first. `attempts`: how often the order itself is known to have failed. */
+export function postponeRead(
+  store: Store,
+  orderId: string,
+  wait: { attempts: number; error: string; dueAt: string },
+): void {
+  store
+    .prepare("UPDATE owed_reads SET attempts = ?, last_error = ?, due_at = ? WHERE order_id = ?")
+    .run(wait.attempts, wait.error, wait.dueAt, orderId);
 }
 
 /** What the updates told of these orders before, as `domain/seen-changes.ts` writes it; orders of which nothing was told are left out. */

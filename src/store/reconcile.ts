@@ -4,7 +4,6 @@
  * a few orders are read twice, which changes nothing.
  */
 import { loadMeta, saveMeta } from "./meta.ts";
-import { saveRemovedEvent } from "./orders.ts";
 import type { Store } from "./store.ts";
 
 /** The parts of a round, in their order. */
@@ -67,29 +66,22 @@ export function loadCandidate(store: Store, orderId: string): Candidate | undefi
   return store.prepare(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId) as Candidate | undefined;
 }
 
-/** The newest order behind `orderKey`: if the service knows any order, it knows that one. */
-export function loadNewest(store: Store, orderKey: number): Candidate | undefined {
-  return store
-    .prepare(
-      `SELECT ${CANDIDATE} FROM orders WHERE removed_at IS NULL AND order_key > ? ORDER BY order_key DESC LIMIT 1`,
-    )
-    .get(orderKey) as Candidate | undefined;
-}
-
-/** Everything that tells whether somebody else has stored anything of the order in between. */
-export interface OrderFence {
-  revision: number;
-  hashes: string;
-}
-
-export function loadOrderFence(store: Store, orderKey: number): OrderFence | undefined {
-  return store
-    .prepare(
-      `SELECT revision, hex(payload_hash) || '.' || coalesce(hex(batch_hash), '') || '.' || coalesce(hex(update_hash), '')
-         || '.' || coalesce(hex(snapshot_hash), '') || '.' || coalesce(removed_at, '') AS hashes
-       FROM orders WHERE order_key = ?`,
-    )
-    .get(orderKey) as OrderFence | undefined;
+/**
+ * The newest orders of which nothing speaks against it that the service has them, and answers for them. Where every order
+ * has failed before, one that has.
+ */
+export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
+  const load = (more: string) =>
+    store
+      .prepare(
+        `SELECT ${CANDIDATE} FROM orders
+         WHERE removed_at IS NULL AND order_id NOT IN (SELECT value FROM json_each(?))
+           AND order_id NOT IN (SELECT order_id FROM missing_orders) ${more}
+         ORDER BY order_key DESC LIMIT ?`,
+      )
+      .all(JSON.stringify(except), limit) as Candidate[];
+  const sound = load("AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)");
+  return sound.length > 0 ? sound : load("");
 }
 
 /** What the service said of this order when its present payload was last compared. */
@@ -110,18 +102,6 @@ export function saveComparedContent(
        ON CONFLICT (order_key) DO UPDATE SET payload_hash = excluded.payload_hash, content_hash = excluded.content_hash`,
     )
     .run(compared.orderKey, compared.payloadHash, compared.contentHash);
-}
-
-/** An order that was over already is no longer at the service: noted, but no news for the ERP. */
-export function markRetired(store: Store, orderKey: number, at: string): boolean {
-  const { changes } = store
-    .prepare(
-      `UPDATE orders SET removed_at = ?, revision = revision + 1, changed_at = ?
-       WHERE order_key = ? AND removed_at IS NULL AND is_open = 0`,
-    )
-    .run(at, at, orderKey);
-  if (changes > 0) saveRemovedEvent(store, orderKey, at);
-  return changes > 0;
 }
 
 export interface StoredPayload {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { startWithIll } from "../support/ill-orders.ts";
 
 async function failure(test: Followed): Promise<{ code: string; message: string }> {
   test.clock.advance(60_000);
@@ -125,24 +126,33 @@ describe("an order that nobody knows here", () => {
   });
 
   it.each([404, 410] as const)(
-    "and that the service answers with %s is quarantined once and not asked for again",
+    "and that the service answers with %s again is quarantined once and not asked for again",
     async (status) => {
-      const test = await startFollowed(1, {
+      const test = await startWithIll(1, {
         service: { shape: { shuffleKeys: true }, updates: { scope: "all", history: "log" } },
       });
       const stranger = test.sandbox.service.createOrder();
       test.change(stranger, { status: "paid" });
-      test.sandbox.faults.add({ match: { path: "snapshot" }, do: { kind: "status", status } });
+      test.ill.set(stranger, { kind: "status", status });
       await test.poll();
+      const waiting = () => test.rows("SELECT waiting, failing_since FROM sync_status WHERE flow = 'updates'");
+      for (let polls = 0; polls < 9; polls++) expect(await test.poll()).toEqual({});
+      expect(test.rows("SELECT * FROM quarantine")).toEqual([]);
+      expect(waiting()).toEqual([{ waiting: 1, failing_since: null }]);
+      expect(test.snapshots(stranger)).toBe(1);
+      await test.poll(120_000);
       const held = [
         { kind: "change", reference: stranger, reason: expect.stringContaining(String(status)), state: "held" },
       ];
       expect(test.rows("SELECT kind, reference, reason, state FROM quarantine")).toEqual(held);
+      expect(waiting()).toEqual([{ waiting: 0, failing_since: null }]);
+      const asked = test.snapshots(stranger);
       for (let polls = 0; polls < 3; polls++) expect(await test.poll(240_000)).toEqual({});
       await test.sweep();
-      expect(test.snapshots(stranger)).toBe(1);
+      expect(test.snapshots(stranger)).toBe(asked);
       // The sweep's pull has brought the order: what was held of it is settled.
       expect(test.statusOf(stranger)).toEqual({ status: "paid", revision: 1 });
+      test.ill.clear();
       test.change(stranger, { status: "packed" });
       await test.poll();
       expect(test.statusOf(stranger)).toEqual({ status: "packed", revision: 2 });
@@ -155,11 +165,12 @@ describe("an order that is gone at the service", () => {
   it.each(["changes", "whole"] as const)(
     "is kept, marked, told once and never asked for in a loop: %s",
     async (carry) => {
-      const test = await startFollowed(2, {
-        service: { orderRetentionMs: 1_000, goneStatus: 410, updates: { carry, history: "log" } },
+      const test = await startWithIll(2, {
+        service: { updates: { carry, history: "log" } },
         settings: { updates: { carry } },
       });
       const [id] = test.ids as [string];
+      test.ill.set(id, { kind: "status", status: 410 });
       test.change(id, { status: "paid" });
       // Where the answer carries whole orders, only what is doubtful is read.
       test.change(id, { status: "packed", keepStamp: true });
@@ -169,6 +180,8 @@ describe("an order that is gone at the service", () => {
           "SELECT revision, erp_revision, is_open, removed_at IS NOT NULL AS removed FROM orders WHERE order_id = ?",
           id,
         );
+      expect(order()).toEqual([{ revision: 1, erp_revision: 1, is_open: 1, removed: 0 }]);
+      expect(await test.poll(11 * 60_000)).toEqual({ removed: 1 });
       const removed = [{ revision: 2, erp_revision: 2, is_open: 0, removed: 1 }];
       expect(order()).toEqual(removed);
       expect(test.rows("SELECT kind FROM order_events WHERE order_id = ? ORDER BY seq", id)).toEqual([
@@ -177,9 +190,9 @@ describe("an order that is gone at the service", () => {
       ]);
       expect(test.rows("SELECT 1 FROM order_lines WHERE order_id = ?", id).length).toBeGreaterThan(0);
       for (let polls = 0; polls < 3; polls++) expect(await test.poll()).toEqual({});
-      expect(test.snapshots()).toBe(1);
+      expect(test.snapshots(id)).toBe(2);
       expect(order()).toEqual(removed);
-      test.sandbox.service.setOptions({ orderRetentionMs: null });
+      test.ill.clear();
       test.change(id, { status: "shipped" });
       await test.poll();
       expect(order()).toEqual([{ revision: 3, erp_revision: 3, is_open: 1, removed: 0 }]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { startWithIll } from "../support/ill-orders.ts";
 
 /** The service changes an order without ever telling of it. */
 async function withOrders(count: number, settings = {}, options = {}): Promise<TestBridge & { ids: string[] }> {
@@ -47,27 +48,6 @@ describe("reconcile", () => {
     expect(
       t.rows("SELECT revision, json_extract(payload, '$.comment') AS comment FROM orders WHERE order_id = ?", t.ids[0]),
     ).toEqual([{ revision: 2, comment: "do not ring" }]);
-  });
-
-  it("marks an open order that is gone as removed, and shows it to the ERP", async () => {
-    const t = await withOrders(4);
-    t.sandbox.service.deleteOrder(t.ids[1]!);
-    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 4, removed: 1 } });
-    expect(
-      t.rows("SELECT is_open, erp_revision, removed_at IS NOT NULL AS gone FROM orders WHERE order_id = ?", t.ids[1]),
-    ).toEqual([{ is_open: 0, erp_revision: 2, gone: 1 }]);
-    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3 } });
-  });
-
-  it("notes that an order that was over is kept no longer, and does not trouble the ERP with it", async () => {
-    const t = await startTestBridge();
-    const ids = Array.from({ length: 3 }, () => t.sandbox.service.createOrder({ status: "delivered" }));
-    await t.run("orders");
-    t.sandbox.service.deleteOrder(ids[0]!);
-    await t.run("reconcile");
-    expect(
-      t.rows("SELECT revision, erp_revision, removed_at IS NOT NULL AS gone FROM orders ORDER BY order_key LIMIT 1"),
-    ).toEqual([{ revision: 2, erp_revision: 1, gone: 1 }]);
   });
 
   it("believes no service that suddenly knows none of its orders", async () => {
@@ -129,24 +109,38 @@ describe("reconcile", () => {
 
   it("goes on with its round after a failure, not from the beginning", async () => {
     const t = await withOrders(30);
-    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, times: 3, do: { kind: "status", status: 401 } });
-    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed" });
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, times: 20, do: { kind: "status", status: 401 } });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "credentials_refused" } });
     await t.bridge.store.db.prepare("DELETE FROM holds").run();
+    t.sandbox.faults.clear();
     await t.restart();
-    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 3 } });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
   it("stops soon where the credentials are refused, and holds no other flow", async () => {
-    const t = await withOrders(5);
+    const t = await withOrders(20);
     t.sandbox.service.setOptions({ refuse: ["1c"] });
     expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "credentials_refused" } });
-    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(3);
+    // Three in a row, and two others to see whether it is the orders.
+    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(5);
     expect(t.rows("SELECT area, reason, scope FROM holds")).toEqual([
       { area: "reconcile", reason: "credentials", scope: "flow" },
     ]);
   });
 
-  it("stops at once where the service asks for patience, and goes on when that is over", async () => {
+  it.each([401, 402, 403, 404, 423, 429, 500, 302])(
+    "passes orders that are always answered with %i",
+    async (status) => {
+      const t = await startWithIll(12, { service: { updates: { stuck: "empty" } } });
+      for (const id of t.ids.slice(0, 4)) t.ill.set(id, { kind: "status", status });
+      for (const id of t.ids) t.sandbox.service.changeOrder(id, { status: "paid" });
+      expect(await t.run("reconcile")).toMatchObject({ error: null });
+      expect(t.rows("SELECT * FROM holds")).toEqual([]);
+      expect(t.ids.map((id) => t.statusOf(id).status)).toEqual(["new", "new", "new", "new", ...Array(8).fill("paid")]);
+    },
+  );
+
+  it("stops at once where the service asks for patience, and goes on behind that order when that is over", async () => {
     const t = await withOrders(5);
     const wait = { kind: "status", status: 503, headers: { "retry-after": "600" } } as const;
     t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: wait });
@@ -156,7 +150,7 @@ describe("reconcile", () => {
     t.clock.advance(599_000);
     expect(await t.run("updates")).toMatchObject({ outcome: "held" });
     t.clock.advance(1_000);
-    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 3 } });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
   it("asks at half the permitted rate at most", async () => {

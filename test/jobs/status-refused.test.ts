@@ -59,15 +59,25 @@ describe("a status that the service refuses", () => {
 
   it("is refused with the service's words where the service no longer knows the order", async () => {
     for (const goneStatus of [404, 410] as const) {
-      const { ids, ask, send, sandbox, request, rows } = await startStatusBridge({
+      const { ids, ask, send, run, clock, sandbox, request, rows } = await startStatusBridge({
+        orders: 2,
         sandbox: { options: { goneStatus } },
       });
       const id = ask(ids[0]!, "paid");
       sandbox.service.deleteOrder(ids[0]!);
+      for (let minute = 0; minute < 11; minute++) {
+        expect(await send()).toMatchObject({ error: null });
+        expect(request(id)).toMatchObject({ state: "pending" });
+        await run("updates");
+        clock.advance(MINUTE);
+      }
+      await run("updates");
       expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
       expect(request(id)).toMatchObject({ state: "refused", http_status: 404 });
       expect(request(id).last_error).toContain("there is no such order");
-      expect(rows("SELECT removed_at IS NOT NULL AS removed FROM orders")).toEqual([{ removed: 1 }]);
+      expect(rows("SELECT removed_at IS NOT NULL AS removed FROM orders ORDER BY order_key LIMIT 1")).toEqual([
+        { removed: 1 },
+      ]);
       expect(rows("SELECT area FROM holds")).toEqual([]);
     }
   });

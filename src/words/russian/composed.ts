@@ -82,6 +82,7 @@ export const composed = {
   "{n#} differ": "различаются: {n}",
   "{n#} healed": "исправлено: {n}",
   "{n#} removed": "удалено: {n}",
+  "{n#} unknown": "неизвестно сервису: {n}",
   "{n#} copies": "копий: {n}",
   "{n#} read": "прочитано: {n}",
   "{n#} orders": "заказов: {n}",

@@ -1,0 +1,217 @@
+import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import type { Followed } from "../support/followed.ts";
+import { NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
+
+const MINUTE = 60_000;
+
+const order = ({ rows }: Followed, id: string) =>
+  rows(
+    "SELECT is_open, revision, erp_revision, removed_at IS NOT NULL AS removed FROM orders WHERE order_id = ?",
+    id,
+  )[0];
+const UNTOUCHED = { is_open: 1, revision: 1, erp_revision: 1, removed: 0 };
+const REMOVED = { is_open: 0, revision: 2, erp_revision: 2, removed: 1 };
+const removedCount = ({ rows }: Followed) =>
+  rows<{ n: number }>("SELECT count(*) AS n FROM orders WHERE removed_at IS NOT NULL")[0]!.n;
+const updates = ({ rows }: Followed) =>
+  rows("SELECT waiting, failing_since FROM sync_status WHERE flow = 'updates'")[0];
+
+async function pollFor(test: Followed, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    test.clock.advance(MINUTE);
+    await test.run("updates");
+  }
+}
+
+describe("an order that the service says it does not have", () => {
+  it.each([404, 410] as const)(
+    "is marked once it says so again ten minutes later, and others are well: %s",
+    async (status) => {
+      const test = await startWithIll(4);
+      const [id, other] = test.ids as [string, string];
+      test.ill.set(id, { kind: "status", status });
+      test.change(id, { status: "paid" });
+      test.change(other, { status: "paid" });
+      expect(await test.poll()).toMatchObject({ changed: 1 });
+      expect(order(test, id)).toEqual(UNTOUCHED);
+      expect(updates(test)).toEqual({ waiting: 1, failing_since: null });
+      await pollFor(test, 9);
+      expect(test.snapshots(id)).toBe(1);
+      expect(order(test, id)).toEqual(UNTOUCHED);
+      await pollFor(test, 3);
+      expect(test.snapshots(id)).toBe(2);
+      expect(order(test, id)).toEqual(REMOVED);
+      expect(test.rows("SELECT kind FROM order_events WHERE order_id = ? ORDER BY seq", id)).toEqual([
+        { kind: "created" },
+        { kind: "removed" },
+      ]);
+      expect(updates(test)).toEqual({ waiting: 0, failing_since: null });
+      expect(test.rows("SELECT * FROM missing_orders")).toEqual([]);
+      await pollFor(test, 30);
+      expect(test.snapshots(id)).toBe(2);
+    },
+  );
+
+  it("is asked for anew where it was served in between", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.ill.set(id, NO_SUCH_ORDER);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    await pollFor(test, 8);
+    test.change(id, { status: "packed" });
+    await pollFor(test, 8);
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    await pollFor(test, 12);
+    expect(order(test, id)).toEqual(REMOVED);
+  });
+
+  it("stays what it is where the service has it after all", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.ill.set(id, NO_SUCH_ORDER);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    test.ill.clear();
+    await pollFor(test, 12);
+    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
+    expect(
+      test.rows("SELECT * FROM missing_orders UNION ALL SELECT order_id, since, last_error FROM owed_reads"),
+    ).toEqual([]);
+    // The time before does not count towards the next trouble.
+    test.ill.set(id, NO_SUCH_ORDER);
+    test.change(id, { status: "packed" });
+    await test.poll();
+    expect(removedCount(test)).toBe(0);
+  });
+
+  it("is not judged by a clock that jumps, and is over a restart", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.ill.set(id, NO_SUCH_ORDER);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    // Years ahead the read is due; the stand-in's Date goes with this clock.
+    test.clock.jump(3 * 365 * 86_400_000);
+    await test.run("updates");
+    expect(test.snapshots(id)).toBe(2);
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    test.clock.jump(-4 * 365 * 86_400_000);
+    await test.run("updates");
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    await pollFor(test, 12);
+    expect(order(test, id)).toEqual(REMOVED);
+  });
+
+  it("is judged by the service's Date after a restart", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.ill.set(id, NO_SUCH_ORDER);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    await test.restart();
+    await pollFor(test, 5);
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    await test.restart();
+    await pollFor(test, 8);
+    expect(order(test, id)).toEqual(REMOVED);
+  });
+});
+
+describe("a service that has lost its way", () => {
+  it.each<[string, FaultAction]>([
+    ["JSON", NO_SUCH_ORDER],
+    ["a web page", WEB_PAGE_404],
+    ["410", { kind: "status", status: 410 }],
+  ])(
+    "removes nothing in an hour of 404 for every order, and everything is current afterwards: %s",
+    async (_name, action) => {
+      const test = await startWithIll(60);
+      for (const id of test.ids) test.change(id, { status: "paid" }, 100);
+      const rule = test.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: action });
+      await pollFor(test, 30);
+      await test.run("reconcile");
+      await pollFor(test, 30);
+      expect(removedCount(test)).toBe(0);
+      expect(test.rows("SELECT * FROM missing_orders")).toEqual([]);
+      expect(test.rows("SELECT * FROM quarantine")).toEqual([]);
+      expect(updates(test)).toMatchObject({ waiting: 60, failing_since: expect.any(String) });
+      // A few orders a pass, not all of them.
+      expect(test.snapshots()).toBeLessThan(61 * 6);
+      test.sandbox.faults.remove(rule);
+      await pollFor(test, 2);
+      expect(new Set(test.ids.map((id) => test.statusOf(id).status))).toEqual(new Set(["paid"]));
+      expect(updates(test)).toEqual({ waiting: 0, failing_since: null });
+    },
+  );
+
+  it("removes nothing by two short outages, each of which ends in the middle of a pass", async () => {
+    const test = await startWithIll(6);
+    for (let outage = 0; outage < 2; outage++) {
+      for (const id of test.ids) test.change(id, { status: `step ${outage}` });
+      test.sandbox.faults.add({ match: { path: "snapshot" }, times: 2, do: NO_SUCH_ORDER });
+      await test.poll();
+      expect(removedCount(test)).toBe(0);
+      await pollFor(test, 12);
+      expect(new Set(test.ids.map((id) => test.statusOf(id).status))).toEqual(new Set([`step ${outage}`]));
+    }
+  });
+
+  it("is not believed for one order where a proxy says it, for as long as it does", async () => {
+    const test = await startWithIll(3);
+    const [id, other] = test.ids as [string, string];
+    test.ill.set(id, WEB_PAGE_404);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    await pollFor(test, 200);
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    expect(updates(test)).toEqual({ waiting: 1, failing_since: null });
+    // Ever more rarely, at most an hour apart.
+    expect(test.snapshots(id)).toBeLessThan(14);
+    test.change(other, { status: "paid" });
+    expect(await test.poll()).toMatchObject({ changed: 1 });
+    test.ill.clear();
+    await pollFor(test, 61);
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
+  it("has stale replicas, which do not have the newest orders either", async () => {
+    const test = await startWithIll(8);
+    const fresh = test.ids.slice(4);
+    for (const id of fresh) test.ill.set(id, NO_SUCH_ORDER);
+    for (const id of fresh.slice(0, 2)) test.change(id, { status: "paid" });
+    await pollFor(test, 40);
+    expect(removedCount(test)).toBe(0);
+    test.ill.clear();
+    await pollFor(test, 61);
+    expect(fresh.slice(0, 2).map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
+    expect(updates(test)).toEqual({ waiting: 0, failing_since: null });
+  });
+});
+
+describe("whoever meets a missing order", () => {
+  it("leaves it to the same rule: reconcile", async () => {
+    const test = await startWithIll(4);
+    const [id] = test.ids as [string];
+    test.sandbox.service.deleteOrder(id);
+    expect(await test.run("reconcile")).toMatchObject({ error: null, counts: { checked: 4, unknown: 1 } });
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    await pollFor(test, 1);
+    expect(order(test, id)).toEqual(UNTOUCHED);
+    await pollFor(test, 12);
+    expect(order(test, id)).toEqual(REMOVED);
+    expect(await test.run("reconcile")).toMatchObject({ counts: { checked: 3 } });
+  });
+
+  it("does not trouble the ERP with an order that was over", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.change(id, { status: "delivered" });
+    await test.poll();
+    test.sandbox.service.deleteOrder(id);
+    await test.run("reconcile");
+    await pollFor(test, 13);
+    expect(order(test, id)).toEqual({ is_open: 0, revision: 3, erp_revision: 2, removed: 1 });
+  });
+});

@@ -1,0 +1,33 @@
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
+import { type Followed, startFollowed } from "./followed.ts";
+
+export interface IllOrders extends Followed {
+  /** What is answered instead of these orders; of all others the truth. */
+  ill: Map<string, FaultAction>;
+}
+
+/** A bridge whose reads of single orders go wrong as told. */
+export async function startWithIll(
+  count: number,
+  options: Parameters<typeof startFollowed>[1] = {},
+): Promise<IllOrders> {
+  const ill = new Map<string, FaultAction>();
+  const holder: { sandbox?: Sandbox } = {};
+  const onRequest = ({ method, path }: { method: string; path: string }) => {
+    const action = method === "GET" ? ill.get(path.split("/").at(-1)?.toLowerCase() ?? "") : undefined;
+    // A rule that is added now is for this very request.
+    if (action !== undefined) holder.sandbox?.faults.add({ match: { path: "snapshot" }, do: action });
+  };
+  const test = await startFollowed(count, { ...options, sandbox: { ...options.sandbox, onRequest } });
+  holder.sandbox = test.sandbox;
+  return Object.defineProperties({ ill } as IllOrders, Object.getOwnPropertyDescriptors(test));
+}
+
+export const NO_SUCH_ORDER: FaultAction = { kind: "status", status: 404, body: '{"error":"no such order"}' };
+export const WEB_PAGE_404: FaultAction = {
+  kind: "raw",
+  status: 404,
+  contentType: "text/html; charset=utf-8",
+  body: "<html><head><title>404 Not Found</title></head><body>nginx</body></html>",
+};
