@@ -1,6 +1,7 @@
 import os from "node:os";
 import path from "node:path";
 import { callOutside } from "./api/outside-call.ts";
+import { findStaleCredential } from "./config/credential.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { compileObserveRules } from "./domain/observe.ts";
 import { compileOrderRules } from "./domain/order-rules.ts";
@@ -11,6 +12,7 @@ import { ObserveOrders } from "./jobs/observe-orders.ts";
 import { type Receiver, SendAlerts } from "./jobs/send-alerts.ts";
 import { SendHeartbeat } from "./jobs/send-heartbeat.ts";
 import { type Look, Watch } from "./jobs/watch.ts";
+import { WatchMachine } from "./jobs/watch-machine.ts";
 import { runProgram } from "./platform/run-program.ts";
 import { speaking } from "./words/translator.ts";
 
@@ -27,7 +29,11 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
     context,
     compileObserveRules(rules, { extra: orders.extra, statusMap: statuses.map }),
   );
-  const looks: Look[] = [{ name: "observe", look: (signal) => observe.look(signal) }];
+  const machine = new WatchMachine(context, () => findStaleCredential(loaded, process.env));
+  const looks: Look[] = [
+    { name: "observe", look: (signal) => observe.look(signal) },
+    { name: "machine", look: (signal) => machine.look(signal) },
+  ];
   const receivers = buildReceivers(loaded);
   const names = receivers.map(({ name }) => name);
   const channels = new Channels(context, heartbeat === null ? names : [...names, "heartbeat"]);

@@ -3,7 +3,7 @@ import { approve } from "./commands/approve.ts";
 import { backup } from "./commands/backup.ts";
 import { check } from "./commands/check.ts";
 import { type Command as BridgeCommand, configFileOf } from "./commands/command.ts";
-import { configSchemaCommand, configShow } from "./commands/config.ts";
+import { configCheck, configSchemaCommand, configShow } from "./commands/config.ts";
 import { init } from "./commands/init.ts";
 import type { InitOptions } from "./commands/init-answers.ts";
 import { order } from "./commands/order.ts";
@@ -124,6 +124,12 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
     act(configShow, common, {}),
   );
+  add(
+    config,
+    "check",
+    "whether a running daemon would take it over, quickly; systemctl reload asks it first",
+    "config check",
+  ).action((common: Common) => act(configCheck, common, {}));
   add(
     config,
     "schema",

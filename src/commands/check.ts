@@ -9,6 +9,7 @@ import { jsonLine } from "../platform/terminal.ts";
 import { readableSources } from "../preview.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
+import { checkInstances } from "./check-instances.ts";
 import { checkListen } from "./check-listen.ts";
 import { type Call, type Command, load, worstOf } from "./command.ts";
 
@@ -34,6 +35,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     checkDisk(loaded),
     ...checkSources(loaded),
     await checkListen(loaded),
+    ...checkInstances(loaded, call.terminal.env),
     ...checkImages(loaded),
   ];
   if (online === true) {

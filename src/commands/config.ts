@@ -1,4 +1,8 @@
+import { existsSync } from "node:fs";
+import { refuseOtherAccount } from "../account.ts";
+import { findStaleCredential } from "../config/credential.ts";
 import { configJsonSchema, showConfig } from "../config/show.ts";
+import { openDatabase } from "../daemon.ts";
 import { EXIT } from "../domain/errors.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { type Command, load } from "./command.ts";
@@ -8,6 +12,27 @@ export const configShow: Command = (call) => {
   const loaded = load(call);
   const text = showConfig(loaded);
   call.terminal.out(call.json ? jsonLine({ file: loaded.file, config: text }) : text.trimEnd(), "as it is");
+  return EXIT.ok;
+};
+
+/**
+ * Whether a running daemon would take this configuration over: the file, and the account of the database. Looks at nothing
+ * that takes long, so that a reload can wait for it.
+ */
+export const configCheck: Command = (call) => {
+  const loaded = load(call);
+  if (existsSync(loaded.config.database.path)) {
+    const store = openDatabase(loaded, "readonly");
+    try {
+      refuseOtherAccount(store, loaded);
+    } finally {
+      store.close();
+    }
+  }
+  const stale = findStaleCredential(loaded, call.terminal.env);
+  if (stale !== undefined) throw stale;
+  const message = `${loaded.file} is valid`;
+  call.terminal.out(call.json ? jsonLine({ ok: true, file: loaded.file }) : message);
   return EXIT.ok;
 };
 

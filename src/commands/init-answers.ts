@@ -27,12 +27,15 @@ export interface Answers {
   database: string;
   webhook: string | null;
   command: string | null;
+  /** Of the status page; null: the default. */
+  listen: string | null;
 }
 
 /** Places that are proposed; each instance beside another one gets its own. */
 export interface Places {
   secretFile: string;
   database: string;
+  listen: string | null;
 }
 
 export const SECRET_VARIABLE = "ERP_BRIDGE_CLIENT_SECRET";
@@ -45,7 +48,7 @@ const TRIES_MAX = 10;
 export const SERVICE_CONFIG = "/etc/erp-bridge";
 const SERVICE_DATA = "/var/lib/erp-bridge";
 
-export function proposedPlaces(configFile: string): Places {
+export function proposedPlaces(configFile: string): Omit<Places, "listen"> {
   const folder = path.dirname(path.resolve(configFile));
   const name = path.basename(configFile, path.extname(configFile));
   const isMain = name === "config";
@@ -106,7 +109,14 @@ export async function askAnswers(
     (value) => alertProblem(value, env),
     "",
   );
-  return { baseUrl, clientId, ...secret, database: path.resolve(database), ...alertOf(alert, options) };
+  return {
+    baseUrl,
+    clientId,
+    ...secret,
+    database: path.resolve(database),
+    ...alertOf(alert, options),
+    listen: places.listen,
+  };
 }
 
 function alertOf(answer: string, options: InitOptions): Pick<Answers, "webhook" | "command"> {
@@ -160,6 +170,7 @@ export async function readAnswers(terminal: Terminal, options: InitOptions, plac
     database: path.resolve(database),
     webhook: webhook ?? null,
     command: command ?? null,
+    listen: places.listen,
   };
 }
 

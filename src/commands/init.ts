@@ -9,6 +9,7 @@ import { systemClock } from "../platform/clock.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import type { CheckResult } from "./check.ts";
+import { loadNeighbours } from "./check-instances.ts";
 import { type Call, type Command, worstOf } from "./command.ts";
 import {
   type Answers,
@@ -26,13 +27,15 @@ const SECRET_MODE = 0o600;
 const CONFIG_MODE = 0o640;
 /** How often credentials that the service refuses may be typed again. */
 const ROUNDS_MAX = 3;
+/** Of the status page, where nothing else is written. */
+const DEFAULT_PORT = 9469;
 
 /** Makes a configuration, the secret's file and an empty database, and tries at once whether they work. */
 export const init: Command<InitOptions> = async (call, options) => {
   const file = path.resolve(call.configFile);
   refuseExisting(file, options);
   const places = proposedPlaces(file);
-  const { answers, loaded, checks } = await decide(call, file, options, places);
+  const { answers, loaded, checks } = await decide(call, file, options, { ...places, listen: freeListen(file, call) });
   const madeDatabase = makeDatabase(loaded);
   const kept = writeFiles(file, answers, options);
   const written = loadConfig({ file, env: call.terminal.env });
@@ -100,6 +103,7 @@ function configText(file: string, answers: Answers, inline?: string): string {
     ...secret,
     "database.path": near(folder, answers.database),
     "backup.dir": near(folder, path.join(path.dirname(answers.database), "backups")),
+    ...(answers.listen === null ? {} : { "http.listen": answers.listen }),
     ...(answers.webhook === null ? {} : { "alerts.webhook": answers.webhook }),
     ...(answers.command === null ? {} : { "alerts.command": answers.command }),
   });
@@ -115,6 +119,15 @@ function secretPlace(folder: string, file: string): string {
 function near(folder: string, place: string): string {
   const relative = path.relative(folder, place);
   return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? place : relative;
+}
+
+/** Where another instance has the port of the status page, the next one that none has; null: the default is free. */
+function freeListen(file: string, { terminal }: Call): string | null {
+  const taken = new Set(loadNeighbours(file, terminal.env).map(({ config }) => config.http.listen?.port));
+  if (!taken.has(DEFAULT_PORT)) return null;
+  let port = DEFAULT_PORT + 1;
+  while (taken.has(port)) port += 1;
+  return `127.0.0.1:${port}`;
 }
 
 /** True where it was made now; one that is there is only looked at, and must belong to this account. */

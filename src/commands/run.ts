@@ -1,9 +1,11 @@
+import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { Bridge } from "../daemon.ts";
-import { asError, EXIT, type ExitCode } from "../domain/errors.ts";
+import { asError, BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
 import type { Log } from "../domain/ports.ts";
 import { secretFilter } from "../domain/secrets.ts";
-import { describeStatus } from "../domain/status.ts";
+import { describeStanding } from "../domain/status.ts";
+import { acquireAccountLock } from "../platform/account-lock.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger, logForm } from "../platform/logger.ts";
 import { SignalQueue } from "../platform/signals.ts";
@@ -13,7 +15,7 @@ import { speaking } from "../words/translator.ts";
 import { type Call, type Command, load } from "./command.ts";
 
 /** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
-const STATUS_EVERY_MS = 30_000;
+const STATUS_EVERY_MS = 15_000;
 /** At the start itself hardly any pass has succeeded yet. */
 const FIRST_STATUS_MS = 5_000;
 /** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
@@ -26,6 +28,7 @@ export const run: Command = async (call) => {
   let log = createLog(call, loaded);
   catchDefects(() => log);
   const signals = new SignalQueue();
+  let account = await lockAccount(loaded, log);
   let bridge = start(loaded, log);
   notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
@@ -37,8 +40,8 @@ export const run: Command = async (call) => {
   const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
   while ((await signals.next()) === "SIGHUP") {
     notify("RELOADING=1");
-    const reloaded = await reload(call, { loaded, log, bridge });
-    ({ loaded, log, bridge } = reloaded);
+    const reloaded = await reload(call, { loaded, log, bridge, account });
+    ({ loaded, log, bridge, account } = reloaded);
     notify("READY=1", statusLine(bridge, loaded));
   }
   for (const timer of statusTimers) clearInterval(timer);
@@ -46,6 +49,7 @@ export const run: Command = async (call) => {
   notify("STOPPING=1");
   log.info({}, "Stopping: passes under way are finished first.");
   await bridge.stop();
+  account.release();
   log.info({}, "Stopped.");
   return EXIT.ok;
 };
@@ -54,6 +58,30 @@ interface Running {
   loaded: LoadedConfig;
   log: Log;
   bridge: Bridge;
+  account: HeldAccount;
+}
+
+/** The account that this process works for, alone on this machine. */
+interface HeldAccount {
+  of: string;
+  release: () => void;
+}
+
+/** @throws BridgeError `instance_running` where another daemon of this machine works for the account. */
+async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAccount> {
+  const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
+  const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
+  if (lock.state === "taken") {
+    throw new BridgeError(
+      "instance_running",
+      `Another erp-bridge of this machine works for ${clientId} at ${baseUrl}.`,
+      {
+        hint: "Each would take the other's orders: stop one of them, or give each an account of its own.",
+      },
+    );
+  }
+  if (lock.state === "unknown") log.debug({}, "Whether another program works for this account cannot be told.");
+  return { of: accountOf(config), release: lock.release };
 }
 
 /**
@@ -68,13 +96,22 @@ async function reload(call: Call, old: Running): Promise<Running> {
     tellRefused(old, error);
     return old;
   }
-  await old.bridge.stop();
   const log = createLog(call, loaded);
+  let account = old.account;
+  try {
+    if (accountOf(loaded.config) !== old.account.of) account = await lockAccount(loaded, log);
+  } catch (error) {
+    tellRefused(old, error);
+    return old;
+  }
+  await old.bridge.stop();
   try {
     const bridge = start(loaded, log);
     log.info({}, "The configuration was read again and is in force.");
-    return { loaded, log, bridge };
+    if (account !== old.account) old.account.release();
+    return { loaded, log, bridge, account };
   } catch (error) {
+    if (account !== old.account) account.release();
     tellRefused(old, error);
     return { ...old, bridge: start(old.loaded, old.log) };
   }
@@ -133,7 +170,7 @@ function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
     const facts = loadStatusFacts(bridge.store);
     const limits = { erpReadWithinMs: config.erp.read_within };
-    return describeStatus(facts, { nowMs: Date.now(), isRunning: true }, limits, config.language).sentence;
+    return describeStanding(facts, { nowMs: Date.now(), isRunning: true }, limits, config.language);
   } catch (error) {
     return asError(error).message;
   }

@@ -30,7 +30,15 @@ export interface LoadedConfig {
 const FILE_BYTES_MAX = 1_000_000;
 
 /** @throws ConfigError (`config_invalid`) with everything that is wrong, at once. */
-export function loadConfig({ file, env }: { file: string; env: NodeJS.ProcessEnv }): LoadedConfig {
+export function loadConfig({
+  file,
+  env,
+  withoutSecret = false,
+}: {
+  file: string;
+  env: NodeJS.ProcessEnv;
+  withoutSecret?: boolean;
+}): LoadedConfig {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
     const hint = read.code === "ENOENT" ? { hint: "erp-bridge init writes a commented one" } : {};
@@ -41,7 +49,7 @@ export function loadConfig({ file, env }: { file: string; env: NodeJS.ProcessEnv
     const { line, column, problem } = decoded;
     throw new ConfigError(file, [{ ...about(`the file ${problem}`), line, column }]);
   }
-  return parseConfig({ text: decoded.text, file, env, mode: read.mode });
+  return parseConfig({ text: decoded.text, file, env, mode: read.mode, withoutSecret });
 }
 
 function about(problem: string): ConfigProblem {
@@ -55,15 +63,17 @@ export interface ConfigText {
   env: NodeJS.ProcessEnv;
   /** Permission bits of the file. */
   mode?: number;
+  /** The Client Secret is not looked for and stays empty: for comparing, not for asking the service. */
+  withoutSecret?: boolean;
 }
 
 /** The same from text that was read already. Reads nothing but the secret's file. */
-export function parseConfig({ text, file, env, mode = 0 }: ConfigText): LoadedConfig {
+export function parseConfig({ text, file, env, mode = 0, withoutSecret = false }: ConfigText): LoadedConfig {
   const document = readDocument(text, env, EXPECTATIONS);
   if (document.problems.some((problem) => problem.path.length === 0)) throw refusal(file, document, []);
   const parsed = configSchema.safeParse(document.value, READING);
   const findings = findingsOf(configSchema, parsed.error?.issues ?? []).filter((finding) => !isEcho(finding, document));
-  const secret = secretOf(document, file, env);
+  const secret = withoutSecret ? NO_SECRET : secretOf(document, file, env);
   if ("problem" in secret && !findings.some((finding) => isSecretPath(finding.path))) {
     findings.push(secretFinding(secret));
   }
@@ -123,6 +133,8 @@ function isSecretPath(at: Path): boolean {
 }
 
 type Imports = z.output<typeof configSchema>["imports"];
+
+const NO_SECRET: Secret = { secret: "", file: null, warnings: [] };
 
 type SecretOutcome = Secret | { key: null; problem: "" };
 

@@ -19,6 +19,7 @@ export interface AlertFacts {
   /** When the ERP last wrote each table whose silence matters; null: never. */
   written: { feed: string; at: string | null; withinMs: number }[];
   walBytes: number;
+  notices: { name: "clock" | "credential"; since: string }[];
 }
 
 export interface FlowFacts {
@@ -63,6 +64,7 @@ export function listConditions(facts: AlertFacts, nowMs: number, limits: AlertLi
     ...facts.flows.flatMap((flow) => flowCondition(flow, isHeld(flow.flow, facts.holds), nowMs, limits)),
     ...countConditions(facts),
     ...erpConditions(facts, nowMs, limits),
+    ...facts.notices.map(({ name }) => MACHINE_CONDITIONS[name]),
   ];
 }
 
@@ -185,6 +187,23 @@ function countConditions(facts: AlertFacts): Condition[] {
     ),
   ];
 }
+
+const MACHINE_CONDITIONS: Readonly<Record<"clock" | "credential", Condition>> = {
+  clock: {
+    subject: "clock",
+    level: 1,
+    problem: "This machine's clock is far from the service's. Set it right, for example with: timedatectl set-ntp true",
+    recovery: "This machine's clock agrees with the service's again.",
+    settleMs: SETTLE_RATE_LIMIT_MS,
+  },
+  credential: {
+    subject: "client secret",
+    level: 1,
+    problem: "The Client Secret was replaced, and systemd hands it over at a start only: systemctl restart erp-bridge",
+    recovery: "The Client Secret in use is the one in its file again.",
+    settleMs: SETTLE_RATE_LIMIT_MS,
+  },
+};
 
 function erpConditions(facts: AlertFacts, nowMs: number, limits: AlertLimits): Condition[] {
   const list: Condition[] = [];

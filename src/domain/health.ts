@@ -9,7 +9,7 @@ export interface Illness {
   /** A flow, or the area of a hold. */
   flow: string;
   /** The reason of a hold, or one of these. */
-  reason: "stale" | "unread" | "untaken" | "unwritten" | (string & {});
+  reason: "stale" | "unread" | "untaken" | "unwritten" | "clock" | "credential" | (string & {});
   since: string;
 }
 
@@ -36,8 +36,9 @@ export function listIllnesses(facts: StatusFacts, now: HealthNow, limits: { erpR
       ? [{ flow, reason: "untaken", since: waitingSince }]
       : [],
   );
+  const machine = (facts.notices ?? []).map(({ name, since }) => ({ flow: "machine", reason: name, since }));
   const unwritten = listSilent(facts, now.nowMs).map(({ feed, since }) => ({ flow: feed, reason: "unwritten", since }));
-  return [...holds, ...stale, ...unread, ...untaken, ...unwritten];
+  return [...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
 }
 
 /**

@@ -18,11 +18,17 @@ export const englishStatus = {
   unreachable: (channel, since, error) => `${capitalized(channel)} cannot be reached since ${since} (${error}).`,
   pageSilent: (address, since, error) =>
     `The status page cannot listen on ${address} since ${since}: ${error === "EADDRINUSE" ? "another program holds the port" : error}. Orders go on.`,
+  clockOff: (offsetS) =>
+    `This machine's clock is ${duration(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
+  credentialReplaced: (since) =>
+    `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
   untaken: (ageS) => `The ERP has left orders untaken for ${age(ageS)}.`,
   unwritten: (feed, ageS) => `The ERP has not written its table of ${feed} for ${age(ageS)}.`,
   logGrown: (bytes) =>
     `The write-ahead log has grown to ${Math.round(bytes / 1024 / 1024)} MB: some program keeps the database open for reading.`,
   asked: (ageS) => (ageS === null ? "never asked with success" : `asked ${duration(ageS)} ago`),
+  askedAt: (at) => (at === null ? "never asked with success" : `asked ${at}`),
+  seenAt: (at, text) => `At ${at}: ${text}`,
   lastOrder: (at) => (at === null ? "no order yet" : `last order ${at}`),
   waitingForErp: (n, oldestS) =>
     n === 0 ? "every order taken by the ERP" : `${count(n, "order")} not yet taken by the ERP, oldest ${age(oldestS)}`,

@@ -21,11 +21,17 @@ export const russianStatus = {
   unreachable: (channel, since, error) => `${CHANNELS[channel] ?? channel}: нет связи с ${since} (${error}).`,
   pageSilent: (address, since, error) =>
     `Страница состояния не открывается на ${address} с ${since}: ${error === "EADDRINUSE" ? "порт занят другой программой" : error}. Заказы продолжают идти.`,
+  clockOff: (offsetS) =>
+    `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
+  credentialReplaced: (since) =>
+    `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
   untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
   unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,
   logGrown: (bytes) =>
     `Журнал базы вырос до ${Math.round(bytes / 1024 / 1024)} МБ: какая-то программа держит базу открытой для чтения.`,
   asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${duration(ageS)} назад`),
+  askedAt: (at) => (at === null ? "успешных опросов ещё не было" : `опрос в ${at}`),
+  seenAt: (at, text) => `${at}: ${text}`,
   lastOrder: (at) => (at === null ? "заказов ещё не было" : `последний заказ ${at}`),
   waitingForErp: (n, oldestS) =>
     n === 0

@@ -23,6 +23,12 @@ export interface StatusWords {
   unreachable(channel: string, since: string, error: string): string;
   /** `error`: the system's code for why nothing can listen there. */
   pageSilent(address: string, since: string, error: string): string;
+  askedAt(at: string | null): string;
+  /** What a text says of the time at which it was written. */
+  seenAt(at: string, text: string): string;
+  /** Seconds ahead of the service's clock. */
+  clockOff(offsetS: number): string;
+  credentialReplaced(since: string): string;
   untaken(ageS: number | null): string;
   unwritten(feed: string, ageS: number | null): string;
   logGrown(bytes: number): string;

@@ -45,6 +45,8 @@ export interface StatusFacts {
   undelivered?: { channel: string; since: string; error: string }[];
   /** The address that the status page cannot have, because another program listens there. */
   pageSilent?: { address: string; since: string; error: string } | undefined;
+  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced. */
+  notices?: { name: "clock" | "credential"; since: string; offsetS?: number }[];
 }
 
 export interface StatusLimits {
@@ -85,6 +87,29 @@ export function describeStatus(
   };
 }
 
+/**
+ * The same for a place that shows it until it is replaced: times of day in the place of ages, and when it was written, so
+ * that the text of a program that no longer runs on does not look current.
+ */
+export function describeStanding(
+  facts: StatusFacts,
+  now: Now,
+  limits: StatusLimits,
+  language: Language = "en",
+): string {
+  const words = statusWords(language);
+  const [worst] = listAttention(facts, now, limits, words);
+  const orders = facts.flows.find(({ flow }) => flow === "orders");
+  const parts = [
+    words.askedAt(timeOf(orders?.lastSuccessAt ?? null, now.nowMs)),
+    words.lastOrder(timeOf(facts.lastOrderAt, now.nowMs)),
+  ];
+  return words.seenAt(
+    clockTime(new Date(now.nowMs).toISOString(), now.nowMs),
+    `${worst ?? words.upToDate} ${capitalized(parts.join("; "))}.`,
+  );
+}
+
 /** How fresh everything is, as one sentence: the second half of the status, whatever the first one says. */
 export function describeFreshness(facts: StatusFacts, nowMs: number, language: Language = "en"): string {
   const words = statusWords(language);
@@ -117,6 +142,10 @@ function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words
   for (const { flow, quarantined } of facts.flows) {
     if (quarantined === 0) continue;
     list.push(flow === "erp" ? words.blockedOrders(quarantined) : words.quarantined(quarantined, flow));
+  }
+  for (const { name, since, offsetS } of facts.notices ?? []) {
+    if (name === "credential") list.unshift(words.credentialReplaced(clockTime(since, nowMs)));
+    else list.push(words.clockOff(offsetS ?? 0));
   }
   if (facts.disk !== undefined && judgeSpace(facts.disk, false) !== "room") {
     list.push(words.littleSpace(facts.disk.free));

@@ -8,11 +8,12 @@ import type { Told } from "../domain/plan-alerts.ts";
 import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
 import { loadHolds } from "./holds.ts";
 import { loadMeta, saveMeta } from "./meta.ts";
+import { loadNotices } from "./notices.ts";
 import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
 
 /** The part that may change at any moment and costs next to nothing to read. */
-export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds" | "walBytes"> {
+export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds" | "walBytes" | "notices"> {
   const flows = store
     .prepare(
       `SELECT flow, enabled, stale_after_s AS staleAfterS, last_success_at AS lastSuccessAt, failing_since AS failingSince,
@@ -23,11 +24,14 @@ export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds"
     flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1 })),
     holds: loadHolds(store).map(({ area, reason, since, scope }) => ({ area, reason, since, scope })),
     walBytes: store.walBytes(),
+    notices: loadNotices(store).map(({ name, since }) => ({ name, since })),
   };
 }
 
 /** Counts over tables that may be long: not for every few seconds. */
-export function loadCountedFacts(store: Store): Omit<AlertFacts, "flows" | "holds" | "walBytes" | "written"> {
+export function loadCountedFacts(
+  store: Store,
+): Omit<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "written"> {
   const count = (sql: string) => (store.prepare(sql).get() as { n: number }).n;
   return {
     quarantined: store

@@ -2,7 +2,16 @@
 import type { Learned } from "../domain/follow.ts";
 import type { Store } from "./store.ts";
 
-export type MetaKey = "account" | "mapping" | "learned" | "observed" | "reconcile" | "alerts" | "page";
+export type MetaKey =
+  | "account"
+  | "mapping"
+  | "learned"
+  | "observed"
+  | "reconcile"
+  | "alerts"
+  | "page"
+  | "clock"
+  | "credential";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
   return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;

@@ -7,6 +7,7 @@ import { loadChannels } from "./alerts.ts";
 import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
 import { loadErpWrites } from "./erp-writes.ts";
 import { loadHolds } from "./holds.ts";
+import { loadNotices } from "./notices.ts";
 import { loadPageSilent } from "./page-silence.ts";
 import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
@@ -61,5 +62,6 @@ export function loadStatusFacts(store: Store): StatusFacts {
       failing === null ? [] : [{ channel, ...failing }],
     ),
     pageSilent: loadPageSilent(store),
+    notices: loadNotices(store),
   };
 }

@@ -58,6 +58,11 @@ function healthMetrics({ facts, illnesses, tookS }: Reading): Metric[] {
       "When the hold began, Unix time.",
       facts.holds.flatMap(({ area, reason, since }) => timeSample(since, { area, reason })),
     ),
+    gauge(
+      "erp_bridge_clock_offset_seconds",
+      "How far this machine's clock is ahead of the service's; absent while it is less than five minutes.",
+      (facts.notices ?? []).flatMap(({ offsetS }) => (offsetS === undefined ? [] : [{ value: offsetS }])),
+    ),
     one("erp_bridge_look_seconds", "How long the last look at the database for health and metrics took.", tookS),
   ];
 }

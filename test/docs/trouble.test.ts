@@ -72,6 +72,8 @@ describe("docs/operations.md", () => {
       s.littleSpace(2 ** 29),
       s.unreachable("CHANNEL", "TIME", "CODE"),
       s.pageSilent("ADDRESS", "TIME", "EADDRINUSE"),
+      s.clockOff(600),
+      s.credentialReplaced("TIME"),
       s.untaken(600),
       s.unwritten("FEED", 600),
       s.logGrown(2 ** 29),
@@ -84,4 +86,15 @@ describe("docs/operations.md", () => {
 });
 
 /** Parts of sentences, and words for errors and holds. */
-const NOT_LINES = new Set(["asked", "lastOrder", "waitingForErp", "stockAsOf", "duration", "bytes", "errors", "holds"]);
+const NOT_LINES = new Set([
+  "asked",
+  "askedAt",
+  "seenAt",
+  "lastOrder",
+  "waitingForErp",
+  "stockAsOf",
+  "duration",
+  "bytes",
+  "errors",
+  "holds",
+]);

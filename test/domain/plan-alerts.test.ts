@@ -25,6 +25,7 @@ const quiet: AlertFacts = {
   erpWaitingSince: null,
   written: [],
   walBytes: 0,
+  notices: [],
 };
 const limits = { erpReadWithinMs: 24 * HOUR_MS, startedAtMs: NOW - 2 * HOUR_MS };
 const iso = (agoMs: number) => new Date(NOW - agoMs).toISOString();

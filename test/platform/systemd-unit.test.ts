@@ -55,7 +55,8 @@ describe("the systemd units", () => {
         ExecStart: [`/usr/lib/erp-bridge/with-notify-socket ${node} run${instance}`],
         // Its failure must not keep the program from the exit code that ends the restarts.
         ExecStartPre: [`-${node} check${instance}`],
-        ExecReload: ["/bin/kill -HUP $MAINPID"],
+        // A configuration that would be refused makes the reload fail, before the daemon hears of it.
+        ExecReload: [`${node} config check${instance}`, "/bin/kill -HUP $MAINPID"],
         Restart: ["always"],
         RestartPreventExitStatus: ["78"],
         StartLimitIntervalSec: ["0"],
@@ -84,7 +85,7 @@ describe("the systemd units", () => {
 
   it("differ in nothing else", () => {
     const own =
-      /^(Description|ConditionPathExists|ExecStart|ExecStartPre|StateDirectory|WorkingDirectory|SyslogIdentifier|.*Credential)$/;
+      /^(Description|ConditionPathExists|ExecStart|ExecStartPre|ExecReload|StateDirectory|WorkingDirectory|SyslogIdentifier|.*Credential)$/;
     const [one, many] = UNITS.map((unit) => [...settings(textOf(unit))].filter(([key]) => !own.test(key)));
     expect(many).toEqual(one);
   });

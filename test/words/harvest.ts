@@ -38,11 +38,12 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   ],
   [/^(rate limit|hand-out lost|read owed|not found|needs you|step over|no stamps|wrong path)$/, "a state word"],
   [
-    /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|refused status requests|orders blocked by the ERP|erp reads|write-ahead log)$/,
+    /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|refused status requests|orders blocked by the ERP|erp reads|write-ahead log|client secret)$/,
     "the subject of an alert, a name for machines",
   ],
   [/^(orders: credentials|orders: one order|imports: credentials and subscription)$/, "the name of a check"],
   [/^(order_id (number|revision) )/, "names of columns"],
+  [/^erp-bridge \{purpose\}$/, "what a digest is made for"],
   [/^(key|success|ok|status): |^\{key\}: false$|^status: \{/, "quoted from an answer"],
   [/ Assumption: |^erp-bridge configuration$|No default\.$/, "a document"],
   [/^erp-bridge (sync orders updates|check --online)/, "what is typed"],
@@ -53,7 +54,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   [/^\{[a-z]*\} (has no elements|has no members|is not a string)$/, "a mistake of the program itself"],
   [/^(Somebody was told|The run's own record)/, "told in debug logs only"],
   [
-    /^(sync orders stocks|resume imports|approve stocks|config show|quarantine (list|show 17|retry --all|drop 17)|config schema > .*|(run|init) --config config\.yaml|check --online)$/,
+    /^(sync orders stocks|resume imports|approve stocks|config show|config check|quarantine (list|show 17|retry --all|drop 17)|config schema > .*|(run|init) --config config\.yaml|check --online)$/,
     "an example to type",
   ],
   [/ (=|<=) [@?]/, "SQL"],

@@ -16,6 +16,11 @@ export const alerts = {
   "the disk does not take what is written": "запись на диск не удаётся",
   "the account is another one": "учётная запись другая",
   "orders of a time before the restore may be missing": "часть заказов до восстановления может отсутствовать",
+  "This machine's clock is far from the service's. Set it right, for example with: timedatectl set-ntp true":
+    "Часы этой машины сильно расходятся с часами сервиса. Выставьте их, например: timedatectl set-ntp true",
+  "The Client Secret was replaced, and systemd hands it over at a start only: systemctl restart erp-bridge":
+    "Client Secret заменён, а systemd передаёт его только при запуске: systemctl restart erp-bridge",
+  "The Client Secret in use is the one in its file again.": "Снова используется Client Secret из файла.",
   "it waits for a person": "нужно вмешательство человека",
   "{flow} has not succeeded yet.": "{flow}: удачного обмена ещё не было.",
   "{flow} has not succeeded yet ({code}).": "{flow}: удачного обмена ещё не было ({code}).",

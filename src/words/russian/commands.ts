@@ -7,6 +7,18 @@ export const commands = {
   "{name}: {rows#} rows may go at the next pass.":
     "{name}: разрешена отправка {rows} {rows:строки|строк|строк}; они уйдут при следующем проходе.",
   "area or feed": "области или выгрузки",
+  // instances of one machine
+  "{file} names the same account: each instance would take the other's orders":
+    "{file}: та же учётная запись, экземпляры забирали бы заказы друг у друга",
+  "{file} names the same database, {value}": "{file}: та же база данных, {value}",
+  "{file} listens on {value} as well: only one of the two has a status page":
+    "{file} тоже слушает {value}: страница состояния будет только у одного",
+  "{file} keeps its journal in {value} as well; give each instance a folder of its own":
+    "{file} тоже ведёт журнал в {value}; дайте каждому экземпляру свою папку",
+  "{file} keeps its copies in {value} as well; give each instance a folder of its own":
+    "{file} тоже хранит копии в {value}; дайте каждому экземпляру свою папку",
+  "account, database, folders and port are shared with none of: {names}":
+    "учётная запись, база, папки и порт не общие ни с одним из: {names}",
   "{area}: nothing was held.": "{area}: остановок не было.",
   "observations: not shown any more ({names}).": "observations: больше не показывается ({names}).",
   "{area}: goes on ({reasons}); the daemon tries now.":

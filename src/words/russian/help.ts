@@ -104,6 +104,8 @@ export const commanderHelp = {
     "слишком много аргументов: нужно {count}, указано {given}.",
   "too many arguments for '{command}'. Expected {count#} argument[s] but got {given#}: {names}.":
     "слишком много аргументов команды «{command}»: нужно {count}, указано {given}: {names}.",
+  "whether a running daemon would take it over, quickly; systemctl reload asks it first":
+    "приняла бы её работающая служба; быстрая проверка, с неё начинает systemctl reload",
   "(Did you mean {name}?)": "(Возможно, имелось в виду {name}?)",
   "(Did you mean one of {names}?)": "(Возможно, имелось в виду одно из: {names}?)",
 } as const;

@@ -19,6 +19,17 @@ export const service = {
   "The answer could not be read within {seconds#} s.": "Ответ не удалось прочитать за {seconds} с.",
   "Lower service.answer_bytes_max, or raise service.timeouts.total.":
     "Уменьшите service.answer_bytes_max или увеличьте service.timeouts.total.",
+  "Another erp-bridge of this machine works for {id} at {url}.":
+    "Другой erp-bridge на этой машине работает с {id} на {url}.",
+  "Each would take the other's orders: stop one of them, or give each an account of its own.":
+    "Они забирали бы заказы друг у друга: остановите один из них или дайте каждому свою учётную запись.",
+  "This machine's clock agrees with the service's again.": "Часы этой машины снова сходятся с часами сервиса.",
+  "This machine's clock is far from the service's; times in the log and the status are wrong.":
+    "Часы этой машины сильно расходятся с часами сервиса; время в журнале и в состоянии показано неверно.",
+  "{file} was written after systemd handed the Client Secret over.":
+    "{file} записан уже после того, как systemd передал Client Secret.",
+  "A reload reads the old copy; take the new one over with: systemctl restart erp-bridge (or erp-bridge@NAME)":
+    "При перечитывании берётся старая копия; чтобы взять новую: systemctl restart erp-bridge (или erp-bridge@NAME)",
   "{method=} {path=} was answered with {status#} to {place}: {words*}":
     "{method} {path}: ответ {status}, отсылает к {place}: {words}",
   "{method=} {path=} was answered with {status#} to {place}": "{method} {path}: ответ {status}, отсылает к {place}",

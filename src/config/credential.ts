@@ -1,0 +1,41 @@
+import { statSync } from "node:fs";
+import path from "node:path";
+import { BridgeError } from "../domain/errors.ts";
+import type { LoadedConfig } from "./load.ts";
+
+/** Where the units take the Client Secret from. */
+const SERVICE_FOLDER = "/etc/erp-bridge";
+/** systemd's own copies are some instants younger than what they were made from. */
+const CLOCK_STEP_MS = 1_000;
+
+/**
+ * systemd hands a credential over when the service starts, and never again: after the secret's file was written, a reload
+ * still reads the old copy. The file itself may be readable by root only; when it was written is seen by everybody who
+ * may look into its folder.
+ * @returns what to do, where the file was written after its copy was made; undefined where the copy is current or the
+ *   secret comes from elsewhere
+ */
+export function findStaleCredential(
+  { config }: Pick<LoadedConfig, "config">,
+  env: NodeJS.ProcessEnv,
+  folder = SERVICE_FOLDER,
+): BridgeError | undefined {
+  const copies = env["CREDENTIALS_DIRECTORY"];
+  const copy = config.service.client_secret_file ?? (copies === undefined ? null : path.join(copies, "client-secret"));
+  if (copies === undefined || copies === "" || copy === null || path.dirname(copy) !== path.resolve(copies))
+    return undefined;
+  const file = path.join(folder, path.basename(copy));
+  const [written, handedOver] = [mtimeOf(file), mtimeOf(copy)];
+  if (written === undefined || handedOver === undefined || written <= handedOver + CLOCK_STEP_MS) return undefined;
+  return new BridgeError("config_invalid", `${file} was written after systemd handed the Client Secret over.`, {
+    hint: "A reload reads the old copy; take the new one over with: systemctl restart erp-bridge (or erp-bridge@NAME)",
+  });
+}
+
+function mtimeOf(file: string): number | undefined {
+  try {
+    return statSync(file).mtimeMs;
+  } catch {
+    return undefined;
+  }
+}
