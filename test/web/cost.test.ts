@@ -4,8 +4,8 @@ import { startWebBridge } from "../support/web.ts";
 /** Tables that grow for ever, or for weeks; `r` stands for runs. */
 const LONG = "orders|order_line_rows|order_event_rows|batches|runs|r|feed_sent|erp_orders|seen_changes|status_requests";
 const WALK = new RegExp(`^SCAN (${LONG})( |$)`);
-/** Indexes of what waits. */
-const SHORT_INDEX = /USING (COVERING )?INDEX (batches_stored|batches_unread|status_requests_open)/;
+/** Indexes of what waits or was refused. */
+const SHORT_INDEX = /USING (COVERING )?INDEX (batches_stored|batches_unread|batches_refused|status_requests_open|status_requests_refused)/;
 const NEWEST_ONLY = /FROM (batches|status_requests) [^;]*ORDER BY id DESC LIMIT \d+/;
 
 describe("what an answer reads", () => {
