@@ -5,7 +5,8 @@ import { startWebBridge } from "../support/web.ts";
 const LONG = "orders|order_line_rows|order_event_rows|batches|runs|r|feed_sent|erp_orders|seen_changes|status_requests";
 const WALK = new RegExp(`^SCAN (${LONG})( |$)`);
 /** Indexes of what waits or was refused. */
-const SHORT_INDEX = /USING (COVERING )?INDEX (batches_stored|batches_unread|batches_refused|status_requests_open|status_requests_refused)/;
+const SHORT_INDEX =
+  /USING (COVERING )?INDEX (batches_stored|batches_unread|batches_refused|status_requests_open|status_requests_refused)/;
 const NEWEST_ONLY = /FROM (batches|status_requests) [^;]*ORDER BY id DESC LIMIT \d+/;
 
 describe("what an answer reads", () => {
