@@ -26,6 +26,7 @@ import { Pulse } from "./scheduler/pulse.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { disarmTriggers } from "./store/feed-triggers.ts";
 import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
+import { loadMigrations } from "./store/migrate.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
 import { savePageSilent } from "./store/page-silence.ts";
 import { saveFlow } from "./store/runs.ts";
@@ -201,6 +202,11 @@ export class Bridge {
 
 export function openDatabase(loaded: LoadedConfig, mode: OpenMode): Store {
   return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode });
+}
+
+/** What a database that does not exist yet will be made with. */
+export function newDatabaseStatements(): string[] {
+  return loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements);
 }
 
 /** Sends one message to every place that the configuration names; with the reason where it did not arrive. */

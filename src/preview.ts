@@ -1,14 +1,18 @@
 import { feedRulesOf } from "./build-jobs.ts";
+import { textsOf } from "./config/kinds.ts";
 import type { LoadedConfig } from "./config/load.ts";
-import { asError, type BridgeError } from "./domain/errors.ts";
+import { dotted, nearest } from "./config/problems.ts";
+import { namesIn } from "./config/syntax.ts";
+import { asError, BridgeError } from "./domain/errors.ts";
 import { type FeedName, keyOfReference, sourceOf } from "./domain/feed.ts";
 import type { JobName } from "./domain/job-names.ts";
 import { isGuarded } from "./domain/plan-feed.ts";
 import { compileStatusRules } from "./domain/plan-status.ts";
 import { type PreviewRow, previewConfirms, previewFeed, previewStatuses } from "./jobs/preview-sends.ts";
+import { MissingColumns } from "./store/feed-triggers.ts";
 import { type KeyShown, loadSentRow } from "./store/feed-views.ts";
 import { loadFeed } from "./store/feeds.ts";
-import { openSource } from "./store/source-reader.ts";
+import { checkNewTable, openSource } from "./store/source-reader.ts";
 import type { Store } from "./store/store.ts";
 
 /*
@@ -66,17 +70,41 @@ export interface SourceLook {
   error: BridgeError | undefined;
 }
 
-/** Looks at what feeds read from another file, without reading rows. */
-export function readableSources(loaded: LoadedConfig): SourceLook[] {
-  const rules = [...feedRulesOf(loaded).values()].filter(({ file }) => file !== null);
-  return rules.map((feed) => {
-    const look = { feed: feed.name, source: sourceOf(feed), makesWritersWait: false, error: undefined };
+/**
+ * Looks at what feeds read, without reading rows: whether it is there, and has every column that is named.
+ * @param statements what a new database is made with, where there is none yet; null: there is one
+ */
+export function readableSources(loaded: LoadedConfig, statements: readonly string[] | null): SourceLook[] {
+  return [...feedRulesOf(loaded).values()].flatMap((feed) => {
+    const look: SourceLook = { feed: feed.name, source: sourceOf(feed), makesWritersWait: false, error: undefined };
+    const database = loaded.config.database.path;
     try {
-      const reader = openSource(feed, loaded.config.database.path);
+      if (feed.file === null && statements !== null) {
+        // A query may read tables that the ERP will make.
+        return feed.query === null && checkNewTable(feed, statements) ? [look] : [];
+      }
+      const reader = openSource(feed, database);
       reader.close();
-      return { ...look, makesWritersWait: reader.makesWritersWait };
+      return [{ ...look, makesWritersWait: feed.file !== null && reader.makesWritersWait }];
     } catch (error) {
-      return { ...look, error: asError(error) };
+      return [{ ...look, error: error instanceof MissingColumns ? placed(loaded, feed.name, error) : asError(error) }];
     }
   });
+}
+
+/** The same error with the place in the file that names the column, and the column that was probably meant. */
+function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, message, hint }: MissingColumns): BridgeError {
+  const settings = loaded.config.imports[feed];
+  const places = missing.map((column) => {
+    const isNamed = (part: string) => namesIn(part).includes(column);
+    const inRecord = textsOf(settings.record).find(([, part]) => isNamed(part));
+    const at =
+      inRecord !== undefined ? ["record", ...inRecord[0]] : [settings.key.includes(column) ? "key" : "available"];
+    const near = nearest(column, there);
+    const where = loaded.positionOf(["imports", feed, ...at]);
+    const line = where === null ? loaded.file : `${loaded.file}:${where}`;
+    const place = `${line} (${dotted(["imports", feed, ...at])})`;
+    return near === null ? `It is named in ${place}.` : `It is named in ${place}; did you mean "${near}"?`;
+  });
+  return new BridgeError("config_invalid", `${message} ${places.join(" ")}`, hint === undefined ? {} : { hint });
 }

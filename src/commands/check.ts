@@ -1,8 +1,8 @@
-import { accessSync, constants, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { refuseOtherAccount } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { openDatabase, probeService } from "../daemon.ts";
+import { newDatabaseStatements, openDatabase, probeService } from "../daemon.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { jsonLine } from "../platform/terminal.ts";
@@ -81,23 +81,26 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): string {
   }
 }
 
-/** Whether what feeds read from elsewhere can be read. */
+/** Whether what feeds read is there, with every column that they name. */
 function checkSources(loaded: LoadedConfig): CheckResult[] {
-  return readableSources(loaded).map(({ feed, source, makesWritersWait, error }) => {
-    const name = `imports.${feed}`;
-    if (error !== undefined) {
-      const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-      return { check: name, ok: false, message: text, exitCode: exitCodeOf(error) };
-    }
-    return makesWritersWait
-      ? {
-          check: name,
-          ok: false,
-          message: `${source} is not in WAL mode: programs that write it wait while it is read`,
-          exitCode: EXIT.attention,
-        }
-      : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
-  });
+  const isThere = existsSync(loaded.config.database.path);
+  return readableSources(loaded, isThere ? null : newDatabaseStatements()).map(
+    ({ feed, source, makesWritersWait, error }) => {
+      const name = `imports.${feed}`;
+      if (error !== undefined) {
+        const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+        return { check: name, ok: false, message: text, exitCode: exitCodeOf(error) };
+      }
+      return makesWritersWait
+        ? {
+            check: name,
+            ok: false,
+            message: `${source} is not in WAL mode: programs that write it wait while it is read`,
+            exitCode: EXIT.attention,
+          }
+        : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
+    },
+  );
 }
 
 function checkDisk(loaded: LoadedConfig): CheckResult {

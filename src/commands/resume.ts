@@ -7,7 +7,7 @@ import { AREA_FLOWS, type JobName } from "../domain/job-names.ts";
 import type { Area } from "../domain/service-error.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { clearPullMark } from "../store/batches.ts";
-import { deleteHold, deleteHoldsOf, loadHoldsOf } from "../store/holds.ts";
+import { deleteHold, loadHoldsOf } from "../store/holds.ts";
 import { saveMeta } from "../store/meta.ts";
 import { dismissObservations } from "../store/observations.ts";
 import type { Store } from "../store/store.ts";
@@ -41,6 +41,8 @@ export const resume: Command<{ area: string }> = (call, { area }) => {
     const enabled = jobs.filter((job) => isOn(job, loaded));
     const asked = lifted.length > 0 && askDaemon(store, enabled);
     if (call.json) call.terminal.out(jsonLine({ area, lifted, asked }));
+    else if (lifted.length === 0 && loadHoldsOf(store, area).length > 0)
+      call.terminal.out(`${area}: the guard waits for approval: erp-bridge approve ${area}`);
     else if (lifted.length === 0) call.terminal.out(`${area}: nothing was held.`);
     else if (area === "observations") call.terminal.out(`observations: not shown any more (${lifted.join(", ")}).`);
     else call.terminal.out(`${area}: goes on (${lifted.join(", ")})${asked ? "; the daemon tries now." : "."}`);
@@ -62,8 +64,9 @@ function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
     return ["account"];
   }
   if (area === "observations") return dismissObservations(store);
-  const reasons = loadHoldsOf(store, area).map(({ reason }) => reason);
-  deleteHoldsOf(store, area);
+  // What the guard holds back goes on with approve alone.
+  const reasons = loadHoldsOf(store, area).flatMap(({ reason }) => (reason === "guard" ? [] : [reason]));
+  for (const reason of reasons) deleteHold(store, area, reason);
   // Whether a refusal holds an area or its flows one by one is nothing that a person has to look up.
   const flows: readonly JobName[] = AREA_FLOWS[area as Area] ?? [];
   for (const reason of ["credentials", "payment"] as const) {

@@ -144,7 +144,7 @@ class Reader {
     }
     const place: Place = { path, keyAt: spot.keyAt, valueAt: at, fromEnvironment: false };
     this.places.set(placeKey(path), place);
-    if (isMap(node)) return this.#map(node.items, spot);
+    if (isMap(node)) return this.#map(node.items, spot, node.flow === true);
     if (isSeq(node))
       return node.items.map((item, index) => this.#item(item as Node | null, index, { ...spot, keyAt: at }));
     return this.#scalar(isScalar(node) ? node.value : null, place);
@@ -171,7 +171,7 @@ class Reader {
     return path.some((step) => typeof step === "string" && isSecretKey(step));
   }
 
-  #map(items: readonly Pair[], { path, alias }: Spot): unknown {
+  #map(items: readonly Pair[], { path, alias }: Spot, isFlow: boolean): unknown {
     const value: Record<string, unknown> = {};
     const firstLines = new Map<string, number>();
     for (const pair of items) {
@@ -180,6 +180,10 @@ class Reader {
       const key = keyNode === null || keyNode.value === null ? null : this.#keyText(keyNode.value, keyNode.source);
       if (key === null) {
         this.#refuse(path, keyAt, "holds a key that is no text");
+        continue;
+      }
+      if (isFlow && pair.value === null) {
+        this.#refuse(path, keyAt, "must stand in quotes: YAML reads bare braces as a group of keys");
         continue;
       }
       const inner = [...path, key];

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { KEY_COLUMNS_MAX } from "../domain/feed.ts";
+import { type FeedName, KEY_COLUMNS_MAX } from "../domain/feed.ts";
 import { requestPath } from "./addresses.ts";
 import { imageKeys, refuseImages } from "./images.ts";
 import type { Json, Template } from "./kinds.ts";
@@ -12,6 +12,7 @@ import {
   name,
   oneOf,
   place,
+  refuse,
   schedule,
   section,
   select,
@@ -20,9 +21,10 @@ import {
   textsOf,
   worded,
 } from "./kinds.ts";
-import { namesIn } from "./syntax.ts";
+import { deletionProblem, namesIn } from "./syntax.ts";
 
 interface FeedDefaults {
+  name: FeedName;
   meaning: string;
   schedule: string;
   path: string | null;
@@ -121,7 +123,7 @@ function outcomeKeys(d: FeedDefaults) {
     delete_after: key(duration("0s", "30d").prefault("2m"), "A row that is absent for less is not deleted."),
     on_delete: key(
       worded(z.union([z.literal("ignore"), template()]), "ignore or an object of templates").prefault(d.on_delete),
-      "What a deleted row sends: the last sent record with these properties replaced; ignore: nothing.",
+      "What a deleted row sends: the last sent record with these properties replaced, by default what {available} or {active} stands for, wherever record has it; ignore: nothing.",
       "How the service removes a record is not shown: ask the service.",
     ),
     guard: section("Holds a sudden emptying until it is approved.", {
@@ -147,7 +149,7 @@ function outcomeKeys(d: FeedDefaults) {
 function feed(defaults: FeedDefaults) {
   const schema = z
     .strictObject({ ...requestKeys(defaults), ...outcomeKeys(defaults) })
-    .superRefine(refuseFeed)
+    .superRefine((value, context) => refuseFeed(defaults.name, value, context))
     .prefault({} as never);
   return schema.meta({ description: defaults.meaning, kind: "section", wording: "a group of keys" });
 }
@@ -157,7 +159,7 @@ function imageFeed(defaults: FeedDefaults) {
   const schema = z
     .strictObject({ ...requestKeys(defaults), ...imageKeys, ...outcomeKeys(defaults) })
     .superRefine((value, context) => {
-      refuseFeed(value, context);
+      refuseFeed(defaults.name, value, context);
       refuseImages(value, context, defaults.record);
     })
     .prefault({} as never);
@@ -166,7 +168,16 @@ function imageFeed(defaults: FeedDefaults) {
 
 /** Keys of a feed that do not go together. */
 function refuseFeed(
-  value: { on_delete: Json; parent: string | null; key: readonly string[]; available: string | null; record: Json },
+  feedName: FeedName,
+  value: {
+    on_delete: Json;
+    parent: string | null;
+    key: readonly string[];
+    available: string | null;
+    record: Json;
+    scope: string;
+    path: string | null;
+  },
   context: z.core.$RefinementCtx,
 ): void {
   const named =
@@ -181,17 +192,24 @@ function refuseFeed(
   if (value.parent !== null && value.key.length > 1) {
     context.addIssue({ code: "custom", message: "needs a key of one column, or null", path: ["parent"] });
   }
-  if (value.available !== null) return;
-  const use = textsOf(value.record).find(([, part]) => namesIn(part).includes("available"));
-  if (use === undefined) return;
-  context.addIssue({
-    code: "custom",
-    message: "names {available}, but available is null",
-    path: ["record", ...use[0]],
-  });
+  const use =
+    value.available === null
+      ? textsOf(value.record).find(([, part]) => namesIn(part).includes("available"))
+      : undefined;
+  if (use !== undefined) {
+    context.addIssue({
+      code: "custom",
+      message: "names {available}, but available is null",
+      path: ["record", ...use[0]],
+    });
+  }
+  if (named !== undefined || use !== undefined || value.path === null) return;
+  const problem = deletionProblem(feedName, value);
+  if (problem !== null) refuse(context, problem);
 }
 
 const stocks = feed({
+  name: "stocks",
   meaning: "What is in stock.",
   schedule: "* * * * *",
   path: "/api/v1/import/stocks",
@@ -206,6 +224,7 @@ const stocks = feed({
 });
 
 const prices = feed({
+  name: "prices",
   meaning: "What it costs. Off until its path is set.",
   schedule: "* * * * *",
   path: null,
@@ -226,6 +245,7 @@ const prices = feed({
 });
 
 const catalog = feed({
+  name: "catalog",
   meaning: "What there is. Off until its path is set.",
   schedule: "*/5 * * * *",
   path: null,
@@ -251,6 +271,7 @@ const catalog = feed({
 });
 
 const images = imageFeed({
+  name: "images",
   meaning: "What it looks like. Off until its path is set.",
   schedule: "*/5 * * * *",
   path: null,

@@ -25,6 +25,8 @@ export interface LoadedConfig {
   written: ReadonlySet<string>;
   /** Sentences for the administrator; nothing here stops the program. */
   warnings: string[];
+  /** `line:column` of a value that stands in the file, or of what is nearest around it. */
+  positionOf(at: Path): string | null;
 }
 
 const FILE_BYTES_MAX = 1_000_000;
@@ -90,6 +92,12 @@ export function parseConfig({ text, file, env, mode = 0, withoutSecret = false }
     }),
     file: path.resolve(file),
     written: writtenKeys(document),
+    positionOf: (at) => {
+      const offset = offsetOf(document, { path: at, aboutKey: false });
+      if (offset === null) return null;
+      const { line, column } = document.source.placeOf(offset);
+      return `${line}:${column}`;
+    },
     warnings: [
       ...secret.warnings,
       ...(isBare
@@ -122,10 +130,13 @@ const EXPECTATIONS: Expectations = {
   },
 };
 
-/** A value that the reader refused is missing for the schema; it was told already. */
-function isEcho(finding: Finding, document: ReadDocument): boolean {
-  const at = placeKey(finding.path);
-  return finding.problem.startsWith("is missing") && document.problems.some((problem) => placeKey(problem.path) === at);
+/** A value that the reader refused is missing for the schema, and for what is said of the group around it; it was told already. */
+function isEcho({ path: at, problem, aboutKey }: Finding, document: ReadDocument): boolean {
+  const isAbout = (refused: Path) =>
+    problem.startsWith("is missing")
+      ? placeKey(refused) === placeKey(at)
+      : !aboutKey && at.length > 0 && at.length < refused.length && at.every((step, index) => step === refused[index]);
+  return document.problems.some((one) => isAbout(one.path));
 }
 
 function isSecretPath(at: Path): boolean {
@@ -217,7 +228,7 @@ function findingOf({ path: at, problem }: DocumentProblem): Finding {
 }
 
 /** Where the value stands, or the innermost group around it that is there; null where there is none. */
-function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Finding): number | null {
+function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Pick<Finding, "path" | "aboutKey">): number | null {
   const place = places.get(placeKey(at));
   if (place !== undefined) return aboutKey ? place.keyAt : place.valueAt;
   for (let depth = at.length - 1; depth > 0; depth--) {

@@ -43,6 +43,10 @@ const SOURCES = `### Where rows may come from, and what that costs
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
 - Rows that name another one as their \`parent\` go after it was accepted.
 - A key that stands twice is quarantined with both rows, and neither is sent.
+- Another \`key\`, \`table\`, \`query\`, \`file\`, \`record\`, \`parent\` or \`scope\` takes nothing off sale: everything is compared with what was
+  sent. Under another \`key\` what was sent is named anew first, by the source where it still has the former columns, otherwise by the
+  record that was sent. Rows that neither can name stay on the site as they are; the log says how many.
+- A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request.
 `;
 
 const IMAGES = `A row of \`images\` names its image in \`source\`. With \`send: url\` rows are sent as they stand, addresses are never fetched, and a source

@@ -1,4 +1,5 @@
 import { ExpressionSyntaxError, parseExpression } from "../domain/expression.ts";
+import { type LevelSettings, levelProblem } from "../domain/feed-level.ts";
 import { PathSyntaxError, parsePath } from "../domain/json-path.ts";
 import { parseTemplate, placeholdersOf, TemplateSyntaxError } from "../domain/template.ts";
 
@@ -36,6 +37,22 @@ export function namesIn(text: string): readonly string[] {
     return placeholdersOf(parseTemplate(text));
   } catch {
     return [];
+  }
+}
+
+/** Why a feed's guard or its deletions could not work; null where they can, or where a part cannot be read at all. */
+export function deletionProblem(
+  feed: string,
+  settings: LevelSettings & { scope: string },
+): { what: string; detail?: string; path: PropertyKey[] } | null {
+  try {
+    const problem = levelProblem(feed, settings);
+    if (problem === undefined) return null;
+    const { key, ...rest } = problem;
+    return { ...rest, path: [key] };
+  } catch (error) {
+    if (error instanceof TemplateSyntaxError || error instanceof ExpressionSyntaxError) return null;
+    throw error;
   }
 }
 

@@ -1,8 +1,9 @@
 import { parseDecimal, sameNumber, shortestDecimal } from "./decimal.ts";
 import { type Expression, ExpressionValueError, parseExpression } from "./expression.ts";
+import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevels } from "./feed-level.ts";
 import { compileImages, FILE_NAMES, type ImageRules, type ImageSettings, readImageSettings } from "./image-feed.ts";
 import { type JsonPath, parsePath } from "./json-path.ts";
-import { depthOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "./json-text.ts";
+import { depthOf } from "./json-text.ts";
 import { DEPTH_MAX, diffJson } from "./json-value.ts";
 import { scanJson } from "./scan-json.ts";
 import {
@@ -61,9 +62,10 @@ export interface FeedRules {
   columns: readonly string[];
   available: Expression | null;
   record: Template;
-  onDelete: Template | null;
-  /** Property of the record that holds what can be sold, where the record has one. */
-  levelProperty: string | null;
+  /** What a deleted row sends; null: nothing. */
+  deletion: Deletion | null;
+  /** Where a record says how much can be sold; none where it has no such number. */
+  levels: readonly RecordPlace[];
   scope: "changed" | "whole";
   chunk: number;
   deleteAfterMs: number;
@@ -105,9 +107,12 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
     available,
     record,
-    onDelete:
-      settings.on_delete === "ignore" ? null : parseTemplate({ ...onDelete, ...(settings.on_delete as object) }),
-    levelProperty: available === null ? null : levelPropertyOf(settings.record),
+    ...readLevels(name, {
+      key: settings.key,
+      available: settings.available,
+      record: kept,
+      on_delete: settings.on_delete === "ignore" ? "ignore" : { ...onDelete, ...(settings.on_delete as object) },
+    }),
     scope: settings.scope,
     // A form holds one record and its file.
     chunk: images?.send === "multipart" ? 1 : settings.chunk,
@@ -259,25 +264,17 @@ function availableOf(expression: Expression, row: SourceRow): string {
 }
 
 /**
- * What a deleted row sends: the last record with the properties of `on_delete` replaced; undefined where nothing is
- * sent. A service that is sent the whole table learns it by absence.
+ * What a deleted row sends: the last record, taken off sale; undefined where nothing is sent. A service that is sent
+ * the whole table learns it by absence.
+ * @param former where the level stood in records of earlier templates
  */
-export function renderDeletion(rules: FeedRules, last: string): string | undefined {
+export function renderDeletion(
+  rules: FeedRules,
+  last: string,
+  former: readonly RecordPlace[] = [],
+): string | undefined {
   if (rules.scope === "whole") return last;
-  if (rules.onDelete === null) return undefined;
-  const bytes = Buffer.from(
-    renderTemplate(rules.onDelete, () => undefined),
-    "utf8",
-  );
-  const replaced = new Map(membersOf(bytes, scanJson(bytes)).map(({ key, value }) => [key, textOf(bytes, value)]));
-  const old = Buffer.from(last, "utf8");
-  const parts: string[] = [];
-  for (const { key, value } of membersOf(old, scanJson(old))) {
-    parts.push(`${JSON.stringify(key)}:${replaced.get(key) ?? textOf(old, value)}`);
-    replaced.delete(key);
-  }
-  for (const [key, text] of replaced) parts.push(`${JSON.stringify(key)}:${text}`);
-  return `{${parts.join(",")}}`;
+  return rules.deletion === null ? undefined : applyDeletion(rules.deletion, last, former);
 }
 
 /** Whether two records say the same, numbers compared by value: `10`, `10.0` and `1e1` are one stock. */
@@ -288,20 +285,5 @@ export function isSameRecord(a: string, b: string): boolean {
 
 /** The number that can be sold according to a record, as its literal; undefined where the record names none. */
 export function levelOf(rules: FeedRules, record: string): string | undefined {
-  if (rules.levelProperty === null) return undefined;
-  const bytes = Buffer.from(record, "utf8");
-  const root: Span = scanJson(bytes);
-  if (kindOf(bytes, root) !== "object") return undefined;
-  const level = memberOf(bytes, root, rules.levelProperty);
-  if (level === undefined) return undefined;
-  return kindOf(bytes, level) === "string" ? stringOf(bytes, level) : textOf(bytes, level);
-}
-
-/** The top-level property that is nothing but `{available}`. */
-function levelPropertyOf(record: unknown): string | null {
-  if (typeof record !== "object" || record === null) return null;
-  const entry = Object.entries(record).find(
-    ([, value]) => typeof value === "string" && /^\{\s*available\s*(\|\s*\w+\s*)?\}$/.test(value),
-  );
-  return entry?.[0] ?? null;
+  return highestLevel(rules.levels, record);
 }

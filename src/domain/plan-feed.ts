@@ -1,10 +1,13 @@
 import { compareDecimals, parseDecimal } from "./decimal.ts";
 import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "./feed.ts";
+import type { RecordPlace } from "./feed-level.ts";
 
 /** What is known of one key of a feed. */
 export interface FeedKeyState {
   sent: SentState | undefined;
   outbox: OutboxState | undefined;
+  /** Where the level stood in records of earlier templates. */
+  formerLevels?: readonly RecordPlace[];
 }
 
 export interface SentState {
@@ -24,6 +27,8 @@ export interface OutboxState {
   /** Sent once, outcome unknown: whatever is newest must be sent, even if it equals what was acknowledged. */
   doubtRecord: string | null;
   lastError: string | null;
+  /** The key of the row that must be on the site before this one. */
+  parent?: string | null;
 }
 
 /** What the ERP's table says of that key now. */
@@ -55,7 +60,7 @@ export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState):
 function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   const { sent, outbox } = known;
   const last = outbox?.doubtRecord ?? sent?.record;
-  const record = last === undefined ? undefined : renderDeletion(rules, last);
+  const record = last === undefined ? undefined : renderDeletion(rules, last, known.formerLevels);
   if (record === undefined) return nothingOwed(outbox);
   if (outbox?.gone && outbox.record === record) return { kind: "keep" };
   const isSame = sent !== undefined && (sent.gone || (rules.scope === "changed" && isSameRecord(record, sent.record)));

@@ -33,6 +33,7 @@ import {
   paddedKey,
   releaseUnnamed,
   saveOwed,
+  saveParent,
   saveUnsendable,
 } from "../store/feeds.ts";
 import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
@@ -241,8 +242,11 @@ function absorbKey(pass: Pass, key: KeyValues): RowPlan["kind"] | "unseen" {
   if (local.kind === "unseen") return "unseen";
   const plan = planRow(rules, local, known);
   switch (plan.kind) {
-    case "keep":
+    case "keep": {
+      const parent = parentOf(rules, rows[0]);
+      if (known.outbox?.gone === false && known.outbox.parent !== parent) saveParent(store, rules, texts, parent);
       return "keep";
+    }
     case "bad":
       return quarantineRow(pass, { key: texts, reason: plan.reason, rows, lastError: known.outbox?.lastError ?? null });
     case "settled":

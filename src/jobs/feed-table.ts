@@ -5,8 +5,11 @@
  */
 import { asError, type BridgeError } from "../domain/errors.ts";
 import { type FeedRules, referenceOf, sourceOf } from "../domain/feed.ts";
+import { levelsOfSignature, type RecordPlace } from "../domain/feed-level.ts";
+import { formerKeyOf } from "../domain/former-key.ts";
 import { isoTime } from "../domain/ports.ts";
 import { loadRefused, markRefusedWaiting } from "../store/feed-outbox.ts";
+import { saveRekey } from "../store/feed-rekey.ts";
 import {
   areTriggersArmed,
   armTriggers,
@@ -15,14 +18,44 @@ import {
   type SourceKind,
 } from "../store/feed-triggers.ts";
 import { isSentViewCurrent, saveSentView } from "../store/feed-views.ts";
-import { type FeedRow, loadFeed, markCompareOwed, saveFeedRules } from "../store/feeds.ts";
+import {
+  type FeedRow,
+  loadFeed,
+  markCompareOwed,
+  saveFeedRules,
+  saveSentHow,
+  sentHow,
+  touchOwed,
+} from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { forgetRowHashes } from "../store/row-stage.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { dropMoved, rekeyFeed } from "./rekey-feed.ts";
 
 /** Hashes forgotten in one transaction. */
 const HASHES_PER_COMMIT = 5_000;
+/** Nobody changes a template so often that older places matter. */
+const FORMER_LEVELS_MAX = 20;
+
+/** Whether what the feed has sent and owes was decided under these rules. */
+function isFilledUnder(feed: FeedRow, rules: FeedRules): boolean {
+  return (
+    feed.template === rules.signature &&
+    feed.address === rules.address &&
+    feed.keyColumns === JSON.stringify(rules.keys) &&
+    (feed.sentHow === null || feed.sentHow === sentHow(rules))
+  );
+}
+
+/** Where the level stood under the templates until now: a deleted row may have been sent with any of them. */
+function formerLevels(feed: FeedRow, rules: FeedRules): RecordPlace[] {
+  const before = feed.formerLevels === null ? [] : (JSON.parse(feed.formerLevels) as RecordPlace[]);
+  const last = feed.template === null ? [] : levelsOfSignature(rules.name, feed.template);
+  const texts = new Set([...last, ...before].map((place) => JSON.stringify(place)));
+  for (const place of rules.levels) texts.delete(JSON.stringify(place));
+  return [...texts].slice(0, FORMER_LEVELS_MAX).map((text) => JSON.parse(text) as RecordPlace);
+}
 
 export class FeedTable {
   readonly #context: JobContext;
@@ -45,8 +78,11 @@ export class FeedTable {
     if (this.#readSchemaVersion() === this.#schemaVersion) return this.#kind;
     const rules = this.#rules;
     const feed = loadFeed(store, rules.name);
-    if (feed.template !== rules.signature || feed.address !== rules.address) await this.#takeUpRules(feed, signal);
+    if (!isFilledUnder(feed, rules)) await this.#takeUpRules(feed, signal);
+    // A database of an earlier version: how rows went until now is how they go.
+    else if (feed.sentHow === null) await commit(this.#context, signal, () => saveSentHow(store, rules));
     this.#kind = readSourceKind(store, rules);
+    await rekeyFeed(this.#context, rules, signal);
     if (this.#kind === "tracked") {
       const isTracked = areTriggersArmed(store, rules);
       if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
@@ -96,8 +132,14 @@ export class FeedTable {
     const { store, log } = this.#context;
     const rules = this.#rules;
     const because = feed.template === null ? "first use" : "the configuration was changed";
+    const former = formerKeyOf(feed.template, feed.keyColumns);
+    const isRenamed = former !== undefined && feed.keyColumns !== JSON.stringify(rules.keys);
+    if (isRenamed && feed.rekeyFrom !== null) await dropMoved(this.#context, rules, signal);
     await commit(this.#context, signal, () => {
-      saveFeedRules(store, rules);
+      saveFeedRules(store, rules, formerLevels(feed, rules));
+      if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });
+      // A row that waits is planned anew where another row must go before it.
+      if (feed.sentHow !== null && feed.sentHow !== sentHow(rules)) touchOwed(store, rules);
       for (const row of loadRefused(store, rules))
         markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
       deleteHold(store, rules.name, "shape");

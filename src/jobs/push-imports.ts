@@ -18,7 +18,15 @@ import {
 } from "../store/feed-outbox.ts";
 import { countSourceRows } from "../store/feed-source.ts";
 import type { SourceKind } from "../store/feed-triggers.ts";
-import { countDrops, type FeedRow, loadFeed, markCompared, markCompareOwed, saveGuard } from "../store/feeds.ts";
+import {
+  countDrops,
+  type FeedRow,
+  loadFeed,
+  markCompared,
+  markCompareOwed,
+  markShown,
+  saveGuard,
+} from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
@@ -33,6 +41,8 @@ import { SendRows } from "./send-rows.ts";
 const REQUESTS_PER_PASS = 20;
 /** How long what was read through counts as seen while its backlog drains. */
 const SCANNED_FOR_MS = 60_000;
+/** Rows of the guard marked as shown in one transaction. */
+const SHOWN_PER_COMMIT = 5_000;
 /** No row that goes to zero or away is held back. */
 const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
 
@@ -238,6 +248,15 @@ export class PushImports implements Job {
           `${rules.name}: rows that go to zero wait for approval.`,
         );
       }
+    }
+    // After the number was written: an approval in between lets fewer rows go than it showed, never more.
+    while (
+      guarded &&
+      (await commit(this.#context, signal, () =>
+        markShown(store, rules, { awayBeforeMs: limits.awayBeforeMs, limit: SHOWN_PER_COMMIT }),
+      )) > 0
+    ) {
+      await clock.sleep(0, signal);
     }
     return { ...limits, dropRound: guarded ? feed.approvedRound : EVERY_ROUND };
   }

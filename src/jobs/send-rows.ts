@@ -14,6 +14,7 @@ import { isLive } from "../domain/plan-feed.ts";
 import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
+  loadDoubtful,
   loadPresent,
   loadRefused,
   loadRefusedChildren,
@@ -118,11 +119,14 @@ export class SendRows {
   #wholeTable(owing: readonly OutboxRow[]): Entry[] {
     const { store } = this.#context;
     const { rules } = this.#options;
-    const owed = new Set(owing.map(({ key }) => JSON.stringify(key)));
-    const kept = loadPresent(store, rules).filter(({ key }) => !owed.has(JSON.stringify(key)));
+    const seen = new Set(owing.map(({ key }) => JSON.stringify(key)));
+    const isNew = ({ key }: { key: readonly string[] }) =>
+      !seen.has(JSON.stringify(key)) && seen.add(JSON.stringify(key));
+    // What may be on the site stays there until its own time to go: acknowledged rows, and those whose answer never came.
+    const kept = [...loadPresent(store, rules), ...loadDoubtful(store, rules)].filter(isNew);
     const entries = [
       ...kept.map((entry) => ({ ...entry, row: undefined })),
-      ...owing.filter((row) => !row.gone).map(entryOf),
+      ...parentsFirst(owing.filter((row) => !row.gone)).map(entryOf),
     ];
     if (entries.length > 0) return entries;
     throw new BridgeError(
@@ -326,6 +330,23 @@ function entryOf(row: OutboxRow): Entry {
 /** The service may have taken it, and nothing of that request is still on its way. */
 function inDoubt(row: OutboxRow): OutboxRow {
   return { ...row, doubtRecord: row.record, doubtUntilMs: 0 };
+}
+
+/** The same rows, each after the row that must be on the site before it; rows that are their own ancestors come as they are. */
+export function parentsFirst(rows: readonly OutboxRow[]): OutboxRow[] {
+  const byKey = new Map(rows.flatMap((row) => (row.key.length === 1 ? [[row.key[0] ?? "", row] as const] : [])));
+  const ordered = new Set<OutboxRow>();
+  for (const row of rows) {
+    const above: OutboxRow[] = [];
+    const path = new Set<OutboxRow>();
+    for (let at: OutboxRow | undefined = row; at !== undefined && !ordered.has(at) && !path.has(at); ) {
+      path.add(at);
+      above.push(at);
+      at = at.parent === null ? undefined : byKey.get(at.parent);
+    }
+    for (const one of above.reverse()) ordered.add(one);
+  }
+  return [...ordered];
 }
 
 function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {

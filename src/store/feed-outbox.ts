@@ -4,7 +4,7 @@
  * forgotten. Acknowledgements are fenced by the value that was sent.
  */
 import type { FeedRules } from "../domain/feed.ts";
-import { type Numbers, paddedKey } from "./feeds.ts";
+import { type Numbers, paddedKey, UNSHOWN } from "./feeds.ts";
 import type { Store } from "./store.ts";
 
 export interface OutboxRow {
@@ -16,6 +16,8 @@ export interface OutboxRow {
   approved: boolean;
   doubtRecord: string | null;
   doubtUntilMs: number | null;
+  /** The key of the row that must be on the site before this one. */
+  parent: string | null;
 }
 
 /** Which rows may go now. */
@@ -28,7 +30,7 @@ export interface SendLimits {
   dropRound: number;
 }
 
-const OUTBOX = `id, k0, k1, k2, k3, record, gone, doubt_record AS doubtRecord, doubt_until_ms AS doubtUntilMs,
+const OUTBOX = `id, k0, k1, k2, k3, record, gone, doubt_record AS doubtRecord, doubt_until_ms AS doubtUntilMs, parent,
   drop_round IS NOT NULL AND drop_round <= (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
 
 type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
@@ -53,7 +55,9 @@ const PARENT_IS_THERE = `(x.parent IS NULL OR NOT EXISTS (SELECT 1 FROM feed_out
  * parent is owed waits until that was accepted.
  */
 export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
-  if (rules.parent === null) return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
+  // A table that is sent whole holds every row, parents and children.
+  if (rules.parent === null || rules.scope === "whole")
+    return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
   const ready = loadWaiting(store, rules, limits, { limit, mayGo: `${MAY_GO} AND ${PARENT_IS_THERE}` });
   if (ready.length > 0 || hasOpenDoubt(store, rules, limits.nowMs)) return ready;
   // Only rows that are their own ancestors, or stand below such rows, are left: the service may judge them.
@@ -197,6 +201,17 @@ export function loadPresent(store: Store, rules: FeedRules): { key: string[]; re
   return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
 
+/** What rows that are not acknowledged may have put on the site: their requests left, and no answer came. */
+export function loadDoubtful(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
+  const rows = store
+    .prepare(
+      `SELECT k0, k1, k2, k3, doubt_record AS record FROM feed_outbox INDEXED BY feed_outbox_doubt
+       WHERE feed_id = ? AND doubt_record IS NOT NULL ORDER BY k0, k1, k2, k3`,
+    )
+    .all(rules.feedId) as { k0: string; k1: string; k2: string; k3: string; record: string }[];
+  return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
+}
+
 // ------------------------------------------------------------------------------------------------------ refusals
 
 /** The service does not want it; whether an earlier value is in doubt is what `row` says. */
@@ -250,7 +265,11 @@ export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonl
 
 /** It was not the row's fault: it waits again, and nothing is held against it. */
 export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
-  store.prepare("UPDATE feed_outbox SET state = 'waiting', last_error = NULL WHERE id = ?").run(row.id);
+  store
+    .prepare(
+      "UPDATE feed_outbox SET state = 'waiting', last_error = NULL, drop_round = iif(drop_round IS NULL, NULL, ?) WHERE id = ?",
+    )
+    .run(UNSHOWN, row.id);
   store
     .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'")
     .run(rules.name, row.reference);

@@ -4,7 +4,7 @@
  * together with the mark in the quarantine: after a crash both are as they were.
  */
 import { type FeedRules, keyOfReference } from "../domain/feed.ts";
-import { paddedKey } from "./feeds.ts";
+import { paddedKey, UNSHOWN } from "./feeds.ts";
 import type { Store } from "./store.ts";
 
 /** `waiting`: it goes again; `touched`: it is read again; `settled`: nothing is refused under this key any more. */
@@ -23,6 +23,11 @@ export function retryFeedRow(store: Store, rules: FeedRules, reference: string):
       .run(rules.feedId, ...key);
     return "touched";
   }
-  store.prepare("UPDATE feed_outbox SET state = 'waiting', last_error = NULL WHERE id = ?").run(row.id);
+  // What the guard let through before it was refused is counted anew.
+  store
+    .prepare(
+      "UPDATE feed_outbox SET state = 'waiting', last_error = NULL, drop_round = iif(drop_round IS NULL, NULL, ?) WHERE id = ?",
+    )
+    .run(UNSHOWN, row.id);
   return "waiting";
 }

@@ -41,15 +41,27 @@ export function missingTable(rules: FeedRules): BridgeError {
   });
 }
 
-/** @throws BridgeError `table_missing` naming what the rows lack. */
+/** Columns that a feed names and its source does not have. */
+export class MissingColumns extends BridgeError {
+  readonly missing: readonly string[];
+  /** What the source has. */
+  readonly there: readonly string[];
+
+  constructor(rules: FeedRules, missing: readonly string[], there: readonly string[]) {
+    const which = `column${missing.length > 1 ? "s" : ""} ${missing.join(", ")}`;
+    super("table_missing", `${rules.name}: ${sourceOf(rules)} has no ${which}.`, {
+      hint: `Add the ${which}, or set imports.${rules.name}.record, key and available to columns that there are.`,
+    });
+    this.missing = missing;
+    this.there = there;
+  }
+}
+
+/** @throws MissingColumns naming what the rows lack. */
 export function checkColumns(rules: FeedRules, columns: readonly string[]): void {
   const there = new Set(columns.map((column) => column.toLowerCase()));
   const missing = rules.columns.filter((column) => !there.has(column.toLowerCase()));
-  if (missing.length === 0) return;
-  const which = `column${missing.length > 1 ? "s" : ""} ${missing.join(", ")}`;
-  throw new BridgeError("table_missing", `${rules.name}: ${sourceOf(rules)} has no ${which}.`, {
-    hint: `Add the ${which}, or set imports.${rules.name}.record, key and available to columns that there are.`,
-  });
+  if (missing.length > 0) throw new MissingColumns(rules, missing, columns);
 }
 
 /** True where the triggers stand as they should. */

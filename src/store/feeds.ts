@@ -3,6 +3,7 @@
  * as such before its request leaves; after a crash it is therefore sent again with its newest value, never forgotten.
  */
 import type { FeedName, FeedRules } from "../domain/feed.ts";
+import type { RecordPlace } from "../domain/feed-level.ts";
 import type { FeedKeyState, OutboxState, SentState } from "../domain/plan-feed.ts";
 import type { Store } from "./store.ts";
 
@@ -16,7 +17,15 @@ export interface FeedRow {
   guardSince: string | null;
   approvedRound: number;
   chunk: number | null;
+  /** JSON, as the migration tells. */
+  keyColumns: string | null;
+  rekeyFrom: string | null;
+  sentHow: string | null;
+  formerLevels: string | null;
 }
+
+/** The round of a row that goes to zero or away and that the guard has not shown to anybody: no approval covers it. */
+export const UNSHOWN = Number.MAX_SAFE_INTEGER;
 
 const KEY_WHERE = "feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
 
@@ -28,7 +37,8 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
   return store
     .prepare(
       `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
-         live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk
+         live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
+         key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels
        FROM feeds WHERE name = ?`,
     )
     .get(name) as FeedRow;
@@ -53,13 +63,40 @@ export function markCompared(store: Store, rules: FeedRules, at: string): void {
  * Other rules than those that the feed was filled with: what was accepted or refused under the old ones says nothing
  * of the new. Rows that went to another address are owed to this one.
  */
-export function saveFeedRules(store: Store, rules: FeedRules): void {
+export function saveFeedRules(store: Store, rules: FeedRules, formerLevels: readonly RecordPlace[]): void {
   store
     .prepare(
       `UPDATE feeds SET epoch = epoch + (address IS NOT NULL AND address <> @address), template = @template,
-         address = @address, accepted_at = NULL, chunk = NULL WHERE name = @name`,
+         address = @address, accepted_at = NULL, chunk = NULL, key_columns = @keys, sent_how = @how,
+         former_levels = @levels WHERE name = @name`,
     )
-    .run({ template: rules.signature, address: rules.address, name: rules.name });
+    .run({
+      template: rules.signature,
+      address: rules.address,
+      keys: JSON.stringify(rules.keys),
+      how: sentHow(rules),
+      levels: formerLevels.length === 0 ? null : JSON.stringify(formerLevels),
+      name: rules.name,
+    });
+}
+
+/** What decides how a row goes, besides its record. */
+export function sentHow(rules: Pick<FeedRules, "scope" | "parent">): string {
+  return JSON.stringify([rules.scope, rules.parent]);
+}
+
+export function saveSentHow(store: Store, rules: FeedRules): void {
+  store.prepare("UPDATE feeds SET sent_how = ? WHERE feed_id = ?").run(sentHow(rules), rules.feedId);
+}
+
+/** Everything that is owed is looked at once more. */
+export function touchOwed(store: Store, rules: FeedRules): void {
+  store
+    .prepare(
+      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) SELECT feed_id, k0, k1, k2, k3 FROM feed_outbox WHERE feed_id = ?
+       ON CONFLICT DO NOTHING`,
+    )
+    .run(rules.feedId);
 }
 
 export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void {
@@ -78,10 +115,14 @@ export function loadKeyState(store: Store, rules: FeedRules, key: readonly strin
     .get(rules.feedId, ...at) as Numbers<SentState> | undefined;
   const outbox = store
     .prepare(
-      `SELECT record, gone, state, doubt_record AS doubtRecord, last_error AS lastError FROM feed_outbox WHERE ${KEY_WHERE}`,
+      `SELECT record, gone, state, doubt_record AS doubtRecord, last_error AS lastError, parent FROM feed_outbox WHERE ${KEY_WHERE}`,
     )
     .get(rules.feedId, ...at) as Numbers<OutboxState> | undefined;
+  const { former } = store.prepare("SELECT former_levels AS former FROM feeds WHERE feed_id = ?").get(rules.feedId) as {
+    former: string | null;
+  };
   return {
+    ...(former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] }),
     sent:
       sent === undefined
         ? undefined
@@ -113,7 +154,7 @@ export function saveOwed(
     .prepare(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
        VALUES (@feed, @k0, @k1, @k2, @k3, @record, @gone, iif(@gone, @now, NULL),
-         iif(@drop, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed), NULL), @priority, @parent, @at)
+         iif(@drop, ${UNSHOWN}, NULL), @priority, @parent, @at)
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
          parent = excluded.parent,
          drop_round = excluded.drop_round, last_error = NULL,
@@ -155,6 +196,11 @@ export function saveUnsendable(
     .run(rules.feedId, ...paddedKey(bad.key), bad.at, bad.reason);
 }
 
+/** The row that must be on the site before one that waits. */
+export function saveParent(store: Store, rules: FeedRules, key: readonly string[], parent: string | null): void {
+  store.prepare(`UPDATE feed_outbox SET parent = ? WHERE ${KEY_WHERE}`).run(parent, rules.feedId, ...paddedKey(key));
+}
+
 export function deleteOwed(store: Store, rules: FeedRules, key: readonly string[]): void {
   store.prepare(`DELETE FROM feed_outbox WHERE ${KEY_WHERE}`).run(rules.feedId, ...paddedKey(key));
 }
@@ -166,9 +212,11 @@ export function loadKnownKeys(
   options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
 ): string[][] {
   const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
+  // What is owed as gone is planned anew with the rest: it may have been rendered under other rules.
+  const goneMax = options.table === "feed_sent" ? 0 : 1;
   return store
     .prepare(
-      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND gone = 0 ORDER BY k0, k1, k2, k3 LIMIT ?`,
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND gone <= ${goneMax} ORDER BY k0, k1, k2, k3 LIMIT ?`,
     )
     .raw(true)
     .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit) as string[][];
@@ -210,19 +258,36 @@ export function saveGuard(store: Store, name: FeedName, since: string | null): v
   store.prepare("UPDATE feeds SET guard_since = ? WHERE name = ?").run(since, name);
 }
 
-/** A person lets the rows go that the guard holds back now. Later ones are counted anew. Returns how many rows that are. */
+/**
+ * The rows that the guard counts are those that an approval lets go; others, such as rows that are away for less than
+ * `delete_after`, wait for another one. Returns how many rows changed: call it until none does.
+ */
+export function markShown(store: Store, rules: FeedRules, options: { awayBeforeMs: number; limit: number }): number {
+  const values = { feed: rules.feedId, away: options.awayBeforeMs, limit: options.limit };
+  const mark = (from: string, to: string, isDue: string) =>
+    store
+      .prepare(
+        `UPDATE feed_outbox SET drop_round = ${to} WHERE id IN
+           (SELECT id FROM feed_outbox INDEXED BY feed_outbox_drops
+            WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${from} AND ${isDue} LIMIT @limit)`,
+      )
+      .run(values).changes;
+  const round = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
+  return (
+    mark(String(UNSHOWN), round, "(gone = 0 OR away_since_ms <= @away)") +
+    mark(round, String(UNSHOWN), "gone = 1 AND NOT away_since_ms <= @away")
+  );
+}
+
+/** A person lets the rows go that the guard has shown. Later ones are counted anew. Returns how many rows that are. */
 export function approveGuarded(store: Store, name: FeedName): number {
   const { n } = store
     .prepare(
       `SELECT count(*) AS n FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
-       WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round IS NOT NULL
-         AND x.drop_round > f.approved_round`,
+       WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`,
     )
     .get(name) as { n: number };
-  store
-    .prepare(
-      "UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ? AND guard_since IS NOT NULL",
-    )
-    .run(name);
+  if (n === 0) return 0;
+  store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
   return n;
 }

@@ -42,7 +42,3 @@ export function saveHold(store: Store, hold: NewHold): boolean {
 export function deleteHold(store: Store, area: string, reason: HoldReason): boolean {
   return store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason).changes > 0;
 }
-
-export function deleteHoldsOf(store: Store, area: string): number {
-  return store.prepare("DELETE FROM holds WHERE area = ?").run(area).changes;
-}

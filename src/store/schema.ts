@@ -175,4 +175,8 @@ export const feeds = sqliteTable("feeds", {
   lastAcceptedAt: text("last_accepted_at"),
   touchedAt: text("touched_at"),
   writeWithinS: integer("write_within_s"),
+  keyColumns: text("key_columns", { mode: "json" }).$type<string[]>(),
+  rekeyFrom: text("rekey_from"),
+  sentHow: text("sent_how"),
+  formerLevels: text("former_levels"),
 });

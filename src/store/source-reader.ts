@@ -118,6 +118,26 @@ export function openSource(rules: FeedRules, databasePath: string): SourceReader
   }
 }
 
+/**
+ * The columns of a feed's table in a database that does not exist yet, where it is one that the bridge makes.
+ * @throws MissingColumns
+ */
+export function checkNewTable(rules: FeedRules, statements: readonly string[]): boolean {
+  const db = new Database(":memory:");
+  try {
+    for (const statement of statements) db.exec(statement);
+    if (
+      rules.query === null &&
+      db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) === undefined
+    )
+      return false;
+    new SourceReader(db, rules);
+    return true;
+  } finally {
+    db.close();
+  }
+}
+
 /** The statement in parentheses, once SQLite has said that it is one SELECT and nothing else. */
 function checkedQuery(db: Database.Database, query: string): string {
   const statement = db.prepare(query);

@@ -5,6 +5,33 @@ import { errorOf, FILE, MINIMAL, parse, problemsOf } from "./support.ts";
 
 /** A line below a good service part, and what must be said of it; MINIMAL has four lines. */
 const BAD: [name: string, text: string, expected: string[]][] = [
+  [
+    "a placeholder without quotes",
+    "imports:\n  stocks:\n    record: { sku: {sku}, quantity: {available|number} }",
+    [
+      "7:21 imports.stocks.record.sku: must stand in quotes: YAML reads bare braces as a group of keys",
+      "7:38 imports.stocks.record.quantity: must stand in quotes: YAML reads bare braces as a group of keys",
+    ],
+  ],
+  [
+    "a placeholder without quotes in another template",
+    "statuses:\n  body:\n    status: {status}",
+    ["7:14 statuses.body.status: must stand in quotes: YAML reads bare braces as a group of keys"],
+  ],
+  [
+    "a stock record without a number that can be sold",
+    'imports:\n  stocks:\n    record: { sku: "{sku}", shelf: "{available} of {quantity}" }',
+    [
+      "7:13 imports.stocks.record: names no number that can be sold, so the guard could not see rows go to zero; write {available} by itself where the number stands",
+    ],
+  ],
+  [
+    "a deletion that leaves the number as it was",
+    'imports:\n  stocks:\n    record: { sku: "{sku}", stock: { amount: "{available|number}" } }\n    on_delete: { amount: 0 }',
+    [
+      "8:16 imports.stocks.on_delete: leaves the number that can be sold as it was, so a deleted row would stay on sale; set it to 0: $.stock.amount",
+    ],
+  ],
   ["a mistyped key", "retension:\n  runs: 1d", ['5:1 retension: is not a known key; did you mean "retention"?']],
   [
     "a key of another group",

@@ -1,7 +1,26 @@
 import { describe, expect, it } from "vitest";
+import { compileFeed, referenceOf } from "../../src/domain/feed.ts";
+import { retryFeedRow } from "../../src/store/feed-retry.ts";
 import { approveGuarded } from "../../src/store/feeds.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 
+const rules = compileFeed("stocks", {
+  path: "/p",
+  property: "stocks",
+  table: "stock",
+  query: null,
+  file: null,
+  parent: null,
+  key: ["sku", "warehouse"],
+  available: "quantity",
+  record: { sku: "{sku}", quantity: "{available|number}" },
+  scope: "changed",
+  chunk: 500,
+  delete_after: 0,
+  on_delete: { quantity: 0 },
+  guard: { percent: 30, over: 1, from: 20 },
+  result: null,
+});
 const GUARDED = [{ area: "stocks", reason: "guard" }];
 const HOUR_MS = 3_600_000;
 
@@ -160,5 +179,39 @@ describe("the guard", () => {
     bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
     await minute();
     expect([zeros(), holds()]).toEqual([100, []]);
+  });
+
+  it("lets an approval cover the rows that it showed, not those still inside delete_after", async () => {
+    const { erp, run, minute, zero, zeros, bridge, rows } = await startFilled();
+    zero(1, 31);
+    erp.exec("DELETE FROM stock WHERE CAST(substr(sku, 3) AS INTEGER) > 31");
+    await run("stocks");
+    expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringMatching(/^31 of 100 rows/) });
+    expect(bridge.store.write(() => approveGuarded(bridge.store, "stocks"))).toBe(31);
+    for (let passed = 0; passed < 6; passed++) await minute();
+    expect(zeros()).toBe(31);
+    expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringMatching(/^69 of 69 rows/) });
+    expect(bridge.store.write(() => approveGuarded(bridge.store, "stocks"))).toBe(69);
+    await minute();
+    expect(zeros()).toBe(100);
+  });
+
+  it("counts a row anew that was let through, refused, and is tried again", async () => {
+    const { run, minute, zero, zeros, bridge, sandbox, rows } = await startFilled();
+    zero(1, 40);
+    await run("stocks");
+    bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
+    const skus = Array.from({ length: 40 }, (_, index) => `S-${index + 1}`);
+    sandbox.service.setOptions({ reject: { skus } });
+    for (let passed = 0; passed < 6; passed++) await minute();
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    bridge.store.write(() => {
+      for (const { k0, k1 } of rows<{ k0: string; k1: string }>(
+        "SELECT k0, k1 FROM feed_outbox WHERE state = 'refused'",
+      ))
+        retryFeedRow(bridge.store, rules, referenceOf([k0, k1]));
+    });
+    await minute();
+    expect(zeros()).toBe(0);
   });
 });

@@ -120,4 +120,24 @@ describe("a catalog with groups", () => {
       expect(sent(test)).toEqual([["A", "G"]]);
     }
   });
+
+  it("are in the same request where the table is sent whole, parents before children", async () => {
+    const test = await startCatalog({ scope: "whole" });
+    put(test, [
+      ["A", "G"],
+      ["B", "A"],
+      ["G", null],
+      ["C", "OTHER"],
+      ["X", "Y"],
+      ["Y", "X"],
+    ]);
+    await test.run("catalog");
+    const [request = []] = sent(test);
+    expect(request.toSorted()).toEqual(["A", "B", "C", "G", "X", "Y"]);
+    expect(["G", "A", "B"].map((sku) => request.indexOf(sku))).toEqual([0, 1, 2]);
+    test.erp.exec("UPDATE products SET name = 'other' WHERE sku IN ('G', 'B')");
+    put(test, [["D", "G"]]);
+    await test.run("catalog");
+    expect(sent(test).map((skus) => skus.toSorted())).toEqual([["A", "B", "C", "D", "G", "X", "Y"]]);
+  });
 });

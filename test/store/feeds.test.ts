@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { compileFeed } from "../../src/domain/feed.ts";
 import { loadSendable, markInDoubt, resetClocks, saveAcknowledged, saveDoubtEnd } from "../../src/store/feed-outbox.ts";
-import { approveGuarded, loadKeyState, saveGuard, saveOwed } from "../../src/store/feeds.ts";
+import { approveGuarded, loadKeyState, markShown, saveGuard, saveOwed } from "../../src/store/feeds.ts";
 import { openStore } from "../../src/store/open.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -24,7 +24,7 @@ const rules = compileFeed("stocks", {
   guard: { percent: 30, over: 1, from: 20 },
   result: null,
 });
-const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: 9 };
+const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
 const AT = "2026-03-01T12:00:00.000Z";
 
 function start() {
@@ -136,22 +136,47 @@ describe("times of a clock that has begun anew", () => {
   });
 });
 
+/** As the guard's look does after it has written how many rows wait. */
+function show(store: ReturnType<typeof start>["store"], awayBeforeMs: number): void {
+  while (markShown(store, rules, { awayBeforeMs, limit: 1 }) > 0);
+}
+
 describe("an approval", () => {
   it("covers the rows that wait behind the guard now, however many, and none that come later", () => {
     const { store, owe, sendable } = start();
     owe("now", "1", { isDrop: true });
     expect(approveGuarded(store, "stocks")).toBe(0);
     saveGuard(store, "stocks", AT);
+    expect(approveGuarded(store, "stocks")).toBe(0);
+    owe("away", "1", { isDrop: true, gone: true, nowMs: 900 });
+    show(store, 899);
     expect(approveGuarded(store, "stocks")).toBe(1);
     owe("later", "1", { isDrop: true });
     expect(sendable({ dropRound: 1 })).toMatchObject([{ key: ["now"], approved: true }]);
-    expect(sendable()).toMatchObject([{ approved: true }, { key: ["later"], approved: false }]);
+    expect(sendable()).toMatchObject([
+      { approved: true },
+      { key: ["away"], approved: false },
+      { key: ["later"], approved: false },
+    ]);
+  });
+
+  it("does not cover a row that was shown and then came back and went away again", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "0", { isDrop: true, gone: true, nowMs: 100 });
+    saveGuard(store, "stocks", AT);
+    show(store, 100);
+    owe("A", "5");
+    owe("A", "0", { isDrop: true, gone: true, nowMs: 900 });
+    show(store, 800);
+    expect(approveGuarded(store, "stocks")).toBe(0);
+    expect(sendable({ dropRound: 1 })).toEqual([]);
   });
 
   it("ends where the row changes again", () => {
     const { store, owe, sendable } = start();
     owe("A", "0", { isDrop: true });
     saveGuard(store, "stocks", AT);
+    show(store, 0);
     approveGuarded(store, "stocks");
     owe("A", "-1", { isDrop: true });
     expect(sendable({ dropRound: 1 })).toEqual([]);

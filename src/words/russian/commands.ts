@@ -20,6 +20,10 @@ export const commands = {
   "account, database, folders and port are shared with none of: {names}":
     "учётная запись, база, папки и порт не общие ни с одним из: {names}",
   "{area}: nothing was held.": "{area}: остановок не было.",
+  "{area}: the guard waits for approval: erp-bridge approve {area}":
+    "{area}: предохранитель ждёт разрешения: erp-bridge approve {area}",
+  "It is named in {place}.": "Он указан здесь: {place}.",
+  'It is named in {place}; did you mean "{near}"?': "Он указан здесь: {place}; возможно, имелось в виду «{near}»?",
   "observations: not shown any more ({names}).": "observations: больше не показывается ({names}).",
   "{area}: goes on ({reasons}); the daemon tries now.":
     "{area}: обмен продолжается ({reasons}); служба пробует сейчас.",

@@ -49,6 +49,12 @@ export const config = {
     "назван столбец строки, которой уже нет; уберите это свойство, и останется его последнее значение",
   "needs a key of one column, or null": "нужен ключ (key) из одного столбца либо null",
   "names {available}, but available is null": "использует {available}, но ключ available равен null",
+  "must stand in quotes: YAML reads bare braces as a group of keys":
+    "нужны кавычки: фигурные скобки без кавычек YAML читает как группу ключей",
+  "names no number that can be sold, so the guard could not see rows go to zero; write {available} by itself where the number stands":
+    "не содержит доступного остатка, и предохранитель не заметил бы обнуления; укажите {available} отдельным значением там, где нужен остаток",
+  "leaves the number that can be sold as it was, so a deleted row would stay on sale; set it to 0":
+    "не меняет доступный остаток, и удалённая строка осталась бы в продаже; задайте для него 0",
   "is not a column name of letters, digits and _": "это не имя столбца из букв, цифр и _",
   "is a column that {view} has already": "такой столбец в {view} уже есть",
   "is a column twice (capitals make no difference)": "такой столбец указан дважды (регистр букв не важен)",

@@ -83,6 +83,9 @@ export const jobs = {
   "{name}: {source!} is as it should be again.": "{name}: {source}: снова в порядке.",
   "{name}: all rows are compared.": "{name}: сверяются все строки.",
   "{name}: changes of {table} are noted from now on.": "{name}: изменения {table} теперь отмечаются.",
+  "{name}: after the change of key, {lost#} rows on the site cannot be told from others; they stay there as they are until the ERP names them again.":
+    "{name}: после смены ключа {lost:строку|строки|строк} на сайте нельзя отличить от других; там всё остаётся как есть, пока ERP не назовёт их снова.",
+  "{name}: what was sent is kept by {columns} now.": "{name}: отправленное теперь учитывается по {columns}.",
   "The service refuses the table as a whole ({words~}).": "Сервис отклоняет таблицу целиком ({words}).",
   "{name}: not one record of the whole table can be sent, so nothing is.":
     "{name}: нельзя отправить ни одной записи таблицы, поэтому не отправлено ничего.",

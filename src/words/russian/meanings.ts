@@ -22,8 +22,8 @@ export const meanings = {
     "changed: только различающиеся строки; whole: каждый запрос — вся таблица, без деления на части и никогда из пустой таблицы.",
   "Records a request; adapts downward on 413.": "Записей в запросе; при ответе 413 уменьшается само.",
   "A row that is absent for less is not deleted.": "Строка, пропавшая на меньший срок, не считается удалённой.",
-  "What a deleted row sends: the last sent record with these properties replaced; ignore: nothing.":
-    "Что отправляется для удалённой строки: последняя отправленная запись с заменой этих свойств; ignore: ничего.",
+  "What a deleted row sends: the last sent record with these properties replaced, by default what {available} or {active} stands for, wherever record has it; ignore: nothing.":
+    "Что отправляется для удалённой строки: последняя отправленная запись с заменой этих свойств, по умолчанию — значения {available} или {active}, где бы оно ни стояло в record; ignore: ничего.",
   "Holds a sudden emptying until it is approved.": "Задерживает внезапное обнуление, пока его не разрешат.",
   "More than this share of the rows going to zero or away waits for approve.":
     "Если обнуляется или исчезает больше этой доли строк, они ждут approve.",
