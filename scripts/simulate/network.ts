@@ -200,7 +200,7 @@ class Exchange {
         : distorted(response, fate, this.#line.service);
     const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed" || fate.kind === "lie";
     const isSuccess = status >= 200 && status < 300;
-    const isTrue = isWhole && isSuccess && response !== undefined && body.equals(response.body);
+    const isTrue = isWhole && isSuccess && response !== undefined && body.equals(withBadBytes(response.body));
     const isReadable =
       isTrue || (fate?.kind === "lie" && fate.lie.body === "cp1251" && isSuccess && response !== undefined);
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);

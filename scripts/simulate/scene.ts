@@ -17,6 +17,8 @@ export interface Scene {
   readonly erp: Erp;
   readonly versions: Versions;
   readonly coverage: Coverage;
+  /** Somebody has been shown orders as they were earlier. */
+  readonly wasMisinformed: boolean;
   /** An invariant does not hold. The first one ends the run. */
   readonly fail: (invariant: number, what: string) => void;
   trace(line: string): void;

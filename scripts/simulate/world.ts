@@ -54,11 +54,10 @@ export class World implements Scene, Line, CommitHooks {
   readonly former = new Former();
   /** What a reload has changed. */
   changed: Changed & { secret?: string } = {};
+  wasMisinformed = false;
   /** The service itself has refused single records, or confirms. */
   hadRefusedRecords = false;
   hadRefusedConfirms = false;
-  /** Ticks are so many times rarer: hours go by without every minute being played. */
-  pace = 1;
   /** Set where every fault is over and nothing may fail any more. */
   isQuiet = false;
   readonly random: Random;
@@ -92,6 +91,9 @@ export class World implements Scene, Line, CommitHooks {
   #lives = 0;
   #requests = 0;
   #ticks = 0;
+  /** Ticks are so many times rarer: hours go by without every minute being played. */
+  #pace = 1;
+  #nextTick: ReturnType<SimulatedTime["at"]> | undefined;
 
   constructor(
     schedule: Schedule,
@@ -142,8 +144,12 @@ export class World implements Scene, Line, CommitHooks {
   };
 
   /** So rare that a stretch of that length costs a few rounds of passes at most. */
-  setPace(ms: number): void {
-    this.pace = Math.max(1, Math.floor(ms / STRETCH_TICKS / TICK_MS));
+  setPace(ms: number, ticks = STRETCH_TICKS): void {
+    const pace = Math.max(1, Math.floor(ms / ticks / TICK_MS));
+    if (pace === this.#pace) return;
+    this.#pace = pace;
+    if (this.#nextTick !== undefined) this.time.cancel(this.#nextTick);
+    this.#nextTick = this.time.at(TICK_MS, () => this.#tick());
   }
 
   trace(line: string): void {
@@ -182,10 +188,10 @@ export class World implements Scene, Line, CommitHooks {
   }
 
   #tick(): void {
-    this.time.at(TICK_MS * this.pace, () => this.#tick());
+    this.#nextTick = this.time.at(TICK_MS * this.#pace, () => this.#tick());
     if (!this.isTicking) return;
     this.life?.retryDue();
-    if (this.#ticks++ % TICKS_PER_MINUTE === 0 || this.pace > 1) this.triggerAll();
+    if (this.#ticks++ % TICKS_PER_MINUTE === 0 || this.#pace > 1) this.triggerAll();
   }
 
   triggerAll(): void {
@@ -310,6 +316,7 @@ export class World implements Scene, Line, CommitHooks {
 
   #countLie({ on, status, body, of, when, span }: Lie): void {
     const { coverage } = this;
+    if (body === "stale" || body === "another record") this.wasMisinformed = true;
     coverage.count("lie to", on);
     coverage.count("lie body", body);
     coverage.count("lie status", `${Math.floor(status / 100)}xx`);

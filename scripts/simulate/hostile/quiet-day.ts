@@ -31,30 +31,29 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (world.seed % 2 === 0) mendValues(world);
   const begunMs = world.time.elapsedMs;
   live(world);
-  await goOn(world, 3 * MINUTE_MS, 1);
-  await goOn(world, 12 * MINUTE_MS, 18);
-  await goOn(world, SETTLED_MS, 60);
+  await goOn(world, 3 * MINUTE_MS, 18);
+  await goOn(world, 12 * MINUTE_MS, 4);
+  await goOn(world, SETTLED_MS, 7);
   // From here on nothing is left to wait for.
   world.isQuiet = true;
   live(world);
-  await goOn(world, 11 * MINUTE_MS, 18);
+  await goOn(world, 11 * MINUTE_MS, 4);
   await night(world);
-  await goOn(world, 12 * MINUTE_MS, 30);
+  await goOn(world, 12 * MINUTE_MS, 3);
   live(world);
-  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 1_440);
+  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 6);
   live(world);
-  await goOn(world, 5 * MINUTE_MS, 12);
+  await goOn(world, 5 * MINUTE_MS, 4);
   await rest(world);
   if (world.violation === undefined) check(world);
   return NO_LOSSES;
 }
 
-/** Time with passes, each so many ticks after the other. */
-async function goOn(world: World, ms: number, pace: number): Promise<void> {
+/** Time with so many rounds of passes. */
+async function goOn(world: World, ms: number, rounds: number): Promise<void> {
   if (world.violation !== undefined) return;
-  world.pace = pace;
+  world.setPace(ms, rounds);
   approve(world);
-  world.triggerAll();
   await world.time.pass(ms);
   await rest(world);
 }
@@ -278,6 +277,7 @@ function checkStatus(world: World): void {
     ...loaded,
     refusedRequests: loaded.refusedRequests - refusedRequests(world).length,
     refusedBatches: world.hadRefusedConfirms ? 0 : loaded.refusedBatches,
+    holds: loaded.holds.filter(({ area, reason }) => !isOfLasting(world, "a hold stands", `${area} ${reason}`)),
     erpWrites: [],
     disk: undefined,
     flows: loaded.flows.map((flow) => ({
