@@ -192,8 +192,12 @@ class Exchange {
     });
   }
 
-  #answer(response: SandboxResponse | undefined, fate: Fate | undefined) {
+  #answer(response: SandboxResponse | undefined, drawn: Fate | undefined) {
     const { time, random } = this.#line;
+    // A lie about how it went needs a service that has acted: what it has refused itself comes through.
+    const isRefused = drawn?.kind === "lie" && response !== undefined && response.status >= 300;
+    const fate = isRefused ? undefined : drawn;
+    this.#sent.fate = fate;
     const { status, headers, body } =
       fate?.kind === "lie"
         ? this.#line.lieAnswer(fate.lie, this.#sent, response)
