@@ -52,6 +52,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   const value = EXTREMES[deed.value] ?? "null";
   if (deed.isNew) {
     const id = service.createOrder({ status: "new" });
+    versions.note(id);
     service.changeOrder(id, { raw: withValue(service.newestText(id) ?? "{}", deed.field, value), keepStamp: true });
     versions.note(id);
     versions.odd.add(id);

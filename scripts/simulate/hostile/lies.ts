@@ -67,7 +67,8 @@ export class Lies {
     const names = new Set(this.#single);
     for (const [lie, each] of met) {
       const records = new Set(each.flatMap(({ record }) => record ?? []));
-      const isOfRecords = lie.of === "all" && SAYS_OF_RECORD.has(lie.status) && records.size < IN_A_ROW;
+      const saysOfRecord = SAYS_OF_RECORD.has(lie.status) || lie.status < 300;
+      const isOfRecords = lie.of === "all" && saysOfRecord && records.size < IN_A_ROW;
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;
