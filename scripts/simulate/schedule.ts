@@ -280,7 +280,7 @@ function makeHostile(seed: number): Schedule {
     steps.push({ after: 20_000, do: "page", limit: 1, ms: 2 * HOUR_MS }, { after: 0, do: "flood", count: FLOOD });
     steps.push({ after: HOUR_MS, do: "wait" });
   }
-  const count = random() < 0.8 ? integerBetween(random, 1, 4) : integerBetween(random, 5, 9);
+  const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, steps };

@@ -29,7 +29,7 @@ const DRAIN_MS = 7_000;
 const ENDED_MS = 9_000;
 const TICKS_PER_MINUTE = 6;
 /** Rounds of passes in a long stretch of the schedule. */
-const STRETCH_TICKS = 30;
+const STRETCH_TICKS = 10;
 const REQUESTS_MAX = 10_000;
 /** What tells whether a commit has moved an order or the position. */
 const MOVES = `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows') AS event,

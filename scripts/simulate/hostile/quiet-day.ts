@@ -32,18 +32,18 @@ export async function endQuietly(world: World): Promise<Losses> {
   const begunMs = world.time.elapsedMs;
   live(world);
   await goOn(world, 3 * MINUTE_MS, 18);
-  await goOn(world, 12 * MINUTE_MS, 4);
-  await goOn(world, SETTLED_MS, 7);
+  await goOn(world, 12 * MINUTE_MS, 1);
+  await goOn(world, SETTLED_MS, 4);
   // From here on nothing is left to wait for.
   world.isQuiet = true;
   live(world);
-  await goOn(world, 11 * MINUTE_MS, 4);
+  await goOn(world, 11 * MINUTE_MS, 1);
   await night(world);
-  await goOn(world, 12 * MINUTE_MS, 3);
+  await goOn(world, 12 * MINUTE_MS, 1);
   live(world);
-  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 6);
+  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 1);
   live(world);
-  await goOn(world, 5 * MINUTE_MS, 4);
+  await goOn(world, 5 * MINUTE_MS, 2);
   await rest(world);
   if (world.violation === undefined) check(world);
   return NO_LOSSES;
