@@ -3,13 +3,19 @@ import { patched } from "../scripts/bugs/plant.ts";
 import { PLANTED_BUGS } from "../scripts/bugs/planted.ts";
 import { playPart } from "../scripts/simulate/campaign.ts";
 import { Coverage } from "../scripts/simulate/coverage.ts";
+import { BODIES } from "../scripts/simulate/hostile/grammar.ts";
+import { EXTREMES, FIELDS } from "../scripts/simulate/hostile/values.ts";
 import { runSchedule } from "../scripts/simulate/run.ts";
-import { makeSchedule, type Schedule } from "../scripts/simulate/schedule.ts";
+import { makeSchedule, type Schedule, type Step } from "../scripts/simulate/schedule.ts";
 import { shrink } from "../scripts/simulate/shrink.ts";
 import { Workshop } from "../scripts/simulate/workshop.ts";
 
 /** Always the same here; `npm run simulate` plays others. */
 const FIRST_SEED = 20_000;
+/** So many schedules are drawn and not played, and so many played twice. */
+const DRAWN = 3_000;
+const TWICE = 12;
+const YEAR_MS = 365 * 86_400_000;
 const SEEDS = Number(process.env["SIMULATE_SEEDS"] ?? 500);
 
 let workshop: Workshop;
@@ -81,6 +87,35 @@ const KINDS: Record<string, readonly (string | number)[]> = {
   "form whole": ["true", "false"],
 };
 
+/** What the grammar of the hostile world can say, each of which must be drawn. */
+const CLASSES: Record<string, readonly (string | number)[]> = {
+  lie: KINDS["fate of"]?.flatMap((on) => [2, 3, 4, 5].map((hundred) => `${on} ${hundred}xx`)) ?? [],
+  body: BODIES,
+  scope: ["all", "half", "one"],
+  span: ["requests", "20 s", "180 s", "660 s", "1500 s", "3600 s", "21600 s", "for ever"],
+  when: ["before", "after"],
+  value: Object.keys(EXTREMES),
+  field: [...new Set(FIELDS)],
+  clock: ["at the start", "years", "hours"],
+  person: ["resume", "approve", "retry", "sync"],
+  reload: ["wrong secret", "other template", "small chunks", "other overlap"],
+  deed: [...(KINDS["deed"] ?? []), "lie", "value", "mend", "page", "flood", "person", "reload", "wait"],
+};
+
+function classesOf(step: Step): string[] {
+  const names = [`deed: ${step.do}`];
+  if (step.do === "lie") {
+    const { on, status, body, of, span, when } = step.lie;
+    const length = span === "for ever" ? span : "requests" in span ? "requests" : `${span.ms / 1000} s`;
+    names.push(`lie: ${on} ${Math.floor(status / 100)}xx`, `body: ${body}`, `when: ${when}`, `span: ${length}`);
+    names.push(`scope: ${typeof of === "object" ? "one" : of}`);
+  }
+  if (step.do === "value") names.push(`value: ${step.value}`, `field: ${step.field}`);
+  if (step.do === "clock") names.push(`clock: ${Math.abs(step.ms) >= YEAR_MS ? "years" : "hours"}`);
+  if (step.do === "person" || step.do === "reload") names.push(`${step.do}: ${step.what}`);
+  return names;
+}
+
 describe("a simulated life of a shop", () => {
   it(
     "keeps every invariant, and everything that may go wrong does",
@@ -99,14 +134,31 @@ describe("a simulated life of a shop", () => {
     SEEDS * 5_000,
   );
 
-  it("goes the same way again with the same seed", async () => {
-    const [first, second] = [
-      await runSchedule(makeSchedule(7), workshop),
-      await runSchedule(makeSchedule(7), workshop),
-    ];
-    expect(second.lines).toEqual(first.lines);
-    expect(second.digest).toBe(first.digest);
-    expect((await runSchedule(makeSchedule(8), workshop)).digest).not.toBe(first.digest);
+  it.each(["usual", "hostile"] as const)(
+    "goes the same way again with the same seed: the %s world",
+    async (world) => {
+      const digests = new Set<string>();
+      for (let seed = 7; seed < 7 + TWICE; seed++) {
+        const first = await runSchedule(makeSchedule(seed, world), workshop);
+        const second = await runSchedule(makeSchedule(seed, world), workshop);
+        expect(second.lines).toEqual(first.lines);
+        expect(second.digest).toBe(first.digest);
+        digests.add(first.digest);
+      }
+      expect(digests.size).toBe(TWICE);
+    },
+    120_000,
+  );
+
+  it("draws every class of fault that the grammar has", () => {
+    const drawn = new Set<string>();
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + DRAWN; seed++) {
+      const schedule = makeSchedule(seed, "hostile");
+      if (schedule.clockMs !== 0) drawn.add("clock: at the start");
+      for (const step of schedule.steps) for (const name of classesOf(step)) drawn.add(name);
+    }
+    const wanted = Object.entries(CLASSES).flatMap(([kind, names]) => names.map((name) => `${kind}: ${name}`));
+    expect(wanted.filter((name) => !drawn.has(name))).toEqual([]);
   });
 
   it("is shortened to the steps that matter where it breaks an invariant", async () => {
