@@ -36,4 +36,6 @@ export default [
   bundleOf("src/main.ts", "dist/erp-bridge.cjs"),
   // Copies a database in a process of its own; it is looked for beside the program.
   bundleOf("src/backup/copy-child.ts", "dist/copy-child.cjs"),
+  // Moves a long write-ahead log into the database, likewise.
+  bundleOf("src/store/checkpoint-child.ts", "dist/checkpoint-child.cjs"),
 ] satisfies RolldownOptions[];

@@ -2,12 +2,13 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { checkAccount, refuseOtherAccount } from "./account.ts";
 import type { ServiceClient } from "./api/client.ts";
+import { saveHeld } from "./backup/save-held.ts";
 import { createClient } from "./build-client.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildReceivers, buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
 import type { LoadedConfig } from "./config/load.ts";
-import { BridgeError } from "./domain/errors.ts";
+import { asError, BridgeError } from "./domain/errors.ts";
 import { FEED_NAMES } from "./domain/feed.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "./domain/job-names.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
@@ -30,7 +31,7 @@ import { loadMigrations } from "./store/migrate.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
 import { savePageSilent } from "./store/page-silence.ts";
 import { saveFlow } from "./store/runs.ts";
-import type { Store } from "./store/store.ts";
+import type { FileTrouble, Store } from "./store/store.ts";
 import { finishSwap } from "./store/swap-files.ts";
 import { closeSyncRequests, type SyncOutcome } from "./store/sync-requests.ts";
 import type { WebServer } from "./web/web-server.ts";
@@ -42,6 +43,8 @@ const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;
 /** A pass that waits for longer than the longest request may take, and this on top, waits for something that never comes. */
 const HANGING_MS = 10 * 60_000;
+/** How often the files are looked at while nothing is written. */
+const LOOK_MS = 1_000;
 
 export interface BridgeOptions {
   loaded: LoadedConfig;
@@ -68,6 +71,10 @@ export class Bridge {
   /** How a feed is told to look at one row alone. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
   readonly #hangingMs: number;
+  /** Ends once something has happened to the files for which only a new start helps. */
+  readonly trouble: Promise<FileTrouble>;
+  #isLogRemoved = false;
+  #looks: NodeJS.Timeout | undefined;
   #isStopping = false;
 
   /**
@@ -86,6 +93,12 @@ export class Bridge {
       this.#lock.release();
       throw error;
     }
+    this.trouble = new Promise((resolve) => {
+      this.store.onTrouble = (trouble) => {
+        this.#isLogRemoved ||= trouble.kind === "log removed";
+        resolve(trouble);
+      };
+    });
     const clock = Pulse.clock(options.clock);
     this.client = createClient({ ...options, clock });
     const { store, client } = this;
@@ -138,6 +151,22 @@ export class Bridge {
     this.#desk.start(this.#scheduler.signal);
     this.watch.start();
     this.web?.start();
+    this.#looks = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  /** What is wrong with the files ends `trouble`; what stands in the way of a look is met by the passes as well. */
+  #look(): void {
+    try {
+      if (this.#lock.isLost()) this.store.onTrouble({ kind: "lock removed" });
+      this.store.look();
+    } catch (error) {
+      this.context.log.debug({ errorCode: asError(error).code }, "A look at the database's files failed.");
+    }
+  }
+
+  /** Saves what the open connection holds, where its files were taken from under it: the name of the copy. */
+  saveHeld(): Promise<string | undefined> {
+    return saveHeld(this.store, this.context.clock.nowMs());
   }
 
   /** The name of a flow that hangs, for which only a restart helps; undefined where everything gets on. */
@@ -173,6 +202,7 @@ export class Bridge {
   /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    clearInterval(this.#looks);
     this.#desk.stop();
     this.#scheduler.pause();
     const watched = Promise.all([this.watch.stop(), this.web?.stop()]);
@@ -184,6 +214,8 @@ export class Bridge {
     this.#scheduler.abort();
     await watched;
     await this.client.close();
+    // Without its name the log goes with the connection.
+    if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveHeld();
     this.store.close();
     this.#lock.release();
   }

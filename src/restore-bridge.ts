@@ -35,7 +35,7 @@ import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
 import { openStore } from "./store/open.ts";
 import { asBridgeError } from "./store/sqlite-errors.ts";
 import type { Store } from "./store/store.ts";
-import { finishSwap, isSwapUnfinished, swapDatabase } from "./store/swap-files.ts";
+import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "./store/swap-files.ts";
 
 export interface RestoreOptions {
   loaded: LoadedConfig;
@@ -191,6 +191,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const wasThere = existsSync(options.database);
   handOver(options.work, options.database);
   swapDatabase(options.database, { work: path.basename(options.work), replaced: aside });
+  retireSavedCopy(options.database, options.file);
   return {
     database: options.database,
     copiedAt: copy.copiedAt,

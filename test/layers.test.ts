@@ -29,6 +29,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   daemon: {
     rooms: [
       "account",
+      "backup",
       "build-client",
       "build-jobs",
       "build-watch",

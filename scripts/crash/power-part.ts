@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween, pickOne, seededRandom } from "../../src/sandbox/random.ts";
 import type { Campaign } from "./campaign.ts";
 import { CUTS, DiskImage, type DiskRecord, readDiskLog } from "./disk-image.ts";
@@ -14,6 +15,11 @@ const EVERYTHING = ["sync", "orders", "updates", "stocks"];
 /** A mistake that is planted and not found within so many cuts means that the checker is blind. */
 const PLANTED_CUTS_MAX = 60;
 const EIO = 5;
+/** Batches beside an ERP that writes all the time, one after the other. */
+const CARELESS_ROUNDS = 6;
+const CARELESS_ROUND_MS = 1_500;
+/** So many moments of that run are looked at, beside those at which something was accepted. */
+const CARELESS_IMAGES = 80;
 
 /** better-sqlite3 opens a database that is in WAL mode already with exactly this. */
 export const PLANTED_NORMAL: Plant = [
@@ -124,6 +130,101 @@ export async function lookAtImages(
   await scene.close();
 }
 
+/** An ERP that gives up durability: it writes without a flush, moves the log into the database and begins it anew. */
+const CARELESS_ERP = (database: string) => `
+const db = new (require("better-sqlite3"))(${JSON.stringify(database)}, { timeout: 10000 });
+db.pragma("synchronous = OFF");
+db.exec("CREATE TABLE IF NOT EXISTS erp_own (n INTEGER PRIMARY KEY, text TEXT)");
+process.stdout.write("ready");
+const clock = new Int32Array(new SharedArrayBuffer(4));
+for (let n = 0; ; n++) {
+  db.prepare("INSERT INTO erp_own (text) VALUES (?)").run("x".repeat(n % 5000));
+  if (n % 40 === 0) db.prepare("UPDATE stock SET quantity = quantity + 1 WHERE random() % 3 = 0").run();
+  if (n % 3 === 0) db.pragma("wal_checkpoint(PASSIVE)");
+  if (n % 50 === 49) db.exec("DELETE FROM erp_own");
+  Atomics.wait(clock, 0, 0, 3);
+}`;
+
+/** What the program was before it kept the log from such an ERP. */
+export const PLANTED_UNKEPT: Plant = [
+  ["this.#keeper = keepsLog ? new LogKeeper(file) : void 0;", "this.#keeper = void 0;"],
+  ['if (mode === "daemon") db.pragma("wal_autocheckpoint = 0");', ""],
+];
+
+/** The daemon beside such an ERP, with a power cut at any moment: what was lost. */
+export async function lookBesideErp(campaign: Campaign, program = campaign.installed.program): Promise<string[]> {
+  const { seed, stride, installed } = campaign;
+  const folder = campaign.newFolder("careless");
+  const settings = { schedule: "* * * * * *" };
+  const scene = await Scene.start({ ...installed, program, folder, seed: seed + 2, settings });
+  const found = await furnish(scene);
+  const earlier = scene.accepted.map(({ entry }) => entry);
+  rmSync(scene.logFile, { force: true });
+  scene.accepted.length = 0;
+  const image = new DiskImage(scene.database);
+  const daemon = scene.start(["run"], { logged: true });
+  await until(() => daemon.output().includes("is running"));
+  const erp = scene.startOther(CARELESS_ERP(scene.database));
+  await until(() => erp.output().includes("ready"));
+  for (let round = 0; round < CARELESS_ROUNDS; round++) {
+    // Not stock: what this process writes is not written down.
+    addOrders(scene);
+    changeOrders(scene);
+    await sleep(CARELESS_ROUND_MS);
+  }
+  erp.child.kill("SIGKILL");
+  const ended = await erp.exited;
+  if (ended.signal !== "SIGKILL") found.push(`the ERP ended by itself: ${ended.output}`);
+  daemon.child.kill("SIGTERM");
+  await daemon.exited;
+  const random = seededRandom(seed);
+  const copy = path.join(folder, "image.db");
+  const records = readDiskLog(scene.logFile);
+  const confirmed = scene.accepted.filter(({ entry }) => entry.effect?.kind === "confirmed").length;
+  if (confirmed < CARELESS_ROUNDS / 2) found.push(`only ${confirmed} batches were confirmed beside the ERP`);
+  // Those right after something was accepted, where there is most to lose, and some of the others.
+  const moments = new Set(scene.accepted.map(({ logBytes }) => records.findIndex(({ end }) => end >= logBytes)));
+  const every = Math.ceil((records.length * stride) / CARELESS_IMAGES);
+  for (const [number, step] of records.entries()) {
+    image.apply(step);
+    if (number % every !== 0 && !moments.has(number)) continue;
+    const known = scene.accepted.filter(({ logBytes }) => logBytes <= step.end).map(({ entry }) => entry);
+    for (const cut of CUTS) {
+      image.write(copy, cut, random);
+      found.push(...lookAt(copy, [...earlier, ...known]).map((what) => `${cut}, operation ${number}: ${what}`));
+    }
+    if (found.length > 0) break;
+  }
+  campaign.report.say(
+    `  beside an ERP with synchronous=OFF: ${confirmed} batches confirmed, ${records.length} operations recorded`,
+  );
+  await scene.close();
+  return found;
+}
+
+function lookAt(copy: string, accepted: Parameters<typeof findLost>[1]): string[] {
+  try {
+    return findLost(copy, accepted);
+  } catch (error) {
+    return [`the database cannot be read: ${String(error)}`];
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(20);
+}
+
+async function runBesideErp(campaign: Campaign, isPlanted: boolean): Promise<void> {
+  const tally = campaign.report.tally(`--part power --seed ${campaign.seed}`);
+  tally.note(await lookBesideErp(campaign), `an ERP with synchronous=OFF, seed ${campaign.seed}`);
+  if (!isPlanted) return;
+  const program = plantMistake(campaign.installed.program, campaign.newFolder("planted-unkept"), PLANTED_UNKEPT);
+  const caught = await lookBesideErp(campaign, program);
+  if (caught.length > 0) campaign.report.say(`  planted log that nobody keeps: caught (${caught[0]})`);
+  const missed = caught.length > 0 ? [] : ["planted log that nobody keeps: not caught"];
+  tally.note(missed, `the checker, seed ${campaign.seed}`);
+}
+
 /** The same cuts on a program with a mistake in it: they must find it. */
 async function checkTheChecker(campaign: Campaign): Promise<void> {
   const { report, seed, installed } = campaign;
@@ -148,6 +249,7 @@ export async function runPowerPart(campaign: Campaign, sizes: PowerSizes): Promi
   report.say(`power: what was not synced is gone, whole or in part (seed ${campaign.seed})`);
   if (campaign.installed.shim === undefined) return report.skip("power", "there is no gcc");
   const acts = [() => lookAtImages(campaign, sizes.recorded)];
+  acts.push(() => runBesideErp(campaign, sizes.planted));
   if (sizes.cuts > 0) acts.push(() => cutPower(campaign, sizes.cuts));
   if (sizes.planted) acts.push(() => checkTheChecker(campaign));
   await campaign.each(acts, (act) => act());

@@ -114,10 +114,15 @@ export class Scene {
             ...(logged ? { DISK_LOG: this.logFile } : {}),
           };
     const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...disk, ...this.#options.env };
-    const child = spawn(process.execPath, [program, ...args, "--config", this.configFile], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env,
-    });
+    return this.#watch(
+      spawn(process.execPath, [program, ...args, "--config", this.configFile], {
+        stdio: ["ignore", "pipe", "pipe"],
+        env,
+      }),
+    );
+  }
+
+  #watch(child: ChildProcess): Child {
     this.#children.add(child);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
@@ -130,6 +135,19 @@ export class Scene {
       return { code, signal, output };
     });
     return { child, exited, output: () => output };
+  }
+
+  /** Another program on the same database, in plain JavaScript; what it writes is written down like the program's own. */
+  startOther(script: string): Child {
+    const { shim } = this.#options;
+    const disk = shim === undefined ? {} : { LD_PRELOAD: shim, DISK_DATABASE: this.database, DISK_LOG: this.logFile };
+    return this.#watch(
+      spawn(process.execPath, ["-e", script], {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { PATH: process.env["PATH"], ...disk },
+        cwd: path.join(import.meta.dirname, "..", ".."),
+      }),
+    );
   }
 
   run(args: readonly string[], options: { logged?: boolean } = {}): Promise<Ended> {

@@ -1,7 +1,7 @@
 import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { Bridge } from "../daemon.ts";
-import { asError, BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
+import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import type { Log } from "../domain/ports.ts";
 import { secretFilter } from "../domain/secrets.ts";
 import { describeStanding } from "../domain/status.ts";
@@ -11,6 +11,7 @@ import { createLogger, logForm } from "../platform/logger.ts";
 import { SignalQueue } from "../platform/signals.ts";
 import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
+import type { FileTrouble } from "../store/store.ts";
 import { speaking } from "../words/translator.ts";
 import { type Call, type Command, load } from "./command.ts";
 
@@ -38,10 +39,17 @@ export const run: Command = async (call) => {
     notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
   };
   const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
-  while ((await signals.next()) === "SIGHUP") {
+  let signal = signals.next();
+  for (;;) {
+    const event = await Promise.race([signal, bridge.trouble]);
+    if (event === "SIGTERM" || event === "SIGINT") break;
     notify("RELOADING=1");
-    const reloaded = await reload(call, { loaded, log, bridge, account });
-    ({ loaded, log, bridge, account } = reloaded);
+    if (event === "SIGHUP") {
+      signal = signals.next();
+      ({ loaded, log, bridge, account } = await reload(call, { loaded, log, bridge, account }));
+    } else {
+      bridge = await beginAnew({ loaded, log, bridge, account }, event);
+    }
     notify("READY=1", statusLine(bridge, loaded));
   }
   for (const timer of statusTimers) clearInterval(timer);
@@ -115,6 +123,36 @@ async function reload(call: Call, old: Running): Promise<Running> {
     tellRefused(old, error);
     return { ...old, bridge: start(old.loaded, old.log) };
   }
+}
+
+/** After something happened to the files under the daemon. Ends the program where nothing can be trusted any more. */
+async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge> {
+  const { loaded, log, bridge } = running;
+  try {
+    if (trouble.kind === "replaced") return await leave(trouble.error, running);
+    const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
+    log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
+    await bridge.stop();
+    return start(loaded, log);
+  } catch (thrown) {
+    const error = asError(thrown);
+    log.error({ errorCode: error.code }, inFull(error, loaded));
+    process.exit(exitCodeOf(error));
+  }
+}
+
+/** Nothing is closed: SQLite would write into files that are not the ones that it knows. */
+async function leave(error: BridgeError, { loaded, log, bridge }: Running): Promise<never> {
+  log.error({ errorCode: error.code }, inFull(error, loaded));
+  const copy = await bridge.saveHeld();
+  if (copy !== undefined)
+    log.error({ copy }, `What the daemon held is saved. Bring it back with: erp-bridge restore ${copy}`);
+  process.exit(exitCodeOf(error));
+}
+
+function inFull(error: BridgeError, { config }: LoadedConfig): string {
+  const say = speaking(config.language);
+  return `${error.messageIn(say)}${error.hint === undefined ? "" : ` ${say(error.hint)}`}`;
 }
 
 function tellRefused({ log, loaded }: Running, thrown: unknown): void {

@@ -16,6 +16,11 @@ export function readTimeInName(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
+/** What stands before the time in the names of a database's copies: the database's own name without its ending. */
+export function copyStem(databaseName: string): string {
+  return databaseName.replace(/\.(db|sqlite3?)$/i, "");
+}
+
 export interface NamedCopy {
   name: string;
   madeMs: number;

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import type { BatchJournal } from "../backup/batch-journal.ts";
 import { configBeside, copyDatabase, type MadeCopy, partialOf, removePartial } from "../backup/copy-database.ts";
-import { copiesToRemove, copyName, findCopies, isCopyLate, type NamedCopy } from "../domain/copy-names.ts";
+import { copiesToRemove, copyName, copyStem, findCopies, isCopyLate, type NamedCopy } from "../domain/copy-names.ts";
 import { describeBytes, stopBelow } from "../domain/disk-space.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { isoTime } from "../domain/ports.ts";
@@ -41,7 +41,7 @@ export class BackUp implements Job {
   constructor(context: JobContext, options: BackUpOptions) {
     this.#context = context;
     this.#options = options;
-    this.#stem = path.basename(context.store.path).replace(/\.(db|sqlite3?)$/i, "");
+    this.#stem = copyStem(path.basename(context.store.path));
   }
 
   /** The first copy is made at once: that copies cannot be made here is then seen on the first day. */

@@ -130,6 +130,7 @@ export class PullOrders implements Job {
     if (confirmNames(this.#options.rules.confirm)) return;
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => openPullMark(store, at));
+    store.secure();
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     const detail =
       `An answer of GET /orders was lost at ${mark.openedAt} and has not been served again. Confirms wait, because ` +

@@ -212,6 +212,7 @@ export class SendRows {
   async #begin(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     for (const some of inSteps(rows)) await commit(this.#context, signal, () => markInDoubt(store, some));
+    store.secure();
   }
 
   /** The request has ended without an acceptance. */

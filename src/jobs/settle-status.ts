@@ -134,6 +134,7 @@ export class StatusSettler {
     const { store, client, clock } = this.#context;
     const { method } = this.#options.rules;
     add(counts, "requests");
+    store.secure();
     let answer: ServiceAnswer;
     try {
       answer = await sendStatus(client, { method, path: plan.path, body: plan.body, signal });

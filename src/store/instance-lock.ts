@@ -21,6 +21,8 @@ export interface LockHolder {
 export interface InstanceLock {
   /** The lock file. */
   path: string;
+  /** Whether the lock file has lost its name: then another bridge could take a lock of its own. */
+  isLost(): boolean;
   /** Gives the lock back. May be called twice; never throws. */
   release(): void;
 }
@@ -119,6 +121,11 @@ export function acquireInstanceLock(
   const held = db;
   const since = new Date((holder.now ?? Date.now)()).toISOString();
   saveHolder(lockPath, { pid: process.pid, command: holder.command, since });
+  const taken = statSync(lockPath, { throwIfNoEntry: false });
+  const isLost = () => {
+    const now = statSync(lockPath, { throwIfNoEntry: false });
+    return held.open && (now?.ino !== taken?.ino || now?.dev !== taken?.dev);
+  };
   const release = () => {
     process.off("exit", release);
     if (!held.open) return;
@@ -127,7 +134,7 @@ export function acquireInstanceLock(
   };
   // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
   process.on("exit", release);
-  return { path: lockPath, release };
+  return { path: lockPath, isLost, release };
 }
 
 /** Who holds the lock of this database, this process included; undefined where nobody does. Takes and leaves nothing. */

@@ -4,6 +4,8 @@
  * which loses confirmed orders in a power cut. A file that is not ours, damaged or newer is refused before anything is
  * written: it is first looked at through a read-only connection. A crash while opening leaves an empty or unchanged database.
  */
+import { readFileSync, statSync } from "node:fs";
+import { endianness } from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
@@ -12,7 +14,7 @@ import { isLocked } from "./instance-lock.ts";
 import { inspectDatabase, loadMigrations, type Migration, type MigrationReport, migrateDatabase } from "./migrate.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
-import { refuseUnfinishedSwap } from "./swap-files.ts";
+import { refuseSavedCopy, refuseUnfinishedSwap } from "./swap-files.ts";
 
 export type OpenMode = "daemon" | "command" | "readonly";
 
@@ -38,6 +40,10 @@ const BUSY_TIMEOUT_MS: Record<OpenMode, number> = { daemon: 100, command: 5000, 
 
 /** While opening nothing else runs in the process yet; a migration may wait out an ERP's short transaction. */
 const OPENING_TIMEOUT_MS = 5000;
+
+/** A daemon that starts has its log within a moment. */
+const LOG_WITHIN_MS = 3_000;
+const LOG_LOOK_MS = 50;
 
 /**
  * Pages that a connection keeps in memory, in KiB. What it once took is never given back, and the operating system
@@ -100,6 +106,54 @@ function inspectReadOnly(file: string, known: readonly Migration[]): void {
   }
 }
 
+/**
+ * A database in use has its log beside it. Where the log is missing and somebody has the database open all the same, it was
+ * removed under them: they go on writing where nobody else reads, and a second log would destroy what they have.
+ */
+function refuseRemovedLog(file: string, mode: OpenMode): void {
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (let waitedMs = 0; waitedMs < LOG_WITHIN_MS; waitedMs += LOG_LOOK_MS) {
+    const bytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size;
+    if ((bytes ?? 0) > 0 || isOpenedByNobody(file) || (bytes === 0 && !hasFrames(file))) return;
+    Atomics.wait(clock, 0, 0, LOG_LOOK_MS);
+  }
+  throw new BridgeError(
+    "database_busy",
+    `The write-ahead log of ${file} was removed, and another program still has the database open.`,
+    {
+      hint:
+        mode === "daemon"
+          ? "Close the programs that have it open (lsof names them): they save what they have. Never remove -wal or -shm."
+          : "Try again in a moment: a running daemon saves what it has and begins anew.",
+    },
+  );
+}
+
+/** Whether the memory that is shared over the log speaks of something in it: the number at 16 of its header, in wal.c `mxFrame`. */
+function hasFrames(file: string): boolean {
+  try {
+    const header = readFileSync(`${file}-shm`).subarray(0, 20);
+    return (endianness() === "LE" ? header.readUInt32LE(16) : header.readUInt32BE(16)) > 0;
+  } catch {
+    return false;
+  }
+}
+
+function isOpenedByNobody(file: string): boolean {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { fileMustExist: true, timeout: 0 });
+    db.pragma("locking_mode = EXCLUSIVE");
+    db.pragma("schema_version");
+    return true;
+  } catch (error) {
+    // Whatever else is wrong is told by opening it.
+    return !faultCodeOf(error)?.startsWith("SQLITE_BUSY");
+  } finally {
+    db?.close();
+  }
+}
+
 function refusePending(db: Database.Database, known: readonly Migration[], file: string): void {
   const pending = inspectDatabase(db, known, file);
   if (pending.length === 0) return;
@@ -139,6 +193,8 @@ export function openStore(options: OpenOptions): Store {
     });
   }
   if (size === undefined) createDatabaseFile(file);
+  if (mode === "daemon") refuseSavedCopy(file);
+  if (size !== undefined && size > 0) refuseRemovedLog(file, mode);
   let db: Database.Database | undefined;
   try {
     if (mode !== "readonly" && size !== undefined && size > 0) inspectReadOnly(file, known);
@@ -154,7 +210,8 @@ export function openStore(options: OpenOptions): Store {
       assertDurable(db, file);
     }
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS[mode]}`);
-    return new Store(db, file, migrated);
+    if (mode === "daemon") db.pragma("wal_autocheckpoint = 0"); // the log's keeper moves it
+    return new Store(db, file, migrated, mode === "daemon");
   } catch (error) {
     db?.close();
     throw openingError(error, file);

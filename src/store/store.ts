@@ -9,21 +9,23 @@ import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
+import { FileWatch } from "./file-watch.ts";
+import { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
 const STATEMENTS_MAX = 500;
 
-interface FileIdentity {
-  dev: bigint;
-  ino: bigint;
-}
-
-function identityOf(file: string): FileIdentity | undefined {
-  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : { dev: stat.dev, ino: stat.ino };
-}
+/**
+ * What has happened to the files under an open database. `log removed`: nobody has made another log; `saved` says whether
+ * everything committed is in the database file by now. `replaced`: somebody else works with a file of the same name, or the
+ * database itself has lost its name.
+ */
+export type FileTrouble =
+  | { kind: "log removed"; saved: boolean }
+  | { kind: "lock removed" }
+  | { kind: "replaced"; error: BridgeError };
 
 export class Store {
   readonly db: Database.Database;
@@ -32,18 +34,25 @@ export class Store {
   /** What opening changed: for one line in the log. */
   readonly migrated: MigrationReport;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  readonly #identity: FileIdentity | undefined;
+  readonly #files: FileWatch;
+  readonly #keeper: LogKeeper | undefined;
+  /** Told of trouble with the files, each time that it is met. */
+  onTrouble: (trouble: FileTrouble) => void = () => {};
   #query: BetterSQLite3Database | undefined;
   #writing = false;
   #rollBackOwed = false;
   #longestWriteMs = 0;
 
-  /** Takes over an open, configured connection: use `openStore`. */
-  constructor(db: Database.Database, file: string, migrated: MigrationReport) {
+  /**
+   * Takes over an open, configured connection: use `openStore`.
+   * @param keepsLog whether the log is kept from other programs that move it without a flush
+   */
+  constructor(db: Database.Database, file: string, migrated: MigrationReport, keepsLog: boolean) {
     this.db = db;
     this.path = file;
     this.migrated = migrated;
-    this.#identity = identityOf(file);
+    this.#files = new FileWatch(file);
+    this.#keeper = keepsLog ? new LogKeeper(file) : undefined;
   }
 
   /** drizzle on this connection, for reads that are not hot: it builds each statement anew. */
@@ -71,8 +80,9 @@ export class Store {
         throw new BridgeError("internal", "A write transaction was given an async function.");
       // SQLite ends a transaction by itself on some faults; what ran after that would have been committed row by row.
       if (!this.db.inTransaction) throw new BridgeError("disk_failed", "SQLite gave the transaction up in its middle.");
-      this.#refuseReplacedFile();
+      this.#refuseReplacedDatabase();
       this.prepare("COMMIT").run();
+      this.#lookAtLog();
       return result;
     } catch (error) {
       this.#rollBack();
@@ -103,11 +113,39 @@ export class Store {
     return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
+  /**
+   * Puts everything that was committed into the database file itself, flushed. False where a reader or the disk stands
+   * in the way: then it is on disk in the log. Never throws.
+   */
+  settle(): boolean {
+    return this.#keeper?.settle() ?? false;
+  }
+
+  /**
+   * Before something is said that cannot be taken back: the files are where they belong, and what was committed is in the
+   * database file itself, flushed, unless somebody is reading: then it is in the log, which nobody can begin anew.
+   */
+  secure(): void {
+    this.#refuseReplacedDatabase();
+    if (this.#keeper?.secure() !== true) this.#lookAtLog();
+  }
+
+  /** A look from time to time, also where nothing is written: at the files, and at a log that others have filled. */
+  look(): void {
+    if (!this.db.open) return;
+    this.#refuseReplacedDatabase();
+    this.#lookAtLog();
+    this.#keeper?.tend({ again: true });
+  }
+
   /** Moves the log into the database where nobody stands in the way, and closes. Never throws; may be called twice. */
   close(): void {
     if (!this.db.open) return;
+    this.#keeper?.settle();
+    this.#keeper?.close();
     try {
-      if (!this.db.readonly) this.db.pragma("wal_checkpoint(TRUNCATE)");
+      // A log that has lost its name stays as it is, for others who have it open and for whoever looks.
+      if (!this.db.readonly && this.#files.logState() === "same") this.db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
       // A reader or a full disk: the log stays and is read at the next start.
     }
@@ -141,16 +179,37 @@ export class Store {
     }
   }
 
-  /**
-   * A database that was renamed over or deleted under a running bridge would take rows that nobody ever sees again, and
-   * the service would be told that they are safe.
-   */
-  #refuseReplacedFile(): void {
-    const now = identityOf(this.path);
-    if (now === undefined || now.dev !== this.#identity?.dev || now.ino !== this.#identity.ino) {
-      throw new BridgeError("database_refused", `${this.path} was replaced or removed while the bridge was running.`, {
-        hint: "Restart erp-bridge; use erp-bridge restore to bring back a backup.",
-      });
+  #refuseReplacedDatabase(): void {
+    try {
+      this.#files.refuseReplacedDatabase();
+    } catch (error) {
+      if (error instanceof BridgeError && this.#files.databaseState() !== "same")
+        this.onTrouble({ kind: "replaced", error });
+      throw error;
     }
+  }
+
+  /**
+   * What was committed must be where the next start finds it. Where the log has lost its name and nobody has made
+   * another, the open connection still has it: it is moved into the database at once, and then the commit stands.
+   */
+  #lookAtLog(): void {
+    const state = this.#files.logState();
+    if (state === "same") {
+      this.#keeper?.tend();
+      return;
+    }
+    if (state === "gone") {
+      const saved = this.settle();
+      this.onTrouble({ kind: "log removed", saved });
+      if (saved) return;
+    }
+    const error = new BridgeError(
+      "database_refused",
+      `The write-ahead log of ${this.path} was ${state === "gone" ? "removed" : "replaced"} while the bridge was running.`,
+      { hint: "Close other programs that have the database open, and restart erp-bridge. Never touch -wal and -shm." },
+    );
+    if (state === "another") this.onTrouble({ kind: "replaced", error });
+    throw error;
   }
 }

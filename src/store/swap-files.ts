@@ -4,8 +4,19 @@
  * is to be done before it is begun; while it is there nobody opens the database, and the next start of the daemon, or of
  * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
+import { copyStem, findCopies } from "../domain/copy-names.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { resolveDatabasePath } from "./file-checks.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
@@ -87,4 +98,27 @@ export function refuseUnfinishedSwap(file: string): void {
   throw new BridgeError("database_refused", `A restore of ${file} was interrupted while it put the files in place.`, {
     hint: "Start the daemon, or run erp-bridge restore again: either finishes it, and nothing is lost.",
   });
+}
+
+/** What a copy of a database is called that was saved from an open connection because its files were taken from under it. */
+export function savedStem(file: string): string {
+  return `${copyStem(path.basename(file))}.saved`;
+}
+
+/** Nothing begins on the files that are there while what was saved from them has not been brought back. */
+export function refuseSavedCopy(file: string): void {
+  const folder = path.dirname(file);
+  const [saved] = findCopies(savedStem(file), readdirSync(folder));
+  if (saved === undefined) return;
+  throw new BridgeError("database_refused", `The files of ${file} were taken from under the running bridge.`, {
+    hint: `What it held was saved: erp-bridge restore ${path.join(folder, saved.name)}. If it is not wanted, move that file away.`,
+  });
+}
+
+/** A saved copy that was brought back is kept under another name. */
+export function retireSavedCopy(databasePath: string, restored: string): void {
+  const file = resolveDatabasePath(databasePath);
+  const [saved] = findCopies(savedStem(file), [path.basename(restored)]);
+  if (saved !== undefined && path.dirname(path.resolve(restored)) === path.dirname(file))
+    renameSync(restored, `${restored}.restored`);
 }

@@ -326,3 +326,26 @@ describe("errors of the machine", () => {
     expect(wrapped.message).toMatch(/^Storing a batch: .*\.$/);
   });
 });
+
+describe("a log that was removed while others have the database open", () => {
+  it("keeps a second log from being made, also where somebody has made an empty file", async () => {
+    const store = open();
+    insert(store, "a");
+    store.close();
+    await otherProgram("INSERT INTO orders VALUES ('b', '{}')");
+    rmSync(`${file}-wal`);
+    expect(codeOf(() => open())).toBe("database_busy");
+    writeFileSync(`${file}-wal`, "");
+    expect(codeOf(() => open())).toBe("database_busy");
+    expect(codeOf(() => open("readonly"))).toBe("database_busy");
+  });
+
+  it("is not seen in a log that was moved and cut off while another program reads on", async () => {
+    const store = open();
+    insert(store, "a");
+    await otherProgram("SELECT * FROM orders");
+    store.close();
+    expect(statSync(`${file}-wal`).size).toBe(0);
+    expect(ids(open())).toEqual(["a"]);
+  });
+});

@@ -36,7 +36,10 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
     /\b(not shown|are not shown|is not shown)\b(?!\))|^(ask the service, then|look at payload in) /,
     "an assumption, told in the reference only",
   ],
-  [/^(rate limit|hand-out lost|read owed|not found|needs you|step over|no stamps|wrong path)$/, "a state word"],
+  [
+    /^(log removed|lock removed|rate limit|hand-out lost|read owed|not found|needs you|step over|no stamps|wrong path)$/,
+    "a state word",
+  ],
   [
     /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|refused status requests|orders blocked by the ERP|erp reads|write-ahead log|client secret)$/,
     "the subject of an alert, a name for machines",

@@ -210,6 +210,26 @@ export const faults = {
     "{file}: файл заменён или удалён во время работы программы.",
   "Restart erp-bridge; use erp-bridge restore to bring back a backup.":
     "Перезапустите erp-bridge; копию возвращает erp-bridge restore.",
+  "{file} was removed while the daemon was running; the daemon begins anew.":
+    "{file}: файл удалён во время работы службы; служба запускается заново.",
+  "What the daemon held is saved. Bring it back with: erp-bridge restore {copy}":
+    "Всё, что было у службы, сохранено. Вернуть: erp-bridge restore {copy}",
+  "The write-ahead log of {file} was removed, and another program still has the database open.":
+    "Журнал упреждающей записи базы {file} удалён, а база ещё открыта в другой программе.",
+  "Close the programs that have it open (lsof names them): they save what they have. Never remove -wal or -shm.":
+    "Закройте программы, в которых она открыта (их назовёт lsof): они сохранят то, что у них есть. Никогда не удаляйте -wal и -shm.",
+  "Try again in a moment: a running daemon saves what it has and begins anew.":
+    "Повторите чуть позже: работающая служба сохраняет данные и запускается заново.",
+  "The write-ahead log of {file} was removed while the bridge was running.":
+    "Журнал упреждающей записи базы {file} удалён во время работы программы.",
+  "The write-ahead log of {file} was replaced while the bridge was running.":
+    "Журнал упреждающей записи базы {file} заменён во время работы программы.",
+  "Close other programs that have the database open, and restart erp-bridge. Never touch -wal and -shm.":
+    "Закройте другие программы, в которых открыта база, и перезапустите erp-bridge. Не трогайте -wal и -shm.",
+  "The files of {file} were taken from under the running bridge.":
+    "Файлы базы {file} были убраны во время работы программы.",
+  "What it held was saved: erp-bridge restore {file}. If it is not wanted, move that file away.":
+    "Данные сохранены: erp-bridge restore {file}. Если они не нужны, уберите этот файл.",
   // SQLite and the disk
   "{doing!}: {what!} ({file}, {code=}).": "{doing}: {what} ({file}, {code}).",
   "{doing!}: {what!} ({code=}).": "{doing}: {what} ({code}).",

@@ -1,0 +1,40 @@
+/*
+ * Saves what an open connection still holds after the files were taken from under it: as a copy beside the database, for
+ * `restore`. Never writes to the database. After a crash in the middle a provisional file is left, which is no copy.
+ */
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { copyName } from "../domain/copy-names.ts";
+import type { Store } from "../store/store.ts";
+import { savedStem } from "../store/swap-files.ts";
+import { syncFolder } from "./copy-database.ts";
+
+/** The copy's name; undefined where nothing whole could be read any more. */
+export async function saveHeld(store: Store, nowMs: number): Promise<string | undefined> {
+  const folder = path.dirname(store.path);
+  const file = path.join(folder, copyName(savedStem(store.path), nowMs));
+  const partial = `${file}.partial`;
+  try {
+    closeSync(openSync(partial, "wx", 0o600));
+    await store.db.backup(partial);
+    const copy = new Database(partial);
+    try {
+      copy.pragma("journal_mode = DELETE");
+      if (copy.pragma("quick_check(1)", { simple: true }) !== "ok") return undefined;
+    } finally {
+      copy.close();
+    }
+    chmodSync(partial, 0o660);
+    const fd = openSync(partial, "r");
+    fsyncSync(fd);
+    closeSync(fd);
+    renameSync(partial, file);
+    syncFolder(folder);
+    return file;
+  } catch {
+    return undefined;
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}

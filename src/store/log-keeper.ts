@@ -1,0 +1,245 @@
+/*
+ * Keeps what was committed in the write-ahead log until the database file itself has it on disk, whatever other programs
+ * do. A connection with `synchronous = OFF` moves the log into the database without a flush, and whoever writes next begins
+ * the log anew: after a power cut both would be without the rows. So one of two connections here always holds a read
+ * transaction, which keeps everybody from beginning the log anew; it lets go only after the database was flushed. Nor does it let anybody move what is not flushed in the log itself: half a
+ * transaction would be in the database, and the other half nowhere.
+ *
+ * What SQLite guarantees for that: nobody moves frames behind a reader's mark, nobody begins the log anew while a reader
+ * has a mark in it, and a reader that finds the whole log moved reads the database alone and keeps everybody from moving
+ * anything more (walTryBeginRead, walRestartLog and walCheckpoint in SQLite's wal.c). Needs no clean end: after a crash the
+ * next start flushes first.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { fdatasyncSync, fstatSync, openSync, readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
+
+/** Frames of a log that is moved into the database: what SQLite itself takes. */
+const MOVED_FROM_FRAMES = 1000;
+/** More than this is moved by a process of its own: it would stop the event loop. */
+const ASIDE_FROM_FRAMES = 4000;
+const CACHE_KIB = 256;
+/** Beside this file, in the sources and in the bundle alike. */
+const CHILD = fileURLToPath(new URL(`./checkpoint-child${path.extname(import.meta.url)}`, import.meta.url));
+
+interface Frames {
+  /** Of the log. */
+  log: number;
+  /** Of them in the database file as well, flushed or not. */
+  checkpointed: number;
+}
+
+export class LogKeeper {
+  readonly #file: string;
+  #holding: Database.Database;
+  #idle: Database.Database;
+  /** What the last `settle` left to be moved; no more is tried until the log has grown by as much as is worth it. */
+  #triedAtFrames = 0;
+  /** Everything up to the last `settle` was flushed, and the log may begin anew. */
+  #isSettled = false;
+  /** The log and the database; the log is the one that these connections use, also where it has lost its name. */
+  readonly #flushed: readonly FlushedFile[];
+  #child: ChildProcess | undefined;
+
+  /** Beside an open connection that has its log open. */
+  constructor(file: string) {
+    this.#file = file;
+    this.#holding = connect(file);
+    this.#idle = connect(file);
+    this.#flushed = [`${file}-wal`, file].map((name) => new FlushedFile(name));
+    try {
+      this.#flush();
+      begin(this.#holding);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    this.settle();
+  }
+
+  /** After a commit: moves the log where it has grown enough. Never throws: what fails is tried again later. */
+  tend({ again = false } = {}): void {
+    if (this.#child !== undefined) return;
+    let frames: Frames;
+    try {
+      frames = this.#frames();
+    } catch {
+      return;
+    }
+    const { log, checkpointed } = frames;
+    if (log < MOVED_FROM_FRAMES) {
+      this.#triedAtFrames = 0;
+      return;
+    }
+    if (checkpointed === log && this.#isSettled) return;
+    const hasGrown = log < this.#triedAtFrames || log >= this.#triedAtFrames + MOVED_FROM_FRAMES;
+    if (!hasGrown && !again) return;
+    this.#triedAtFrames = log;
+    if (log - checkpointed > ASIDE_FROM_FRAMES) this.#moveAside();
+    else this.settle();
+  }
+
+  /**
+   * Moves the log into the database and flushes both. True where everything that was committed before is on disk in the
+   * database file itself; false where a reader, another checkpoint or the disk stands in the way: then it is on disk in
+   * the log, which is kept. Never throws.
+   */
+  settle(): boolean {
+    this.#isSettled = false;
+    if (!this.#advance()) return false;
+    try {
+      const { log, checkpointed } = checkpoint(this.#idle, "PASSIVE");
+      this.#flush();
+      if (checkpointed < log) return false;
+    } catch {
+      return false;
+    }
+    this.#isSettled = true;
+    // A reader that begins now has nothing left in the log, unless somebody has written since: so it may begin anew.
+    this.#advance();
+    return true;
+  }
+
+  /** The same, but what is too much for the event loop is left to a process of its own. */
+  secure(): boolean {
+    try {
+      const { log, checkpointed } = this.#frames();
+      if (log === checkpointed && this.#isSettled) return true;
+      if (this.#child === undefined && log - checkpointed <= ASIDE_FROM_FRAMES) return this.settle();
+    } catch {
+      return false;
+    }
+    this.tend({ again: true });
+    return false;
+  }
+
+  /** Gives everything back; what `settle` could not move stays in the log. Never throws. */
+  close(): void {
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    for (const db of [this.#holding, this.#idle]) if (db.open) db.close();
+  }
+
+  /** The newest state is held from now on. What others have written or moved up to it is flushed before the former is let go. */
+  #advance(): boolean {
+    try {
+      begin(this.#idle);
+    } catch {
+      return false;
+    }
+    try {
+      this.#flush();
+    } catch {
+      end(this.#idle);
+      return false;
+    }
+    this.#exchange();
+    return true;
+  }
+
+  #exchange(): void {
+    end(this.#holding);
+    [this.#holding, this.#idle] = [this.#idle, this.#holding];
+  }
+
+  #frames(): Frames {
+    return checkpoint(this.#idle, "NOOP");
+  }
+
+  #flush(): void {
+    for (const file of this.#flushed) file.flush();
+  }
+
+  #moveAside(): void {
+    const child = fork(CHILD, [], { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
+    this.#child = child;
+    child.unref();
+    child.channel?.unref();
+    const send = (order: CheckpointOrder) => void child.send(order, () => {});
+    child.on("message", (message: CheckpointMessage) => {
+      // Flushed over there: what is left to be flushed here is little.
+      if (message === "flushed" && this.#child === child && this.#advance()) send({ step: "move", file: this.#file });
+      else child.kill("SIGKILL");
+    });
+    const over = () => {
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      this.tend({ again: true });
+    };
+    child.once("exit", over);
+    child.once("error", over);
+    send({ step: "flush", file: this.#file });
+  }
+}
+
+function connect(file: string): Database.Database {
+  const db = new Database(file, { fileMustExist: true, timeout: 0 });
+  db.pragma("synchronous = FULL");
+  db.pragma("wal_autocheckpoint = 0");
+  db.pragma(`cache_size = -${CACHE_KIB}`);
+  return db;
+}
+
+/** From here on until `end` this connection sees one moment, and has a mark in the log. */
+function begin(db: Database.Database): void {
+  db.exec("BEGIN");
+  try {
+    db.pragma("schema_version");
+  } catch (error) {
+    end(db);
+    throw error;
+  }
+}
+
+function end(db: Database.Database): void {
+  if (db.inTransaction) db.exec("COMMIT");
+}
+
+function checkpoint(db: Database.Database, how: "NOOP" | "PASSIVE"): Frames {
+  const [row] = db.pragma(`wal_checkpoint(${how})`) as (Frames & { busy: number })[];
+  return row ?? { log: 0, checkpointed: 0 };
+}
+
+/** A file that SQLite has open, flushed through its descriptor: closing one of our own would drop this process's locks. */
+class FlushedFile {
+  readonly #name: string;
+  readonly #identity: string;
+  #descriptor: number | undefined;
+
+  constructor(name: string) {
+    this.#name = name;
+    const { dev, ino } = statSync(name, { bigint: true });
+    this.#identity = `${dev}:${ino}`;
+  }
+
+  flush(): void {
+    if (this.#descriptor === undefined || !this.#isOurs(this.#descriptor)) this.#descriptor = this.#find();
+    fdatasyncSync(this.#descriptor);
+  }
+
+  #find(): number {
+    const found = listDescriptors().find((descriptor) => this.#isOurs(descriptor));
+    // Without /proc: one that is never closed.
+    return found ?? openSync(this.#name, "r");
+  }
+
+  #isOurs(descriptor: number): boolean {
+    try {
+      const { dev, ino } = fstatSync(descriptor, { bigint: true });
+      return `${dev}:${ino}` === this.#identity;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function listDescriptors(): number[] {
+  try {
+    return readdirSync("/proc/self/fd").map(Number);
+  } catch {
+    return [];
+  }
+}
