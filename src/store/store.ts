@@ -144,6 +144,7 @@ export class Store {
     this.#keeper?.settle();
     this.#keeper?.close();
     try {
+      this.db.pragma("busy_timeout = 0"); // a daemon beside this command always reads
       // A log that has lost its name stays as it is, for others who have it open and for whoever looks.
       if (!this.db.readonly && this.#files.logState() === "same") this.db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
