@@ -2,7 +2,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 const TEXT = readFileSync("docs/reliability.md", "utf8");
-const ROWS = [...Array.from({ length: 37 }, (_, index) => String(index + 1)), "16a", "16b", "26a", "40", "43", "44", "46"];
+const ROWS = [
+  ...Array.from({ length: 37 }, (_, index) => String(index + 1)),
+  "16a",
+  "16b",
+  "26a",
+  "40",
+  "43",
+  "44",
+  "46",
+];
 
 const quoted = [...TEXT.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text ?? "");
 
