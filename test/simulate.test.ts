@@ -65,7 +65,7 @@ const KINDS: Record<string, readonly (string | number)[]> = {
     ...["few requests", "same page", "empty feed", "no date"],
   ],
   hold: ["credentials", "payment", "rate limit", "refused"],
-  resumed: ["shape", "tie", "hand-out lost"],
+  resumed: ["tie", "hand-out lost"],
   watermark: ["first", "moved", "set back"],
   "form handOut": ["repeat", "next"],
   "form redeliver": ["60000", "cycle", "null"],

@@ -2,11 +2,12 @@ import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
 import { EXIT } from "../domain/errors.ts";
-import { FEED_NAMES } from "../domain/feed.ts";
+import { FEED_IDS, FEED_NAMES } from "../domain/feed.ts";
 import { AREA_FLOWS, type JobName } from "../domain/job-names.ts";
 import type { Area } from "../domain/service-error.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { clearPullMark } from "../store/batches.ts";
+import { clearSetAside } from "../store/feed-outbox.ts";
 import { deleteHold, loadHoldsOf } from "../store/holds.ts";
 import { saveMeta } from "../store/meta.ts";
 import { dismissObservations } from "../store/observations.ts";
@@ -73,6 +74,7 @@ function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
     const lifted = flows.filter((flow) => deleteHold(store, flow, reason));
     if (lifted.length > 0 && !reasons.includes(reason)) reasons.push(reason);
   }
+  for (const feed of FEED_NAMES) if (area === "imports" || area === feed) clearSetAside(store, FEED_IDS[feed]);
   // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
   if (reasons.includes("hand-out lost")) clearPullMark(store);
   return reasons;

@@ -93,7 +93,6 @@ const HOLD_WORDS: Partial<Record<HoldReason, string>> = {
   payment: "the subscription is not paid",
   "rate limit": "the service asks for a pause",
   refused: "the service refuses the request",
-  shape: "the service refuses the form of the records",
   "hand-out lost": "an answer with orders was lost, and confirms wait",
   tie: "changes with one stamp may be out of reach",
   guard: "a sudden emptying waits for approval",

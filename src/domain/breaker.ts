@@ -1,5 +1,5 @@
 /** After so many failures in a row without a success between them it is the service, not the records. */
-const FAILURES_IN_ROW_MAX = 3;
+export const FAILURES_IN_ROW_MAX = 3;
 
 /**
  * Tells a service that is out of order from single records that fail. What the service says of one record means

@@ -8,7 +8,6 @@ export type HoldReason =
   | "payment"
   | "rate limit"
   | "refused"
-  | "shape"
   | "hand-out lost"
   | "tie"
   | "guard"
@@ -44,7 +43,6 @@ export const REFUSED_PROBE_MS = 5 * MINUTE_MS;
 /** Reasons that concern one flow's own requests or rows, whatever its name. */
 const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
   "refused",
-  "shape",
   "hand-out lost",
   "tie",
   "guard",

@@ -14,6 +14,7 @@ export const englishStatus = {
   refusedRequests: (n) => `${count(n, "status request")} refused by the service.`,
   blockedOrders: (n) => `${count(n, "order")} blocked by the ERP.`,
   quarantined: (n, flow) => `${count(n, "record")} of ${flow} in quarantine.`,
+  refusedRows: (n, flow) => `${count(n, "row")} of ${flow} refused by the service and tried again.`,
   littleSpace: (bytes) => `Only ${describeBytes(bytes)} are free on the disk of the database.`,
   unreachable: (channel, since, error) => `${capitalized(channel)} cannot be reached since ${since} (${error}).`,
   pageSilent: (address, since, error) =>
@@ -69,7 +70,6 @@ export const englishStatus = {
     payment: "the import subscription is not paid",
     "rate limit": "the service asks to wait",
     refused: "the service refuses the request",
-    shape: "the service refuses every record",
     "hand-out lost": "an answer with orders was lost, and confirms wait",
     tie: "changes with one stamp may be out of reach",
     guard: "rows going to zero wait for approval",

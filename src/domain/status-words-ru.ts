@@ -17,6 +17,8 @@ export const russianStatus = {
     `${count(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
   blockedOrders: (n) => `${count(n, ["заказ отложен", "заказа отложены", "заказов отложено"])} в ERP.`,
   quarantined: (n, flow) => `${named(flow)}: ${count(n, ["запись", "записи", "записей"])} в карантине.`,
+  refusedRows: (n, flow) =>
+    `${named(flow)}: ${count(n, ["строка не принята", "строки не приняты", "строк не принято"])} сервисом, отправка повторяется.`,
   littleSpace: (bytes) => `На диске с базой свободно только ${bytesOf(bytes)}.`,
   unreachable: (channel, since, error) => `${CHANNELS[channel] ?? channel}: нет связи с ${since} (${error}).`,
   pageSilent: (address, since, error) =>
@@ -74,7 +76,6 @@ export const russianStatus = {
     payment: "подписка на импорт не оплачена",
     "rate limit": "сервис просит подождать",
     refused: "сервис отклоняет запрос",
-    shape: "сервис отклоняет все записи",
     "hand-out lost": "ответ с заказами потерян, подтверждения ждут",
     tie: "часть изменений с одинаковой меткой времени может быть недоступна",
     guard: "обнуление остатков ждёт разрешения",

@@ -19,6 +19,7 @@ export interface StatusWords {
   refusedRequests(n: number): string;
   blockedOrders(n: number): string;
   quarantined(n: number, flow: string): string;
+  refusedRows(n: number, flow: string): string;
   littleSpace(bytes: number): string;
   unreachable(channel: string, since: string, error: string): string;
   /** `error`: the system's code for why nothing can listen there. */

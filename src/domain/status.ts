@@ -12,10 +12,12 @@ export interface FlowStatus {
   waitingSince: string | null;
   held: string | null;
   quarantined: number;
+  /** Rows of a feed that the service refused while nothing proved that it was about them: they are tried again. */
+  refused: number;
   isStale: boolean;
   /** After so long a silence `isStale`. */
   staleAfterS: number;
-  /** Feeds: what the site shows is the ERP's table of this time. */
+  /** Feeds: what the site shows is the ERP's table of the last pass, or of the oldest change that waits or is refused. */
   asOf: string | null;
   lastRunAt: string | null;
   failingSince: string | null;
@@ -122,8 +124,7 @@ export function describeFreshness(facts: StatusFacts, nowMs: number, language: L
     erp === undefined || facts.orders === 0
       ? undefined
       : words.waitingForErp(erp.waiting, ageOf(erp.waitingSince, nowMs)),
-    // The site shows the ERP's stock of the last pass, or, while something waits, of the oldest change that waits.
-    stocks?.enabled ? words.stockAsOf(timeOf(stocks.waitingSince ?? stocks.lastSuccessAt, nowMs)) : undefined,
+    stocks?.enabled ? words.stockAsOf(timeOf(stocks.asOf, nowMs)) : undefined,
   ].filter((part) => part !== undefined);
   return `${capitalized(parts.join("; "))}.`;
 }
@@ -139,6 +140,7 @@ function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words
   if (facts.unread > 0) list.push(words.unreadBatches(facts.unread));
   if (facts.refusedBatches > 0) list.push(words.refusedConfirms(facts.refusedBatches));
   if (facts.refusedRequests > 0) list.push(words.refusedRequests(facts.refusedRequests));
+  for (const { flow, refused } of facts.flows) if (refused > 0) list.push(words.refusedRows(refused, flow));
   for (const { flow, quarantined } of facts.flows) {
     if (quarantined === 0) continue;
     list.push(flow === "erp" ? words.blockedOrders(quarantined) : words.quarantined(quarantined, flow));

@@ -8,7 +8,7 @@ import { type FeedRules, referenceOf, sourceOf } from "../domain/feed.ts";
 import { levelsOfSignature, type RecordPlace } from "../domain/feed-level.ts";
 import { formerKeyOf } from "../domain/former-key.ts";
 import { isoTime } from "../domain/ports.ts";
-import { loadRefused, markRefusedWaiting } from "../store/feed-outbox.ts";
+import { clearSetAside, loadRefused, markRefusedWaiting } from "../store/feed-outbox.ts";
 import { saveRekey } from "../store/feed-rekey.ts";
 import {
   areTriggersArmed,
@@ -140,9 +140,9 @@ export class FeedTable {
       if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });
       // A row that waits is planned anew where another row must go before it.
       if (feed.sentHow !== null && feed.sentHow !== sentHow(rules)) touchOwed(store, rules);
+      clearSetAside(store, rules.feedId);
       for (const row of loadRefused(store, rules))
         markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
-      deleteHold(store, rules.name, "shape");
       deleteHold(store, rules.name, "refused");
       markCompareOwed(store, rules.name, because);
     });

@@ -4,17 +4,22 @@
  * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
  */
 import { BridgeError } from "../domain/errors.ts";
-import { type FeedName, type FeedRules, keyOfReference, sourceOf } from "../domain/feed.ts";
-import { planHold } from "../domain/holds.ts";
+import { type FeedName, type FeedRules, keyOfReference, referenceOf, sourceOf } from "../domain/feed.ts";
+import { type HoldReason, planHold } from "../domain/holds.ts";
 import { isGuarded } from "../domain/plan-feed.ts";
 import { isoTime } from "../domain/ports.ts";
 import {
   hasOpenDoubt,
+  loadLastSendable,
+  loadRetryable,
+  loadRetryableDrops,
   loadSendable,
   loadSendableRow,
+  markWaiting,
   type OutboxRow,
   resetClocks,
   type SendLimits,
+  wakeRefused,
 } from "../store/feed-outbox.ts";
 import { countSourceRows } from "../store/feed-source.ts";
 import type { SourceKind } from "../store/feed-triggers.ts";
@@ -28,6 +33,7 @@ import {
   saveGuard,
 } from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
+import { releaseQuarantined } from "../store/quarantine.ts";
 import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
 import { FeedTable } from "./feed-table.ts";
@@ -43,6 +49,11 @@ const REQUESTS_PER_PASS = 20;
 const SCANNED_FOR_MS = 60_000;
 /** Rows of the guard marked as shown in one transaction. */
 const SHOWN_PER_COMMIT = 5_000;
+/** Quarantined rows that are tried again at once, and how long until the next ones are. */
+const RETRY_ROWS_MAX = 100;
+const RETRY_PAUSE_MS = 3_600_000;
+/** Holds by which the service says no for longer than a moment. */
+const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
 /** No row that goes to zero or away is held back. */
 const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
 
@@ -79,6 +90,8 @@ export class PushImports implements Job {
   #refusedAfter = 0;
   /** Files changed between their look and their request, and the rows of the last pass waited for another look. */
   #isStale = false;
+  /** Monotonic time before which no quarantined row is tried again. */
+  #retryAtMs = 0;
   /** How often this feed has had nothing left to send. */
   #drains = 0;
   /** The drains of the earlier feeds when this one began to let them go first. */
@@ -135,15 +148,20 @@ export class PushImports implements Job {
     this.#scannedUntilMs = undefined;
     this.#drains += 1;
     this.#isIll = false;
-    return { counts, hasWork: false };
+    return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0 };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const counts: Record<string, number> = {};
+    const wasHeld = this.#isHeld();
     try {
+      this.#sendRows.begin();
       const isEmptied = await this.#send(counts, signal);
+      await this.#sendRows.end(counts, signal);
       this.#isIll = false;
       if (isEmptied) this.#scannedUntilMs = undefined;
+      if (wasHeld && this.#sendRows.hasAccepted) await this.#wakeRefused(signal);
+      if (isEmptied && !wasHeld) await this.#retryRefused(counts, signal);
       return { outcome: isEmptied ? "done" : "more", counts };
     } catch (error) {
       this.#scannedUntilMs = undefined;
@@ -279,7 +297,7 @@ export class PushImports implements Job {
       this.#isStale = stale > 0;
       if (stale > 0) this.#scannedUntilMs = undefined;
       try {
-        if (rows.length > 0 && (await this.#sendRows.send(rows, counts, signal))) return true;
+        if (rows.length > 0) await this.#sendRows.send(rows, () => this.#lastRow(signal), counts, signal);
         // Their rows are taken up again at once; a file that never stays the same waits for the schedule.
         if (stale > 0) return wasStale;
       } catch (error) {
@@ -289,6 +307,69 @@ export class PushImports implements Job {
       }
     }
     return false;
+  }
+
+  /** A row from the far end of what waits, to find out whether the service takes anything at all. */
+  async #lastRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
+    const { store, files } = this.#context;
+    const { rules } = this.#options;
+    // The files of the rows under way are in memory: another row's would take their place.
+    if (this.#only !== undefined || (files !== undefined && rules.chunk > 1)) return undefined;
+    const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
+    const row = loadLastSendable(store, rules, { ...limits, nowMs: this.#context.clock.monotonicMs() });
+    if (row === undefined || files === undefined) return row;
+    return (await files.take([row], signal)).rows[0];
+  }
+
+  /** Whether the service had said no to this feed, or to all. */
+  #isHeld(): boolean {
+    const { store } = this.#context;
+    return this.areas.some((area) => loadHoldsOf(store, area).some(({ reason }) => SAID_NO.has(reason)));
+  }
+
+  /** What was refused before the trouble ended may have been refused for it. */
+  async #wakeRefused(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => wakeRefused(store, this.#options.rules, clock.monotonicMs()));
+    this.#retryAtMs = 0;
+  }
+
+  /** Quarantined rows that are tried again by themselves, where it is time for some. */
+  #rowsToRetry(): OutboxRow[] {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (this.#only !== undefined || nowMs < this.#retryAtMs || this.#isHeld()) return [];
+    const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
+    return loadRetryable(store, rules, { ...limits, nowMs }, Math.min(rules.chunk, RETRY_ROWS_MAX));
+  }
+
+  #dropsToRetry(): OutboxRow[] {
+    if (this.#only !== undefined || this.#isHeld()) return [];
+    const { store, clock } = this.#context;
+    return loadRetryableDrops(store, this.#options.rules, clock.monotonicMs(), RETRY_ROWS_MAX);
+  }
+
+  async #retryRefused(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const next = this.#rowsToRetry();
+    if (this.#context.isStopping()) return;
+    const drops = this.#dropsToRetry();
+    if (drops.length > 0) {
+      await commit(this.#context, signal, () => {
+        for (const { id, key } of drops) {
+          markWaiting(store, id, "proven");
+          releaseQuarantined(store, [rules.name], referenceOf(key));
+        }
+      });
+    }
+    if (next.length === 0) return;
+    const { rows } = (await this.#context.files?.take(next, signal)) ?? { rows: next };
+    this.#retryAtMs = this.#context.clock.monotonicMs() + RETRY_PAUSE_MS;
+    if (rows.length === 0) return;
+    // A service that has begun to take them gets the others soon.
+    if ((await this.#sendRows.retry(rows, counts, signal)) > 0) await this.#wakeRefused(signal);
   }
 
   #chunk(): number {

@@ -7,16 +7,25 @@ import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import { sendImport } from "../api/imports.ts";
 import { UNREADABLE_WORDS } from "../domain/acceptance.ts";
+import { FAILURES_IN_ROW_MAX } from "../domain/breaker.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { type FeedRules, referenceOf } from "../domain/feed.ts";
 import { readImportResult } from "../domain/import-result.ts";
 import { isLive } from "../domain/plan-feed.ts";
 import { isoTime } from "../domain/ports.ts";
+import {
+  isOfRecord,
+  type Refusal,
+  RefusalTrial,
+  type RefusedAlone,
+  retryRefusedMs,
+  setAsideMs,
+} from "../domain/refusal-trial.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
+  countUnproven,
   loadDoubtful,
   loadPresent,
-  loadRefused,
   loadRefusedChildren,
   markInDoubt,
   markRefused,
@@ -25,17 +34,22 @@ import {
   saveAcceptance,
   saveAcknowledged,
   saveDoubtEnd,
+  savePassingRefusal,
   saveRefused,
+  saveRetryTime,
+  saveSetAside,
   unmarkInDoubt,
+  wakeSetAside,
 } from "../store/feed-outbox.ts";
 import { loadFeed, loadKeyState, saveFeedChunk } from "../store/feeds.ts";
-import { saveHold } from "../store/holds.ts";
-import { saveQuarantined } from "../store/quarantine.ts";
+import { releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
 import type { FeedContext } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
 
-/** So many single records refused, and none ever accepted: the template is wrong, not the records. */
-const REFUSED_ALONE_MAX = 3;
+/** Requests of one retry of quarantined rows: about a dozen bad ones stand alone by then, and all good ones are through. */
+const RETRY_REQUESTS_MAX = 20;
+/** Quarantined rows that a retry did not get to are tried again after this time. */
+const RETRY_REST_MS = 3_600_000;
 /** Rows marked in one transaction; a table that is sent whole may have any number. */
 const ROWS_PER_COMMIT = 2_000;
 
@@ -51,69 +65,164 @@ interface Entry {
   row: OutboxRow | undefined;
 }
 
-type Refusal = Entry & { words: string };
+type Named = Entry & { words: string };
 
 type Outcome =
-  /** `isHeld`: single records were refused, and the feed is held for it. */
-  { kind: "accepted"; isHeld: boolean } | Refused;
+  /** `named`: records that the answer reports as refused. */
+  { kind: "accepted"; status: number; accepted: number; named: readonly Named[] } | Refused;
 
-interface Refused {
-  kind: "refused";
-  status: number;
-  words: string;
-}
+type Refused = Refusal & { kind: "refused"; code: "request_refused" | "redirected" };
 
 export class SendRows {
   readonly #context: FeedContext;
   readonly #options: SendOptions;
+  /** What this pass has found out of the service and of single rows. */
+  #trial: RefusalTrial<OutboxRow>;
+  #lastRefused: Refused | undefined;
 
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
     this.#options = options;
+    this.#trial = new RefusalTrial(0);
+  }
+
+  /** Whether the service has accepted something in this pass. */
+  get hasAccepted(): boolean {
+    return this.#trial.hasAccepted;
+  }
+
+  /** A pass begins: what the service says of a record counts together with what it says of others in the same pass. */
+  begin(): void {
+    const { store } = this.#context;
+    this.#trial = new RefusalTrial(countUnproven(store, this.#options.rules, FAILURES_IN_ROW_MAX - 1));
+    this.#lastRefused = undefined;
   }
 
   /**
    * Sends the rows, halving what is refused until each refused record stands alone: about 2·log2(n) requests for one
-   * bad record. Throws where the feed or the way to the service is ill; rows are then waiting or in doubt.
-   * @returns whether the feed is held now, because every record is refused.
+   * bad record.
+   * @param lastInQueue a row from elsewhere, to find out whether the service takes anything at all
+   * @throws ServiceError where the feed or the way to the service is ill, or every record is refused; rows are then
+   *   waiting or in doubt.
    */
-  async send(rows: readonly OutboxRow[], counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+  async send(
+    rows: readonly OutboxRow[],
+    lastInQueue: () => Promise<OutboxRow | undefined>,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (this.#options.rules.scope === "whole") return await this.#sendWhole(rows, counts, signal);
+    const trial = this.#trial;
     const before = new Map(rows.map((row) => [row.id, row]));
-    const pending: (readonly OutboxRow[])[] = [rows];
     const sizes = { refused: false, alone: false, largest: 0 };
-    for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
+    trial.add(rows);
+    for (;;) {
+      const step = await trial.next(lastInQueue);
+      if (step.kind === "done") break;
+      if (step.kind === "trouble") {
+        // Where nothing else is left, rows that were refused before just go on waiting: nothing good is kept back.
+        const isLeft = trial.hasPending || (await lastInQueue()) !== undefined;
+        if (isLeft || this.#mustHold()) throw this.#trouble();
+        return;
+      }
+      const part = step.rows;
       const outcome = await this.#sendOnce(part, (standing) => standing.map(entryOf), counts, signal);
       if (outcome.kind === "accepted") {
-        if (outcome.isHeld) return true;
-        sizes.largest = Math.max(sizes.largest, part.length);
+        if (outcome.accepted > 0) sizes.largest = Math.max(sizes.largest, part.length);
+        await this.#settle(outcome, counts, signal);
         continue;
       }
+      this.#lastRefused = outcome;
       if (outcome.status === 413) sizes[part.length === 1 ? "alone" : "refused"] = true;
-      const [row] = part;
-      if (part.length === 1 && row !== undefined) {
-        // What a 4xx refuses alone was taken in no larger request either.
-        const as = outcome.status < 400 ? row : (before.get(row.id) ?? row);
-        if (await this.#blame([{ ...entryOf(as), words: wordsOf(outcome) }], counts, signal)) return true;
-        continue;
-      }
       const rest = outcome.status === 413 ? part : part.map(inDoubt);
-      const half = Math.ceil(part.length / 2);
-      // The stack's end goes first: the first half, so that rows keep their order of urgency.
-      pending.push(rest.slice(half), rest.slice(0, half));
+      // What a 4xx refuses alone was taken in no larger request either.
+      const isNew = part.length === 1 && outcome.status >= 300;
+      const standing = isNew ? part.map((row) => before.get(row.id) ?? row) : rest;
+      const refusal = { status: outcome.status, words: wordsOf(outcome) };
+      await this.#setAside(trial.refuse(standing, refusal), signal);
     }
     // A record that is too large by itself says nothing of the others.
     if (sizes.refused && !sizes.alone && sizes.largest > 0) await this.#learnChunk(sizes.largest, signal);
-    return false;
+  }
+
+  /** The pass has sent what there was. What it accepted proves what it refused. */
+  async end(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { suspects, hasAccepted } = this.#trial;
+    if (suspects.length === 0) return;
+    const isGeneral = suspects.some(({ status }) => !isOfRecord(status));
+    if (!hasAccepted && isGeneral && this.#mustHold()) throw this.#trouble();
+    await this.#prove(hasAccepted ? this.#trial.accept() : suspects.filter(({ row }) => row.wasProven), counts, signal);
+  }
+
+  /** What was refused for the first time, or under a template that was never accepted, holds the feed. */
+  #mustHold(): boolean {
+    const { acceptedAt } = loadFeed(this.#context.store, this.#options.rules.name);
+    return acceptedAt === null || this.#trial.suspects.some(({ row }) => row.tries === 0);
+  }
+
+  /** Nothing that is sent is accepted: no record is blamed for it. */
+  #trouble(): ServiceError {
+    const { name, path } = this.#options.rules;
+    const last = this.#lastRefused ?? { code: "request_refused" as const, status: 400, words: "" };
+    const { status } = last;
+    const { acceptedAt } = loadFeed(this.#context.store, name);
+    const words = wordsOf(last);
+    const what = `POST ${path}: every record that is tried is refused (${words}), so none is blamed`;
+    return new ServiceError(
+      last.code,
+      acceptedAt === null ? `${what}; if the record is wrong, put imports.${name} right.` : `${what}.`,
+      { area: "imports", method: "POST", path, status, words: last.words, effect: "none" },
+    );
   }
 
   /** Each request is the complete table: what was acknowledged, overlaid by what is owed. It is never split. */
-  async #sendWhole(rows: readonly OutboxRow[], counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+  async #sendWhole(rows: readonly OutboxRow[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const outcome = await this.#sendOnce(rows, (standing) => this.#wholeTable(standing), counts, signal);
-    if (outcome.kind === "accepted") return outcome.isHeld;
-    const what = `The service refuses the table as a whole (${wordsOf(outcome)}).`;
-    await commit(this.#context, signal, () => this.#saveShapeHold(what));
-    return true;
+    if (outcome.kind === "accepted" && outcome.accepted > 0) return await this.#settle(outcome, counts, signal);
+    const refused: Refusal =
+      outcome.kind === "refused" ? outcome : { status: outcome.status, words: outcome.named[0]?.words ?? "" };
+    const { path } = this.#options.rules;
+    throw new ServiceError(
+      outcome.kind === "refused" ? outcome.code : "request_refused",
+      `POST ${path}: the service refuses the table as a whole (${wordsOf(refused)}).`,
+      { area: "imports", method: "POST", path, ...refused, effect: "unknown" },
+    );
+  }
+
+  /**
+   * Tries quarantined rows again, in a few requests: the way back of what was refused in bad times. A refusal changes
+   * nothing, whatever the cause.
+   * @returns how many the service has taken.
+   */
+  async retry(rows: readonly OutboxRow[], counts: Record<string, number>, signal: AbortSignal): Promise<number> {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    // Before anything is asked: whatever happens on the way, the next try is not at once.
+    const restAtMs = clock.monotonicMs() + RETRY_REST_MS;
+    await commit(this.#context, signal, () => saveRetryTime(store, rows, { atMs: restAtMs, isTried: false }));
+    const parts: (readonly OutboxRow[])[] = [rows];
+    let taken = 0;
+    for (let requests = 0; requests < RETRY_REQUESTS_MAX; requests++) {
+      const part = parts.pop();
+      if (part === undefined) break;
+      const entriesOf = (standing: readonly OutboxRow[]) =>
+        rules.scope === "whole" ? this.#wholeTable(standing) : standing.map(entryOf);
+      const outcome = await this.#sendOnce(part, entriesOf, counts, signal);
+      if (outcome.kind === "refused" && part.length > 1 && rules.scope !== "whole") {
+        const half = Math.ceil(part.length / 2);
+        parts.push(part.slice(half), part.slice(0, half));
+        continue;
+      }
+      const named = new Set(outcome.kind === "refused" ? [] : outcome.named.map(({ row }) => row?.id));
+      const refused = outcome.kind === "refused" ? part : part.filter(({ id }) => named.has(id));
+      taken += part.length - refused.length;
+      await commit(this.#context, signal, () => {
+        const nowMs = clock.monotonicMs();
+        for (const row of refused)
+          saveRetryTime(store, [row], { atMs: nowMs + retryRefusedMs(row.tries + 1), isTried: true });
+      });
+    }
+    return taken;
   }
 
   #wholeTable(owing: readonly OutboxRow[]): Entry[] {
@@ -163,9 +272,10 @@ export class SendRows {
     }
     if (result.kind === "refused") {
       await this.#end(rows, "over");
-      return { kind: "refused", status: answer.status, words: this.#context.client.hideSecrets(result.words) };
+      const words = this.#context.client.hideSecrets(result.words);
+      return { kind: "refused", code: "request_refused", status: answer.status, words };
     }
-    const refusals = result.rejected.flatMap(({ index, message }) => {
+    const named = result.rejected.flatMap(({ index, message }) => {
       const entry = entries[index];
       return entry === undefined
         ? []
@@ -177,9 +287,90 @@ export class SendRows {
             },
           ];
     });
-    await this.#acknowledge(rows, { refusals, told: result.told }, counts, signal);
-    const isHeld = refusals.length > 0 && (await this.#blame(refusals, counts, signal));
-    return { kind: "accepted", isHeld };
+    await this.#acknowledge(rows, { refusals: named, told: result.told }, counts, signal);
+    return { kind: "accepted", status: answer.status, accepted: entries.length - named.length, named };
+  }
+
+  /** Something was accepted, or each record was refused by name. */
+  async #settle(
+    outcome: Outcome & { kind: "accepted" },
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const { status, accepted, named } = outcome;
+    const rows = named.flatMap(({ row, words }) => (row === undefined ? [] : [{ row, words, status }]));
+    if (accepted === 0 && named.length > 0) {
+      this.#lastRefused = { kind: "refused", code: "request_refused", status, words: named[0]?.words ?? "" };
+      return await this.#setAside(this.#trial.refuseEach(rows), signal);
+    }
+    const isFirst = !this.#trial.hasAccepted;
+    const proven = [...this.#trial.accept(), ...rows];
+    await this.#prove(proven, counts, signal);
+    const kept = named.filter(({ row }) => row === undefined);
+    if (kept.length > 0) {
+      await commit(this.#context, signal, () => {
+        const at = isoTime(clock.nowMs());
+        const retryMs = clock.monotonicMs() + retryRefusedMs(0);
+        for (const { key, record, words } of kept) {
+          saveRefused(store, rules, { key, record, error: words, at, retryMs });
+          this.#quarantine({ key, record, words }, at);
+        }
+      });
+      add(counts, "refused", kept.length);
+    }
+    if (isFirst && countUnproven(store, rules, 1) > 0) {
+      await commit(this.#context, signal, () => wakeSetAside(store, rules, clock.monotonicMs()));
+    }
+  }
+
+  /** Refused alone: the rows wait until something proves that it was about them. */
+  async #setAside(refused: readonly RefusedAlone<OutboxRow>[], signal: AbortSignal): Promise<void> {
+    if (refused.length === 0) return;
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => {
+      const nowMs = clock.monotonicMs();
+      for (const { row, status, words } of refused) {
+        const retryMs = nowMs + setAsideMs(row.tries);
+        saveSetAside(store, row, { error: words, retryMs, isForGood: isOfRecord(status) });
+      }
+    });
+  }
+
+  /** The service took others in the same pass: what it refuses for good goes to quarantine, what it may take later waits. */
+  async #prove(
+    refused: readonly RefusedAlone<OutboxRow>[],
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (refused.length === 0) return;
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => {
+      const at = isoTime(clock.nowMs());
+      for (const { row, status, words } of refused) {
+        if (!isOfRecord(status)) {
+          savePassingRefusal(store, row.id);
+          continue;
+        }
+        const tries = row.wasProven ? row.tries + 1 : 0;
+        markRefused(store, row, { error: words, retryMs: clock.monotonicMs() + retryRefusedMs(tries), tries });
+        this.#quarantine({ key: row.key, record: row.record, words }, at);
+      }
+    });
+    add(counts, "refused", refused.filter(({ status }) => isOfRecord(status)).length);
+  }
+
+  #quarantine({ key, record, words }: { key: readonly string[]; record: string; words: string }, at: string): void {
+    const { store } = this.#context;
+    saveQuarantined(store, {
+      kind: this.#options.rules.name,
+      reference: referenceOf(key),
+      reason: words,
+      payload: record,
+      hash: hash("sha256", record, "buffer"),
+      at,
+    });
   }
 
   /** The answer of a 2xx, or the refusal of the records. Every other failure is thrown, its rows settled before. */
@@ -231,7 +422,7 @@ export class SendRows {
 
   async #acknowledge(
     rows: readonly OutboxRow[],
-    outcome: { refusals: readonly Refusal[]; told: "status" | "records" },
+    outcome: { refusals: readonly Named[]; told: "status" | "records" },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -260,6 +451,7 @@ export class SendRows {
       return { ...row, live: after };
     });
     saveAcknowledged(store, rules, live, at);
+    for (const { key, isRefused } of rows) if (isRefused) releaseQuarantined(store, [rules.name], referenceOf(key));
     for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
     saveAcceptance(store, rules, { at, told, liveChange, drops, dropsSince: isoTime(nowMs - rules.guard.overMs) });
   }
@@ -269,51 +461,6 @@ export class SendRows {
     const { rules } = this.#options;
     for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
       markRefusedWaiting(this.#context.store, rules, { id, reference: referenceOf(child) });
-  }
-
-  /**
-   * Records that were refused each by itself go to quarantine; where none was ever accepted under this template and
-   * they are too many, the template is to blame instead. True where the feed is held for that.
-   */
-  async #blame(refusals: readonly Refusal[], counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
-    const { store, clock, log } = this.#context;
-    const { rules } = this.#options;
-    const at = isoTime(clock.nowMs());
-    const isHeld = await commit(this.#context, signal, () => {
-      for (const { row, key, record, words } of refusals) {
-        if (row === undefined) saveRefused(store, rules, { key, record, error: words, at });
-        else markRefused(store, row, words);
-        const digest = hash("sha256", record, "buffer");
-        saveQuarantined(store, {
-          kind: rules.name,
-          reference: referenceOf(key),
-          reason: words,
-          payload: record,
-          hash: digest,
-          at,
-        });
-      }
-      if (loadFeed(store, rules.name).acceptedAt !== null) return false;
-      const refused = loadRefused(store, rules);
-      if (refused.length < REFUSED_ALONE_MAX) return false;
-      for (const row of refused) markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
-      this.#saveShapeHold(`The service refuses every record (${refusals[0]?.words ?? ""}).`);
-      return true;
-    });
-    if (isHeld)
-      log.error(
-        { feed: rules.name, words: refusals[0]?.words },
-        `${rules.name}: held, because every record is refused.`,
-      );
-    else add(counts, "refused", refusals.length);
-    return isHeld;
-  }
-
-  #saveShapeHold(what: string): void {
-    const { store, clock } = this.#context;
-    const { name } = this.#options.rules;
-    const detail = `${what} Put imports.${name} right, or: erp-bridge resume ${name}`;
-    saveHold(store, { area: name, reason: "shape", since: isoTime(clock.nowMs()), nextProbeAt: null, detail });
   }
 
   async #learnChunk(chunk: number, signal: AbortSignal): Promise<void> {
@@ -356,15 +503,15 @@ function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {
   return steps;
 }
 
-/** 400, 413 and 422 speak of the records; every other failure of the feed, the area or the way. */
+/** Most refusals may be about a record; credentials, payment, patience and an ill service are about the feed or the way. */
 function refusalOf(error: unknown): Refused | undefined {
-  if (!(error instanceof ServiceError)) return undefined;
-  const { status } = error;
-  if (status !== 400 && status !== 413 && status !== 422) return undefined;
-  return { kind: "refused", status, words: error.words ?? "" };
+  if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
+  const { code, status } = error;
+  if (code !== "request_refused" && code !== "redirected") return undefined;
+  return { kind: "refused", code, status, words: error.words ?? "" };
 }
 
-function wordsOf({ status, words }: Refused): string {
+function wordsOf({ status, words }: Refusal): string {
   return words === "" ? String(status) : `${status}: ${words}`;
 }
 

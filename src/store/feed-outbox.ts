@@ -18,6 +18,12 @@ export interface OutboxRow {
   doubtUntilMs: number | null;
   /** The key of the row that must be on the site before this one. */
   parent: string | null;
+  /** How often it was refused since it last changed or was quarantined. */
+  tries: number;
+  /** It was quarantined, and a person wants it tried again. */
+  wasProven: boolean;
+  /** It is in quarantine. */
+  isRefused: boolean;
 }
 
 /** Which rows may go now. */
@@ -30,7 +36,13 @@ export interface SendLimits {
   dropRound: number;
 }
 
-const OUTBOX = `id, k0, k1, k2, k3, record, gone, doubt_record AS doubtRecord, doubt_until_ms AS doubtUntilMs, parent,
+/** No wait of a refused row is longer. */
+const RETRY_LONGEST_MS = 12 * 3_600_000;
+const RETRY_SOON_MS = 3_600_000;
+
+const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS wasProven,
+  state = 'refused' AS isRefused,
+  doubt_record AS doubtRecord, doubt_until_ms AS doubtUntilMs, parent,
   drop_round IS NOT NULL AND drop_round <= (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
 
 type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
@@ -42,13 +54,17 @@ function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
     key: [k0, k1, k2, k3].slice(0, rules.keys.length),
     gone: raw.gone === 1,
     approved: raw.approved === 1,
+    wasProven: raw.wasProven === 1,
+    isRefused: raw.isRefused === 1,
   };
 }
 
-const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)`;
+const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
+  AND (retry_ms IS NULL OR retry_ms <= @nowMs)`;
 /** The row that must be on the site before this one is not owed itself. */
 const PARENT_IS_THERE = `(x.parent IS NULL OR NOT EXISTS (SELECT 1 FROM feed_outbox p WHERE p.feed_id = x.feed_id
-  AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0 AND p.id <> x.id))`;
+  AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
+  AND coalesce(p.refusal, 'proven') = 'proven' AND p.id <> x.id))`;
 
 /**
  * Rows that may go now: those that go to zero or away first, then other zeros, decreases and the rest; a row whose
@@ -86,6 +102,19 @@ function loadWaiting(
     )
     .all({ ...values, limit: limit < 0 ? limit : limit - drops.length }) as RawOutboxRow[];
   return [...drops, ...others].map((row) => outboxRow(rules, row));
+}
+
+/** The row that would go last: one from elsewhere, to find out whether the service takes anything at all. */
+export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
+  const row = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
+       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO} AND refusal IS NULL
+         ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`}
+       ORDER BY priority DESC, id DESC LIMIT 1`,
+    )
+    .get({ nowMs: limits.nowMs, awayBeforeMs: limits.awayBeforeMs, feed: rules.feedId }) as RawOutboxRow | undefined;
+  return row === undefined ? undefined : outboxRow(rules, row);
 }
 
 /** The row of one key, where it may go now. */
@@ -135,10 +164,16 @@ export function resetClocks(store: Store, rules: FeedRules, options: { nowMs: nu
          AND (doubt_until_ms IS NULL OR doubt_until_ms > @until)`,
     )
     .run({ feed: rules.feedId, until: doubtUntilMs }).changes;
+  // Later than any wait that is ever asked for: of a clock that ran before this one.
+  const retries = store
+    .prepare(
+      "UPDATE feed_outbox INDEXED BY feed_outbox_retry SET retry_ms = @soon WHERE feed_id = @feed AND retry_ms > @longest",
+    )
+    .run({ feed: rules.feedId, soon: nowMs + RETRY_SOON_MS, longest: nowMs + RETRY_LONGEST_MS }).changes;
   const aways = store
     .prepare("UPDATE feed_outbox SET away_since_ms = @now WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @now")
     .run({ feed: rules.feedId, now: nowMs }).changes;
-  return doubts + aways;
+  return doubts + aways + retries;
 }
 
 /** Whether a row waits for the end of a request whose outcome is unknown. */
@@ -166,7 +201,7 @@ export function saveAcknowledged(
      ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
        gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
   );
-  const done = store.prepare("DELETE FROM feed_outbox WHERE id = ? AND record = ? AND state = 'waiting'");
+  const done = store.prepare("DELETE FROM feed_outbox WHERE id = ? AND record = ?");
   const newer = store.prepare("UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id = ?");
   for (const row of rows) {
     sent.run(rules.feedId, ...paddedKey(row.key), row.record, at, Number(row.gone), Number(row.live), rules.feedId);
@@ -214,31 +249,129 @@ export function loadDoubtful(store: Store, rules: FeedRules): { key: string[]; r
 
 // ------------------------------------------------------------------------------------------------------ refusals
 
+/** The service refused it alone, and nothing shows yet that this says something of the record: it waits. */
+export function saveSetAside(
+  store: Store,
+  row: Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">,
+  refused: { error: string; retryMs: number; isForGood: boolean },
+): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox SET refusal = iif(refusal = 'passing' AND NOT ?, 'passing', 'unproven'), retry_ms = ?, tries = tries + 1, doubt_record = ?, doubt_until_ms = ?,
+         last_error = ? WHERE id = ?`,
+    )
+    .run(Number(refused.isForGood), refused.retryMs, row.doubtRecord, row.doubtUntilMs, refused.error, row.id);
+}
+
+/** Others are accepted, and this one is refused in a way that is not for good: it waits for its own time. */
+export function savePassingRefusal(store: Store, id: number): void {
+  store.prepare("UPDATE feed_outbox SET refusal = 'passing' WHERE id = ?").run(id);
+}
+
+/** The service accepts something: rows that were set aside before find out now whether it takes them too. */
+export function wakeSetAside(store: Store, rules: FeedRules, nowMs: number): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET retry_ms = @nowMs
+       WHERE feed_id = @feed AND state = 'waiting' AND refusal = 'unproven' AND retry_ms > @nowMs`,
+    )
+    .run({ feed: rules.feedId, nowMs });
+}
+
+/** Rows that are set aside with nothing accepted since, up to `limit`. */
+export function countUnproven(store: Store, rules: FeedRules, limit: number): number {
+  const { n } = store
+    .prepare(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
+       WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' LIMIT ?)`,
+    )
+    .get(rules.feedId, limit) as { n: number };
+  return n;
+}
+
+/** What was said of rows that wait was said under other rules, or a person wants them tried: they go now. */
+export function clearSetAside(store: Store, feedId: number): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET refusal = NULL, retry_ms = NULL, tries = 0, last_error = NULL
+       WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL`,
+    )
+    .run(feedId);
+}
+
 /** The service does not want it; whether an earlier value is in doubt is what `row` says. */
 export function markRefused(
   store: Store,
   row: Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">,
-  error: string,
+  refused: { error: string; retryMs: number; tries: number },
 ): void {
   store
     .prepare(
-      "UPDATE feed_outbox SET state = 'refused', doubt_record = ?, doubt_until_ms = ?, last_error = ? WHERE id = ?",
+      `UPDATE feed_outbox SET state = 'refused', refusal = NULL, retry_ms = ?, tries = ?, doubt_record = ?,
+         doubt_until_ms = ?, last_error = ? WHERE id = ?`,
     )
-    .run(row.doubtRecord, row.doubtUntilMs, error, row.id);
+    .run(refused.retryMs, refused.tries, row.doubtRecord, row.doubtUntilMs, refused.error, row.id);
 }
 
 /** The service refuses what it had accepted before, because it is sent the whole table each time. */
 export function saveRefused(
   store: Store,
   rules: FeedRules,
-  refused: { key: readonly string[]; record: string; error: string; at: string },
+  refused: { key: readonly string[]; record: string; error: string; at: string; retryMs: number },
 ): void {
   store
     .prepare(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error)
-       VALUES (?, ?, ?, ?, ?, ?, 'refused', ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error, retry_ms)
+       VALUES (?, ?, ?, ?, ?, ?, 'refused', ?, ?, ?) ON CONFLICT DO NOTHING`,
     )
-    .run(rules.feedId, ...paddedKey(refused.key), refused.record, refused.at, refused.error);
+    .run(rules.feedId, ...paddedKey(refused.key), refused.record, refused.at, refused.error, refused.retryMs);
+}
+
+/** Quarantined rows that go to zero or away and whose time has come: they are counted by the guard before they go. */
+export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number, limit: number): OutboxRow[] {
+  const rows = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_retry
+       WHERE feed_id = ? AND state = 'refused' AND retry_ms <= ? AND record <> 'null' AND drop_round IS NOT NULL
+       ORDER BY retry_ms, id LIMIT ?`,
+    )
+    .all(rules.feedId, nowMs, limit) as RawOutboxRow[];
+  return rows.map((row) => outboxRow(rules, row));
+}
+
+/** Quarantined rows whose time has come to be tried again by themselves, those that wait longest first. */
+export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
+  const rows = store
+    .prepare(
+      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_retry
+       WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs AND record <> 'null' AND ${MAY_GO}
+         AND drop_round IS NULL AND ${PARENT_IS_THERE}
+       ORDER BY retry_ms, id LIMIT @limit`,
+    )
+    .all({ ...limits, feed: rules.feedId, limit }) as RawOutboxRow[];
+  return rows.map((row) => outboxRow(rules, row));
+}
+
+/** Quarantined rows are tried again no sooner than then. */
+export function saveRetryTime(
+  store: Store,
+  rows: readonly Pick<OutboxRow, "id">[],
+  retry: { atMs: number; isTried: boolean },
+): void {
+  const save = store.prepare(
+    "UPDATE feed_outbox SET retry_ms = ?, tries = tries + ? WHERE id = ? AND state = 'refused'",
+  );
+  for (const { id } of rows) save.run(retry.atMs, Number(retry.isTried), id);
+}
+
+/** A hold of the feed has ended: whatever was refused before is tried once more, soon. */
+export function wakeRefused(store: Store, rules: FeedRules, nowMs: number): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET retry_ms = @nowMs
+       WHERE feed_id = @feed AND state = 'refused' AND retry_ms > @nowMs`,
+    )
+    .run({ feed: rules.feedId, nowMs });
 }
 
 /** Rows that the service refused, each by itself; those that cannot be rendered are not among them. */
@@ -265,12 +398,21 @@ export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonl
 
 /** It was not the row's fault: it waits again, and nothing is held against it. */
 export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
-  store
-    .prepare(
-      "UPDATE feed_outbox SET state = 'waiting', last_error = NULL, drop_round = iif(drop_round IS NULL, NULL, ?) WHERE id = ?",
-    )
-    .run(UNSHOWN, row.id);
+  markWaiting(store, row.id);
   store
     .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'")
     .run(rules.name, row.reference);
+}
+
+/**
+ * A refused row goes again; what the guard let through before is counted anew. `proven`: it was blamed by right, and is
+ * held again where it is refused again.
+ */
+export function markWaiting(store: Store, id: number, refusal: "proven" | null = null): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox SET state = 'waiting', last_error = NULL, refusal = @refusal, retry_ms = NULL,
+         tries = iif(@refusal IS NULL, 0, tries), drop_round = iif(drop_round IS NULL, NULL, @unshown) WHERE id = @id`,
+    )
+    .run({ refusal, unshown: UNSHOWN, id });
 }

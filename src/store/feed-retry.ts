@@ -4,7 +4,8 @@
  * together with the mark in the quarantine: after a crash both are as they were.
  */
 import { type FeedRules, keyOfReference } from "../domain/feed.ts";
-import { paddedKey, UNSHOWN } from "./feeds.ts";
+import { markWaiting } from "./feed-outbox.ts";
+import { paddedKey } from "./feeds.ts";
 import type { Store } from "./store.ts";
 
 /** `waiting`: it goes again; `touched`: it is read again; `settled`: nothing is refused under this key any more. */
@@ -23,11 +24,6 @@ export function retryFeedRow(store: Store, rules: FeedRules, reference: string):
       .run(rules.feedId, ...key);
     return "touched";
   }
-  // What the guard let through before it was refused is counted anew.
-  store
-    .prepare(
-      "UPDATE feed_outbox SET state = 'waiting', last_error = NULL, drop_round = iif(drop_round IS NULL, NULL, ?) WHERE id = ?",
-    )
-    .run(UNSHOWN, row.id);
+  markWaiting(store, row.id, "proven");
   return "waiting";
 }

@@ -157,8 +157,8 @@ export function saveOwed(
          iif(@drop, ${UNSHOWN}, NULL), @priority, @parent, @at)
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
          parent = excluded.parent,
-         drop_round = excluded.drop_round, last_error = NULL,
-         waiting_since = iif(state = 'refused' OR (excluded.gone AND NOT gone), excluded.waiting_since, waiting_since),
+         drop_round = excluded.drop_round, last_error = NULL, refusal = NULL, retry_ms = NULL, tries = 0,
+         waiting_since = iif(excluded.gone AND NOT gone, excluded.waiting_since, waiting_since),
          away_since_ms = iif(excluded.gone AND gone, away_since_ms, excluded.away_since_ms),
          gone = excluded.gone, state = 'waiting'`,
     )
@@ -191,7 +191,7 @@ export function saveUnsendable(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error)
        VALUES (?, ?, ?, ?, ?, 'null', 'refused', ?, ?)
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = 'null', state = 'refused', last_error = excluded.last_error,
-         drop_round = NULL, gone = 0, away_since_ms = NULL`,
+         drop_round = NULL, gone = 0, away_since_ms = NULL, refusal = NULL, retry_ms = NULL, tries = 0`,
     )
     .run(rules.feedId, ...paddedKey(bad.key), bad.at, bad.reason);
 }

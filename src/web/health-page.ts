@@ -54,6 +54,8 @@ function flowOf(flow: FlowStatus): object {
     waiting: flow.waiting,
     waitingSince: flow.waitingSince,
     quarantined: flow.quarantined,
+    refused: flow.refused,
+    asOf: flow.asOf,
   };
 }
 

@@ -110,6 +110,14 @@ function flowMetrics({ facts }: Reading): Metric[] {
       "Records in quarantine; for erp orders that the ERP has blocked.",
       each(enabled, ({ quarantined }) => quarantined),
     ),
+    gauge(
+      "erp_bridge_refused_rows",
+      "Rows of a feed that the service refused and that are tried again; those in quarantine are not among them.",
+      each(
+        own.filter(({ flow }) => FEED_NAMES.some((name) => name === flow)),
+        ({ refused }) => refused,
+      ),
+    ),
   ];
 }
 
@@ -155,7 +163,7 @@ function feedMetrics({ facts, nowMs }: Reading): Metric[] {
   return [
     gauge(
       "erp_bridge_site_age_seconds",
-      "Age of what the site shows of the feed: since the last pass or, while something waits, its oldest change.",
+      "Age of what the site shows of the feed: since the last pass or, while something waits or is refused, its oldest change.",
       feeds.flatMap(({ flow, asOf }) => (asOf === null ? [] : [{ value: ageS(asOf, nowMs), labels: { feed: flow } }])),
     ),
     gauge(

@@ -58,7 +58,7 @@ function stateOf(flow: FlowStatus, { nowMs, erpReadWithinMs }: Told): FlowState 
   if (flow.held !== null) return "held";
   if (flow.isStale) return "stale";
   if (flow.failingSince !== null) return "failing";
-  if (flow.quarantined > 0) return "look";
+  if (flow.quarantined + flow.refused > 0) return "look";
   return flow.lastSuccessAt === null ? "starting" : "fresh";
 }
 
@@ -88,6 +88,7 @@ function describeFlow(flow: FlowStatus, { words, status, nowMs }: Told): string 
     const oldest = flow.waitingSince === null ? null : ago(flow.waitingSince);
     parts.push(words.waiting(flow.flow, flow.waiting, oldest));
   }
+  if (flow.refused > 0) parts.push(words.refused(flow.refused));
   if (flow.quarantined > 0) parts.push(words.quarantined(flow.flow, flow.quarantined));
   if (flow.asOf !== null && flow.asOf !== flow.lastSuccessAt) parts.push(words.siteAsOf(ago(flow.asOf)));
   return parts.join(" ");

@@ -33,11 +33,12 @@ export function sitePlot({ hours }: Charts, { reading, words, language }: View):
   const stocks = reading.facts.flows.find(({ flow }) => flow === "stocks");
   if (stocks === undefined || !stocks.enabled) return undefined;
   const { duration } = statusWords(language);
-  const nowAgeS =
-    stocks.asOf === null ? null : Math.max(0, Math.round((reading.nowMs - Date.parse(stocks.asOf)) / 1000));
-  // What waits for the guard or a refusal has not reached the site, though passes succeed.
+  const asOfMs = stocks.asOf === null ? null : Date.parse(stocks.asOf);
+  const nowAgeS = asOfMs === null ? null : Math.max(0, Math.round((reading.nowMs - asOfMs) / 1000));
+  // What waits for the guard or is refused has not reached the site, though passes succeed.
   const ages = hours.map(({ ageS }, index) => {
-    return index === hours.length - 1 && nowAgeS !== null ? Math.max(ageS ?? 0, nowAgeS) : ageS;
+    const endMs = hours[index + 1]?.date.getTime() ?? reading.nowMs;
+    return asOfMs === null || endMs <= asOfMs ? ageS : Math.max(ageS ?? 0, Math.round((endMs - asOfMs) / 1000));
   });
   const known = ages.filter((age) => age !== null);
   const bars = hours.map(({ date }, index): Bar => {

@@ -49,6 +49,7 @@ export const englishPage = {
   heldFor: (reason) => `Held: ${reason}.`,
   waiting: (flow, n, oldest) =>
     `${numberText(n)} ${flow === "erp" ? `${n === 1 ? "order" : "orders"} not yet taken` : "waiting"}${oldest === null ? "" : `, the oldest for ${oldest}`}.`,
+  refused: (n) => `${numberText(n)} refused by the service, tried again.`,
   quarantined: (flow, n) => `${numberText(n)} ${flow === "erp" ? "put aside by the ERP" : "in quarantine"}.`,
   everythingTaken: "Every order is taken.",
   siteAsOf: (ago) => `The site shows the state of ${ago} ago.`,

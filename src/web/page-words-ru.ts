@@ -46,6 +46,7 @@ export const russianPage = {
   heldFor: (reason) => `Причина: ${reason}.`,
   waiting: (flow, n, oldest) =>
     `${flow === "erp" ? `Ещё не забрано: ${many(n, ORDERS)}` : `Ждут отправки или чтения: ${numberText(n)}`}${oldest === null ? "" : `, дольше всего ${oldest}`}.`,
+  refused: (n) => `Не принято сервисом, отправка повторяется: ${numberText(n)}.`,
   quarantined: (flow, n) => `${flow === "erp" ? "Отложено в ERP" : "В карантине"}: ${numberText(n)}.`,
   everythingTaken: "Все заказы забраны.",
   siteAsOf: (ago) => `На сайте состояние ${ago} назад.`,

@@ -36,6 +36,7 @@ export interface PageWords {
   heldFor(reason: string): string;
   waiting(flow: string, n: number, oldest: string | null): string;
   quarantined(flow: string, n: number): string;
+  refused(n: number): string;
   everythingTaken: string;
   siteAsOf(ago: string): string;
   steps: {

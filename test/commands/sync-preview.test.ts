@@ -66,6 +66,7 @@ describe("sync --dry-run", () => {
     expect(err).toContain("59 rows go to zero or away; the guard would hold them");
     shop.sandbox.service.setOptions({ reject: { skus: ["S1"] } });
     shop.write("UPDATE stock SET quantity = 6 WHERE sku = 'S1'");
+    shop.write("INSERT INTO stock (sku, quantity) VALUES ('ACCEPTED', 1)");
     await shop.command("sync", "stocks");
     const again = await shop.command("sync", "stocks", "--dry-run", "--only", "S1");
     expect(again.out).toMatch(/^stocks {2}S1 {2}– {2}refused: .*S1/);

@@ -69,6 +69,7 @@ describe("docs/operations.md", () => {
       s.refusedRequests(2),
       s.blockedOrders(2),
       s.quarantined(2, "FLOW"),
+      s.refusedRows(2, "FLOW"),
       s.littleSpace(2 ** 29),
       s.unreachable("CHANNEL", "TIME", "CODE"),
       s.pageSilent("ADDRESS", "TIME", "EADDRINUSE"),

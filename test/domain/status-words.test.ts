@@ -5,11 +5,19 @@ import { errorWords, holdWords, statusWords } from "../../src/domain/status-word
 
 const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
 const ago = (minutes: number) => new Date(NOW_MS - minutes * 60_000).toISOString();
-const CALM = { enabled: true, waiting: 0, waitingSince: null, held: null, quarantined: 0, isStale: false } as const;
+const CALM = {
+  enabled: true,
+  waiting: 0,
+  waitingSince: null,
+  held: null,
+  quarantined: 0,
+  refused: 0,
+  isStale: false,
+} as const;
 const NO_FAILURE = { failingSince: null, errorCode: null, error: null, sentence: "" } as const;
 
 function flow(name: string, over: object = {}) {
-  const times = { lastSuccessAt: ago(1), lastRunAt: ago(1), ageS: 60, staleAfterS: 300, asOf: null };
+  const times = { lastSuccessAt: ago(1), lastRunAt: ago(1), ageS: 60, staleAfterS: 300, asOf: ago(1) };
   return { flow: name, ...CALM, ...NO_FAILURE, ...times, ...over };
 }
 
@@ -64,7 +72,7 @@ describe("the status in Russian", () => {
     const facts: Partial<StatusFacts> = {
       flows: [
         flow("orders", { failingSince: ago(5), errorCode: "unreachable", quarantined: 2 }),
-        flow("stocks", { isStale: true, ageS: 4_000 }),
+        flow("stocks", { isStale: true, ageS: 4_000, refused: 3 }),
         flow("erp", { waiting: 1, waitingSince: ago(3_000), quarantined: 5 }),
       ],
       holds: [
@@ -87,7 +95,7 @@ describe("the status in Russian", () => {
     const [english, russian] = [tell(facts, "en"), tell(facts, "ru")];
     expect(russian.attention).toHaveLength(english.attention.length);
     expect(russian.exitCode).toBe(english.exitCode);
-    expect(english.attention).toHaveLength(17);
+    expect(english.attention).toHaveLength(18);
     expect(english.attention).toContain(
       "The status page cannot listen on 127.0.0.1:9469 since 18:25: another program holds the port. Orders go on.",
     );

@@ -17,6 +17,7 @@ function flow(name: string, over: Partial<FlowStatus> = {}): FlowStatus {
     waitingSince: null,
     held: null,
     quarantined: 0,
+    refused: 0,
     isStale: false,
     staleAfterS: 300,
     asOf: null,
@@ -34,7 +35,7 @@ function facts(over: Partial<StatusFacts> = {}): StatusFacts {
     flows: [
       flow("orders"),
       flow("updates"),
-      flow("stocks", { lastSuccessAt: ago(11) }),
+      flow("stocks", { lastSuccessAt: ago(11), asOf: ago(11) }),
       flow("erp", { waiting: 3, waitingSince: ago(4) }),
     ],
     holds: [],
@@ -91,6 +92,7 @@ describe("the sentence of status", () => {
     [facts({ flows: [flow("orders", { isStale: true, ageS: 7_300 })] }), 2, "Orders without success for 2 h."],
     [facts({ flows: [flow("orders", { isStale: true, ageS: null })] }), 2, "Orders without success so far."],
     [facts({ unread: 1 }), 2, "1 batch kept unread: the configuration does not fit the answers."],
+    [facts({ flows: [flow("stocks", { refused: 2 })] }), 2, "2 rows of stocks refused by the service and tried again."],
     [facts({ flows: [flow("orders", { quarantined: 1 })] }), 2, "1 record of orders in quarantine."],
     [
       facts({ flows: [flow("erp", { waiting: 1, waitingSince: ago(3 * 24 * 60) })] }),

@@ -99,7 +99,10 @@ describe("a 200 that tells of a failure", () => {
       });
       await run("stocks");
       expect(rows("SELECT count(*) AS n FROM feed_sent")).toEqual([{ n: 0 }]);
-      expect(rows("SELECT count(*) AS n FROM feed_outbox WHERE state = 'refused'")).toEqual([{ n: 2 }]);
+      expect(rows("SELECT refusal, tries FROM feed_outbox")).toEqual([
+        { refusal: "unproven", tries: 1 },
+        { refusal: "unproven", tries: 1 },
+      ]);
     },
   );
 

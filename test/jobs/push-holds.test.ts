@@ -174,8 +174,8 @@ describe("a path that the service does not know", () => {
     expect(holds()).toEqual([{ area: "stocks", reason: "refused" }]);
     expect(quarantined()).toEqual([]);
     expect(rows("SELECT state, last_error FROM stock_sent")).toEqual([
-      { state: "held", last_error: null },
-      { state: "held", last_error: null },
+      { state: "held", last_error: expect.stringContaining(String(status)) },
+      { state: "held", last_error: expect.stringContaining(String(status)) },
     ]);
     requests();
     clock.advance(MINUTE_MS);

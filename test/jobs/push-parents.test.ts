@@ -82,6 +82,7 @@ describe("a catalog with groups", () => {
     put(test, [
       ["A", "G"],
       ["G", null],
+      ["Z", null],
     ]);
     await test.run("catalog");
     expect(
@@ -92,7 +93,7 @@ describe("a catalog with groups", () => {
     sandbox.service.setOptions({ reject: { skus: [] } });
     test.erp.exec("UPDATE products SET name = 'better' WHERE sku = 'G'");
     await test.run("catalog");
-    expect(Object.keys(test.site("catalog")).sort()).toEqual(["A", "G", "X"]);
+    expect(Object.keys(test.site("catalog")).sort()).toEqual(["A", "G", "X", "Z"]);
     expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
   });
 

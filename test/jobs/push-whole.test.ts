@@ -101,7 +101,7 @@ describe("a feed whose requests are the whole table", () => {
     fillStock(erp, 10);
     sandbox.service.setOptions({ limits: { maxRecords: 5 } });
     await run("stocks");
-    expect([holds(), quarantined()]).toEqual([[{ area: "stocks", reason: "shape" }], []]);
+    expect([holds(), quarantined()]).toEqual([[{ area: "stocks", reason: "refused" }], []]);
     expect(rows("SELECT detail FROM holds")[0]).toEqual({ detail: expect.stringContaining("more than 5 records") });
     expect(rows("SELECT chunk FROM feeds WHERE name = 'stocks'")).toEqual([{ chunk: null }]);
   });

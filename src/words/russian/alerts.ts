@@ -8,7 +8,6 @@ export const alerts = {
   "the subscription is not paid": "подписка не оплачена",
   "the service asks for a pause": "сервис просит подождать",
   "the service refuses the request": "сервис отклоняет запрос",
-  "the service refuses the form of the records": "сервис отклоняет вид записей",
   "an answer with orders was lost, and confirms wait": "ответ с заказами потерян, подтверждения ждут",
   "changes with one stamp may be out of reach": "часть изменений с одинаковой меткой времени может быть недоступна",
   "a sudden emptying waits for approval": "внезапное обнуление ждёт разрешения",

@@ -87,15 +87,17 @@ export const jobs = {
     "{name}: после смены ключа {lost:строку|строки|строк} на сайте нельзя отличить от других; там всё остаётся как есть, пока ERP не назовёт их снова.",
   "{name}: what was sent is kept by {columns} now.": "{name}: отправленное теперь учитывается по {columns}.",
   "The service refuses the table as a whole ({words~}).": "Сервис отклоняет таблицу целиком ({words}).",
+  "POST {path}: the service refuses the table as a whole ({words*}).":
+    "POST {path}: сервис отклоняет таблицу целиком ({words}).",
   "{name}: not one record of the whole table can be sent, so nothing is.":
     "{name}: нельзя отправить ни одной записи таблицы, поэтому не отправлено ничего.",
   "POST {path} was answered with {what~}.": "На POST {path} пришло: {what}.",
   "a web page, which accepts nothing": "веб-страница, она ничего не принимает",
   "JSON that breaks off": "оборванный JSON",
-  "The service refuses every record ({words~}).": "Сервис отклоняет все записи ({words}).",
-  "{name}: held, because every record is refused.": "{name}: остановлено, отклоняется каждая запись.",
-  "{what!} Put imports.{name} right, or: erp-bridge resume {name}":
-    "{what} Исправьте imports.{name} или выполните: erp-bridge resume {name}",
+  "POST {path}: every record that is tried is refused ({words*}), so none is blamed":
+    "POST {path}: отклоняется любая запись ({words}), поэтому ни одна не считается ошибочной",
+  "{what!}; if the record is wrong, put imports.{name} right.":
+    "{what}; если неверен вид записи, исправьте imports.{name}.",
   "{name}: the service takes no more than {count#} of these records a request.":
     "{name}: сервис принимает не больше {count} таких записей за запрос.",
   "{pending#} of {count#} rows would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve {name}":
