@@ -9,9 +9,9 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 1
 fi
 case "$(uname -sm)" in
-  "Linux x86_64") ;;
+  "Linux @UNAME@") ;;
   *)
-    echo "This archive is for Linux on x86-64." >&2
+    echo "This archive is for Linux on @UNAME@." >&2
     exit 1
     ;;
 esac
@@ -55,4 +55,4 @@ if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   systemctl try-restart erp-bridge.service 'erp-bridge@*.service'
 fi
-echo "erp-bridge $(erp-bridge --version) is installed. Next: erp-bridge init, then: systemctl enable --now erp-bridge"
+printf "%s\n" "erp-bridge $(erp-bridge --version) is installed. Next:" "  erp-bridge init" "  systemctl enable --now erp-bridge"

@@ -16,11 +16,20 @@ if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
 fi
 rm -rf /usr/lib/erp-bridge /usr/share/erp-bridge /usr/share/doc/erp-bridge
+rm -f /usr/share/lintian/overrides/erp-bridge
 rm -f /usr/bin/erp-bridge /usr/share/man/man1/erp-bridge.1.gz /usr/share/bash-completion/completions/erp-bridge \
   /usr/share/fish/vendor_completions.d/erp-bridge.fish
 if [ "${1:-}" = "--purge" ]; then
   rm -rf /etc/erp-bridge /var/lib/erp-bridge
-  echo "erp-bridge is gone, with its configuration and its data. Its user and group stay."
+  rm -rf /etc/systemd/system/erp-bridge.service.d /etc/systemd/system/erp-bridge@*.service.d
+  if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+    systemctl reset-failed erp-bridge.service 'erp-bridge@*.service' 2>/dev/null || true
+  fi
+  if getent passwd erp-bridge >/dev/null; then userdel erp-bridge; fi
+  if getent group erp-bridge >/dev/null; then groupdel erp-bridge; fi
+  echo "erp-bridge is gone, with its configuration, its data, its user and its group."
+  echo "Copies in other folders (backup.dir, backup.journal) stay; they belong to a user that no longer exists."
 else
   echo "erp-bridge is gone. /etc/erp-bridge and /var/lib/erp-bridge stay."
 fi

@@ -34,6 +34,8 @@ function build(out: string, version: string, ...more: string[]): string {
     version,
     "--compress",
     "none",
+    "--maintainer",
+    "Trial <trial@host.example>",
     ...more,
   ];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });

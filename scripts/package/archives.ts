@@ -11,13 +11,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { MAINTAINER, type TreeOptions } from "./tree.ts";
+import { ARCHITECTURES } from "./runtime.ts";
+import type { TreeOptions } from "./tree.ts";
 
 export type Compression = "xz" | "gzip" | "none";
 
-/** `erp-bridge_VERSION_amd64.deb` in `out`, from a tree that is complete. Adds the folder DEBIAN to the tree. */
+/** `erp-bridge_VERSION_ARCH.deb` in `out`, from a tree that is complete. Adds the folder DEBIAN to the tree. */
 export function writeDeb(options: TreeOptions, out: string, compression: Compression): string {
-  const { root, folder, version, epoch } = options;
+  const { root, folder, version, epoch, arch } = options;
   const control = path.join(folder, "DEBIAN");
   mkdirSync(control);
   for (const script of ["postinst", "prerm", "postrm"]) {
@@ -28,35 +29,36 @@ export function writeDeb(options: TreeOptions, out: string, compression: Compres
     .filter((file) => statSync(path.join(folder, file)).isFile())
     .sort();
   const sizeKb = files.reduce((sum, file) => sum + Math.ceil(statSync(path.join(folder, file)).size / 1024), 0);
-  writeFileSync(path.join(control, "control"), controlFile(version, sizeKb));
+  writeFileSync(path.join(control, "control"), controlFile(options, sizeKb));
   const sums = files.map((file) => `${md5(path.join(folder, file))}  ${file}\n`);
   writeFileSync(path.join(control, "md5sums"), sums.join(""));
   settleModes(folder, epoch);
-  const deb = path.join(out, `erp-bridge_${version}_amd64.deb`);
+  const deb = path.join(out, `erp-bridge_${version}_${arch}.deb`);
   run("dpkg-deb", ["--root-owner-group", `-Z${compression}`, "--build", folder, deb], epoch);
   return deb;
 }
 
 /** The same tree for other systems: `erp-bridge-VERSION/` with install.sh and uninstall.sh beside it. */
 export function writeTarball(options: TreeOptions, out: string): string {
-  const { root, folder, version, epoch } = options;
+  const { root, folder, version, epoch, arch } = options;
   for (const script of ["install.sh", "uninstall.sh"]) {
-    copyFileSync(path.join(root, "packaging", script), path.join(folder, script));
+    const text = readFileSync(path.join(root, "packaging", script), "utf8");
+    writeFileSync(path.join(folder, script), text.replaceAll("@UNAME@", ARCHITECTURES[arch].uname));
     chmodSync(path.join(folder, script), 0o755);
   }
   settleModes(folder, epoch);
-  const tarball = path.join(out, `erp-bridge-${version}-linux-x64.tar.gz`);
+  const tarball = path.join(out, `erp-bridge-${version}-linux-${ARCHITECTURES[arch].npm}.tar.gz`);
   const args = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--exclude=./DEBIAN"];
   const named = [`--transform=s,^\\.,erp-bridge-${version},`, "-I", "gzip -9n", "-cf", tarball];
   run("tar", [...args, ...named, "-C", folder, "."], epoch);
   return tarball;
 }
 
-function controlFile(version: string, sizeKb: number): string {
+function controlFile({ version, arch, maintainer }: TreeOptions, sizeKb: number): string {
   return `Package: erp-bridge
 Version: ${version}
-Architecture: amd64
-Maintainer: ${MAINTAINER}
+Architecture: ${arch}
+Maintainer: ${maintainer}
 Installed-Size: ${sizeKb}
 Depends: libc6 (>= 2.34), libstdc++6 (>= 11), libgcc-s1, passwd
 Recommends: systemd, sqlite3

@@ -1,15 +1,16 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-interface LockedPackage {
+export interface LockedPackage {
   version?: string;
+  integrity?: string;
   license?: string;
   dev?: boolean;
   optional?: boolean;
 }
 
 /** What the bundle is made of: every package that is needed to run, as it is locked. */
-function bundledPackages(root: string): [string, LockedPackage][] {
+export function bundledPackages(root: string): [string, LockedPackage][] {
   const lock = JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, LockedPackage>;
   };

@@ -6,7 +6,8 @@ import { writeBundles } from "../install-program.ts";
 import { bashCompletion, fishCompletion } from "./completion.ts";
 import { manualPage } from "./manual.ts";
 import { copyrightFile } from "./notices.ts";
-import { findRuntime } from "./runtime.ts";
+import { ARCHITECTURES, type Architecture, findRuntime, knownVulnerabilities } from "./runtime.ts";
+import { billOfMaterials } from "./sbom.ts";
 import { tellVersion } from "./tell-version.ts";
 import { readCommands } from "./words.ts";
 
@@ -18,13 +19,16 @@ export interface TreeOptions {
   version: string;
   /** Seconds since 1970: the date of everything. */
   epoch: number;
+  arch: Architecture;
+  /** `Name <address>`: who answers for this package. */
+  maintainer: string;
 }
 
 const PROGRAM = "usr/lib/erp-bridge";
 const DOCUMENTS = "usr/share/doc/erp-bridge";
-/** Of the native module: its JavaScript and the one binary that this package is for. */
-const NATIVE = ["package.json", "LICENSE", "lib/**/*.js", "prebuilds/linux-x64.node"];
-const NOT_NATIVE = /^lib\/(darwin|win32|linuxmusl|linux-arm64)/;
+/** Of the native module: its JavaScript. The one binary that this package is for comes on top. */
+const NATIVE = ["package.json", "LICENSE", "lib/**/*.js"];
+const FOR_ONE_SYSTEM = /^lib\/(darwin|win32|linuxmusl|linux)-/;
 
 /** Everything that is installed, below `folder`, with its modes. */
 export async function writeTree(options: TreeOptions): Promise<void> {
@@ -34,17 +38,20 @@ export async function writeTree(options: TreeOptions): Promise<void> {
   writeShellParts(options);
 }
 
-async function writeProgram({ root, folder, version }: TreeOptions): Promise<void> {
+async function writeProgram({ root, folder, version, arch }: TreeOptions): Promise<void> {
   const place = path.join(folder, PROGRAM);
   await writeBundles(place, [tellVersion(root, version)]);
   // Without its first line: what starts it is the package's own Node, never the one in the PATH.
   const launcher = readFileSync(path.join(root, "bin/erp-bridge.mjs"), "utf8").replace(/^#!.*\n/, "");
   write(path.join(place, "bin/erp-bridge.mjs"), launcher);
-  put(findRuntime(root).program, path.join(place, "node"), 0o755);
+  put(findRuntime(root, arch).program, path.join(place, "node"), 0o755);
   cpSync(path.join(root, "drizzle"), path.join(place, "drizzle"), { recursive: true });
   const native = path.join(root, "node_modules/better-sqlite3");
-  for (const file of NATIVE.flatMap((pattern) => globSync(pattern, { cwd: native }))) {
-    if (NOT_NATIVE.test(file)) continue;
+  const system = `linux-${ARCHITECTURES[arch].npm}`;
+  const general = NATIVE.flatMap((pattern) => globSync(pattern, { cwd: native })).filter(
+    (file) => !FOR_ONE_SYSTEM.test(file),
+  );
+  for (const file of [...general, `lib/${system}.js`, `prebuilds/${system}.node`]) {
     put(path.join(native, file), path.join(place, "node_modules/better-sqlite3", file), 0o644);
   }
   for (const script of ["with-notify-socket", "prepare-host"])
@@ -60,17 +67,20 @@ function writeUnits({ root, folder }: TreeOptions): void {
     put(path.join(root, "systemd", dropIn), path.join(folder, PROGRAM, "systemd", dropIn), 0o644);
 }
 
-function writeDocuments({ root, folder, version, epoch }: TreeOptions): void {
+function writeDocuments(options: TreeOptions): void {
+  const { root, folder, arch } = options;
   const place = path.join(folder, DOCUMENTS);
-  put(path.join(root, "README.md"), path.join(place, "README.md"), 0o644);
+  const runtime = findRuntime(root, arch);
+  for (const readme of ["README.md", "README.ru.md"]) put(path.join(root, readme), path.join(place, readme), 0o644);
   for (const file of globSync("docs/**/*.md", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   put(path.join(root, "config/config.example.yaml"), path.join(place, "examples/config.example.yaml"), 0o644);
   for (const file of globSync("examples/*.*", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   const changes = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");
-  write(path.join(place, "changelog.gz"), packed(changelogOf(changes, version, epoch)));
-  write(path.join(place, "copyright"), copyrightFile(root, findRuntime(root)));
+  write(path.join(place, "changelog.gz"), packed(changelogOf(changes, options)));
+  write(path.join(place, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials({ ...options, runtime }), null, 2)}\n`);
+  write(path.join(place, "copyright"), copyrightFile(root, runtime));
 }
 
 function writeShellParts({ root, folder, version, epoch }: TreeOptions): void {
@@ -91,16 +101,17 @@ function packed(text: string): Buffer {
 }
 
 /** The operator's changelog in the form that Debian's tools read. */
-function changelogOf(changes: string, version: string, epoch: number): string {
+function changelogOf(changes: string, { root, version, epoch, arch, maintainer }: TreeOptions): string {
   const newest = changes.split(/^## /m)[1] ?? "";
   const entries = newest
     .replace(/^.*\n/, "")
     .replace(/\n {2}/g, " ")
     .trim()
     .split(/\n+- |^- /);
-  const wrapped = entries.filter((entry) => entry !== "").flatMap((entry) => wrap(`* ${entry}`, "  "));
+  const told = [describeRuntime(findRuntime(root, arch).version), ...entries.filter((entry) => entry !== "")];
+  const wrapped = told.flatMap((entry) => wrap(`* ${entry}`, "  "));
   const date = new Date(epoch * 1000).toUTCString().replace("GMT", "+0000");
-  return [`erp-bridge (${version}) stable; urgency=medium`, "", ...wrapped, "", ` -- ${MAINTAINER}  ${date}`, ""].join(
+  return [`erp-bridge (${version}) stable; urgency=medium`, "", ...wrapped, "", ` -- ${maintainer}  ${date}`, ""].join(
     "\n",
   );
 }
@@ -119,8 +130,13 @@ function wrap(text: string, indent: string): string[] {
   return lines;
 }
 
-/** There is no address to write to yet; a distributor puts its own in. */
-export const MAINTAINER = process.env["DEBEMAIL"] ?? "erp-bridge authors <erp-bridge@localhost.localdomain>";
+/** Which Node the package carries, and what is known against it. */
+function describeRuntime(version: string): string {
+  const known = knownVulnerabilities(version).map(({ id, mendedIn }) => `${id} (mended in ${mendedIn})`);
+  return `Carries Node ${version}, the newest of its line in the registry of npm; ${
+    known.length === 0 ? "nothing is known against it" : `known against it: ${known.join(", ")}`
+  }.`;
+}
 
 function put(from: string, to: string, mode: number): void {
   mkdirSync(path.dirname(to), { recursive: true });
