@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { compareVersions } from "../src/platform/runtime.ts";
 import { type Compression, writeDeb, writeTarball } from "./package/archives.ts";
+import { readMaintainer } from "./package/maintainer.ts";
 import { publish } from "./package/repository.ts";
 import {
   ARCHITECTURES,
   type Architecture,
   architectureOf,
-  compareVersions,
   findRuntime,
   GLIBC_MAX,
   newestGlibc,
@@ -50,10 +51,10 @@ function buildDate(): number {
 
 /** Whoever installs the package must be able to ask somebody. */
 function maintainer(): string {
-  const { DEBFULLNAME = "erp-bridge", DEBEMAIL } = process.env;
-  const named = values.maintainer ?? (DEBEMAIL === undefined ? "" : `${DEBFULLNAME} <${DEBEMAIL}>`);
-  if (/^[^<>\n]+ <[^<>@\s]+@[^<>@\s]+\.[^<>@\s]+>$/.test(named)) return named;
-  return refuse('Name who answers for the package: --maintainer "NAME <ADDRESS>", or DEBFULLNAME and DEBEMAIL.');
+  const named = readMaintainer(values.maintainer, process.env);
+  return (
+    named ?? refuse('Name who answers for the package: --maintainer "NAME <ADDRESS>", or DEBFULLNAME and DEBEMAIL.')
+  );
 }
 
 function architecture(): Architecture {

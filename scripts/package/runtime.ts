@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { BROTLI_ADVISORY, compareVersions, isMended, MENDED_IN } from "../../src/platform/runtime.ts";
 
 /** Debian's name of an architecture, npm's, and the machine's number in the header of its programs (ELF). */
 export const ARCHITECTURES = {
@@ -10,8 +11,6 @@ export const ARCHITECTURES = {
 } as const;
 export type Architecture = keyof typeof ARCHITECTURES;
 
-/** The first versions, by major, whose Brotli decoder is safe (CVE-2026-111497). */
-const FLOORS: Readonly<Record<number, string>> = { 24: "24.22.1", 26: "26.12.1" };
 /** What the packaged native parts may ask of the machine: Debian 12, Ubuntu 22.04 and newer. */
 export const GLIBC_MAX = "2.34";
 
@@ -65,32 +64,24 @@ export function architectureOf(file: string): Architecture | undefined {
   return names.find((name) => ARCHITECTURES[name].elf === machine);
 }
 
+function mendedIn(version: string): string {
+  return MENDED_IN[Number(version.split(".")[0])] ?? Object.values(MENDED_IN).join(" or ");
+}
+
 /** What is known against a Node of this version, in the form of an advisory; empty where nothing is. */
 export function knownVulnerabilities(version: string): { id: string; mendedIn: string }[] {
-  if (warnOfRuntime(version) === null) return [];
-  return [
-    { id: "CVE-2026-111497", mendedIn: FLOORS[Number(version.split(".")[0])] ?? Object.values(FLOORS).join(", ") },
-  ];
+  if (isMended(version)) return [];
+  return [{ id: BROTLI_ADVISORY, mendedIn: mendedIn(version) }];
 }
 
 /** A word of warning where the runtime is older than it should be; null where it is not. */
 export function warnOfRuntime(version: string): string | null {
-  const floor = FLOORS[Number(version.split(".")[0])];
-  if (floor !== undefined && compareVersions(version, floor) >= 0) return null;
-  const wanted = floor ?? Object.values(FLOORS).join(" or ");
+  if (isMended(version)) return null;
+  const wanted = mendedIn(version);
   return (
-    `Node ${version} is older than ${wanted}, which mends CVE-2026-111497 (Brotli decoder). ` +
+    `Node ${version} is older than ${wanted}, which mends ${BROTLI_ADVISORY} (Brotli decoder). ` +
     "The bridge asks for answers without compression, refuses all others and never decodes Brotli."
   );
-}
-
-export function compareVersions(left: string, right: string): number {
-  const [a, b] = [left, right].map((version) => version.split(".").map(Number));
-  for (let index = 0; index < 3; index++) {
-    const difference = (a?.[index] ?? 0) - (b?.[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }
 
 /** The newest glibc symbol version that a program or library names. */

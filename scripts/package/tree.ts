@@ -38,13 +38,14 @@ export async function writeTree(options: TreeOptions): Promise<void> {
   writeShellParts(options);
 }
 
-async function writeProgram({ root, folder, version, arch }: TreeOptions): Promise<void> {
+async function writeProgram({ root, folder, version, arch, epoch }: TreeOptions): Promise<void> {
   const place = path.join(folder, PROGRAM);
   await writeBundles(place, [tellVersion(root, version)]);
   // Without its first line: what starts it is the package's own Node, never the one in the PATH.
   const launcher = readFileSync(path.join(root, "bin/erp-bridge.mjs"), "utf8").replace(/^#!.*\n/, "");
   write(path.join(place, "bin/erp-bridge.mjs"), launcher);
   put(findRuntime(root, arch).program, path.join(place, "node"), 0o755);
+  write(path.join(place, "build.json"), `${JSON.stringify({ date: new Date(epoch * 1000).toISOString() })}\n`);
   cpSync(path.join(root, "drizzle"), path.join(place, "drizzle"), { recursive: true });
   const native = path.join(root, "node_modules/better-sqlite3");
   const system = `linux-${ARCHITECTURES[arch].npm}`;

@@ -5,6 +5,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { newDatabaseStatements, openDatabase, probeService } from "../daemon.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
+import { BROTLI_ADVISORY, isMended, loadBuildDate, monthsTooOld } from "../platform/runtime.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { readableSources } from "../preview.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
@@ -32,6 +33,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     { check: "configuration", ok: true, message: `${loaded.file} is valid`, exitCode: EXIT.ok },
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
     checkDatabase(call, loaded),
+    checkRuntime(),
     checkDisk(loaded),
     ...checkSources(loaded),
     await checkListen(loaded),
@@ -101,6 +103,19 @@ function checkSources(loaded: LoadedConfig): CheckResult[] {
         : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
     },
   );
+}
+
+/** Fixes of Node reach an installation with newer packages only. */
+function checkRuntime(): CheckResult {
+  const { node } = process.versions;
+  const built = loadBuildDate();
+  const months = built === undefined ? undefined : monthsTooOld(built, Date.now());
+  if (months !== undefined) {
+    const message = `Node ${node} came with a package that is ${months} months old: install a newer one, for its security fixes`;
+    return { check: "node", ok: false, message, exitCode: EXIT.attention };
+  }
+  const known = isMended(node) ? "" : `; ${BROTLI_ADVISORY} is known against it, in a part that is never used here`;
+  return { check: "node", ok: true, message: `Node ${node}${known}`, exitCode: EXIT.ok };
 }
 
 function checkDisk(loaded: LoadedConfig): CheckResult {

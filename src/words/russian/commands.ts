@@ -7,6 +7,12 @@ export const commands = {
   "{name}: {rows#} rows may go at the next pass.":
     "{name}: разрешена отправка {rows} {rows:строки|строк|строк}; они уйдут при следующем проходе.",
   "area or feed": "области или выгрузки",
+  "Node {node=} came with a package that is {months#} months old: install a newer one, for its security fixes":
+    "Node {node} взят из пакета, которому {months} мес.: установите более новый ради исправлений безопасности",
+  "Node {node=}; {advisory=} is known against it, in a part that is never used here":
+    "Node {node}; в нём известна {advisory}, но эта часть здесь не используется",
+  "; {advisory=} is known against it, in a part that is never used here":
+    "; в нём известна {advisory}, но эта часть здесь не используется",
   // instances of one machine
   "{file} names the same account: each instance would take the other's orders":
     "{file}: та же учётная запись, экземпляры забирали бы заказы друг у друга",
