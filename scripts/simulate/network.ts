@@ -96,8 +96,11 @@ export class SimulatedNetwork extends Dispatcher {
       fate: undefined,
     };
     const exchange = new Exchange(this.#line, sent, handler);
-    if (!exchange.begin() || this.#life.isDead) return true;
+    if (this.#life.isDead) return true;
     if (sent.route.kind !== "unknown" && sent.origin === ORIGIN) sent.fate = this.#line.takeFate(sent.route.kind, sent);
+    // Without a connection no request begins.
+    const isConnected = sent.fate?.kind !== "refused" && sent.fate?.kind !== "no connection";
+    if (isConnected && !exchange.begin()) return true;
     this.#line.onSent(sent);
     if (!this.#life.isDead) exchange.travel();
     return true;

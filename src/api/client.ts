@@ -78,6 +78,8 @@ const COPY_BYTES = 16 * 1024 * 1024;
 export class ServiceClient {
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
+  /** Requests that had a connection and of which bytes may have left. */
+  readonly #begun = new WeakSet<object>();
   readonly #pacer: Pacer;
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
@@ -91,7 +93,7 @@ export class ServiceClient {
     this.#base = new URL(options.baseUrl);
     this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
-    this.#dispatcher =
+    const dispatcher =
       options.dispatcher ??
       new HttpAgent({
         connect: { timeout: options.connectTimeoutMs },
@@ -102,6 +104,15 @@ export class ServiceClient {
         pipelining: 1,
         allowH2: false,
       });
+    this.#dispatcher = dispatcher.compose((dispatch) => (sent, handler) => {
+      const start = handler.onRequestStart?.bind(handler);
+      handler.onRequestStart = (controller, context) => {
+        start?.(controller, context);
+        // One that was given up while it waited for a connection writes nothing.
+        if (!controller.aborted) this.#begun.add(sent);
+      };
+      return dispatch(sent, handler);
+    });
   }
 
   /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
@@ -132,22 +143,24 @@ export class ServiceClient {
     const totalMs = request.totalTimeoutMs ?? this.#options.totalTimeoutMs;
     const deadline = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([request.signal, deadline]);
+    const sent = {
+      origin: this.#base.origin,
+      path: this.#pathOf(request),
+      method: request.method,
+      headers: this.#headersOf(request),
+      body: request.body ?? null,
+      signal,
+      bodyTimeout: totalMs,
+    };
     try {
-      const response = await this.#dispatcher.request({
-        origin: this.#base.origin,
-        path: this.#pathOf(request),
-        method: request.method,
-        headers: this.#headersOf(request),
-        body: request.body ?? null,
-        signal,
-        bodyTimeout: totalMs,
-      });
+      const response = await this.#dispatcher.request(sent);
       return await this.#read(request, response, totalMs);
     } catch (error) {
       if (error instanceof BridgeError) throw error;
       if (request.signal.aborted)
         throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
-      throw this.#failure(request, error, deadline.aborted ? totalMs : undefined);
+      const effect = this.#begun.has(sent) ? "unknown" : "none";
+      throw this.#failure(request, error, { effect, deadlineMs: deadline.aborted ? totalMs : undefined });
     }
   }
 
@@ -254,32 +267,35 @@ export class ServiceClient {
     );
   }
 
-  #failure(request: ServiceRequest, error: unknown, deadlineMs: number | undefined): ServiceError {
-    const code = codeOf(error);
+  /** What did not come to an answer. Before a request begins the service can have seen nothing of it, whatever failed. */
+  #failure(
+    request: ServiceRequest,
+    cause: unknown,
+    { effect, deadlineMs }: { effect: "none" | "unknown"; deadlineMs: number | undefined },
+  ): ServiceError {
+    const code = codeOf(cause);
+    const because = { cause, effect };
     if (deadlineMs !== undefined) {
-      return this.#error("timed_out", request, `was not finished within ${deadlineMs / 1000} s`, { cause: error });
+      return this.#error("timed_out", request, `was not finished within ${deadlineMs / 1000} s`, because);
     }
     if (code === "UND_ERR_CONNECT_TIMEOUT") {
-      return this.#error("timed_out", request, "found no connection in time", { cause: error, effect: "none" });
+      return this.#error("timed_out", request, "found no connection in time", because);
     }
     if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") {
-      return this.#error("timed_out", request, "was not answered in time", { cause: error });
+      return this.#error("timed_out", request, "was not answered in time", because);
     }
-    if (NEVER_LEFT.has(code)) {
-      return this.#error("unreachable", request, `did not reach the service (${code})`, {
-        cause: error,
-        effect: "none",
-      });
+    if (effect === "none") {
+      return this.#error("unreachable", request, `did not reach the service (${code})`, because);
     }
     if (code === "UND_ERR_HEADERS_OVERFLOW" || code.startsWith("HPE_")) {
       return this.#error(
         "answer_unreadable",
         request,
         `was answered with something that is not HTTP as it should be (${code})`,
-        { cause: error },
+        because,
       );
     }
-    return this.#error("unreachable", request, `was cut off on the way (${code})`, { cause: error });
+    return this.#error("unreachable", request, `was cut off on the way (${code})`, because);
   }
 
   #error(
@@ -298,23 +314,6 @@ export class ServiceClient {
     });
   }
 }
-
-/** Codes of connections that were never made: the service cannot have seen the request. */
-const NEVER_LEFT = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "ENETUNREACH",
-  "EHOSTUNREACH",
-  "ENETDOWN",
-  "EADDRNOTAVAIL",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
@@ -213,6 +214,37 @@ describe("a connection", () => {
     const { sandbox, client } = await faulty({ kind: "reset" });
     await sandbox.close();
     expect(await failureOf(get(client))).toMatchObject({ code: "unreachable", effect: "none" });
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ["ends at once", (socket) => socket.end()],
+    ["is reset at once", (socket) => socket.resetAndDestroy()],
+    ["is reset in the middle of the handshake", (socket) => socket.once("data", () => socket.resetAndDestroy())],
+    ["ends in the middle of the handshake", (socket) => socket.once("data", () => socket.end())],
+    ["speaks something else than TLS", (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad\r\n\r\n"))],
+    [
+      "refuses the handshake with an alert",
+      (socket) => socket.once("data", () => socket.end(Buffer.from("15030100020228", "hex"))),
+    ],
+    ["never finishes the handshake", () => {}],
+  ])("whose other end %s has had no effect, because no request has begun", async (_, talk) => {
+    const url = (await serveRaw(talk)).replace("http:", "https:");
+    const client = clientFor(url, { connectTimeoutMs: 300, totalTimeoutMs: 5_000 });
+    expect(await failureOf(post(client))).toMatchObject({ effect: "none", status: undefined });
+  });
+
+  it("that is made for others has had no effect on a request that waits for its turn on it", async () => {
+    const client = clientFor(await serve(() => {}), { headersTimeoutMs: 5_000, totalTimeoutMs: 200 });
+    const failures = await Promise.all(Array.from({ length: 6 }, () => failureOf(post(client))));
+    expect(failures.map(({ effect }) => effect).toSorted()).toEqual([
+      ...Array<string>(2).fill("none"),
+      ...Array<string>(4).fill("unknown"),
+    ]);
+  });
+
+  it("may have had one as soon as the request has begun", async () => {
+    const url = await serveRaw((socket) => socket.once("data", () => socket.resetAndDestroy()));
+    expect(await failureOf(post(clientFor(url)))).toMatchObject({ code: "unreachable", effect: "unknown" });
   });
 
   it("is given up when the program stops, while waiting for its turn and on the way", async () => {

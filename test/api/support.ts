@@ -53,12 +53,18 @@ export async function serve(answer: (request: IncomingMessage, response: ServerR
 /** The same without HTTP: what comes over the socket is the test's own. */
 export async function serveRaw(talk: (socket: Socket) => void): Promise<string> {
   const server = createServer();
+  const sockets = new Set<Socket>();
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
     socket.on("error", () => {});
     talk(socket);
   });
-  return await listen(server);
+  const url = await listen(server);
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return url;
 }
 
 async function listen(server: Server): Promise<string> {
