@@ -26,7 +26,13 @@ const READS = "reads are owed";
 export const OWED: readonly [sql: string, what: string][] = [
   ["SELECT order_id FROM owed_reads", READS],
   ["SELECT id FROM batches WHERE state = 'stored'", "confirms are owed"],
-  ["SELECT id FROM status_requests WHERE state IN ('pending', 'sending')", "statuses wait"],
+  // One that the service refuses is asked again later, for a day where nothing else is accepted, before that is believed.
+  [
+    `SELECT id FROM status_requests r WHERE state IN ('pending', 'sending') AND NOT EXISTS (
+       SELECT 1 FROM status_requests b WHERE b.order_id = r.order_id AND b.id <= r.id
+         AND b.state = 'pending' AND b.last_error LIKE '%cannot become%')`,
+    "statuses wait",
+  ],
   ["SELECT id FROM feed_outbox WHERE state <> 'refused'", "rows wait to be pushed"],
   ["SELECT opened_at FROM pull_mark WHERE lost = 1 OR is_open = 1", "a hand-out is open"],
   // A hold that ends with the next request stands where nobody has anything to ask, or asks only at night.

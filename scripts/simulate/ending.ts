@@ -14,6 +14,8 @@ const LONGEST_HOLD_MS = 61 * MINUTE_MS;
 const POLLS_MAX = 15;
 /** Ways to end, of which a schedule sees one: one sees a poisoned feed, one that nothing moves, the others look no further. */
 const LATE_LOOKS = 6;
+/** Some requests of one order, each of which is given up only after a day. */
+const REFUSED_HOURS_MAX = 120;
 /** A pass that takes longer than this has lost its way. */
 const SECONDS_MAX = 600;
 
@@ -43,6 +45,7 @@ export async function end(world: World): Promise<Losses> {
   // Where a confirm names nothing, only a further answer tells that none is missing any more.
   createOrder(world);
   await poll(world, "polls", (each) => each.isExpectedByPolls);
+  await waitForRefusals(world);
   const losses = await settleLosses(world);
   if (world.violation !== undefined) return losses;
   // Looks that cost more than all the rest take turns: each has its share of the seeds.
@@ -53,6 +56,21 @@ export async function end(world: World): Promise<Losses> {
   world.orders.checkImage();
   world.database.checkImage();
   return losses;
+}
+
+/** A status that the service refuses is asked again, for a day where nothing else is accepted, until that is believed. */
+async function waitForRefusals(world: World): Promise<void> {
+  const waiting = world.auditor.prepare("SELECT id FROM status_requests WHERE state IN ('pending', 'sending')").pluck();
+  for (let hours = 0; hours < REFUSED_HOURS_MAX && waiting.all().length > 0; hours++) {
+    if (world.violation !== undefined) return;
+    world.isTicking = false;
+    await rest(world);
+    world.time.skip(60 * MINUTE_MS);
+    world.isTicking = true;
+    await world.time.pass(2 * MINUTE_MS);
+  }
+  const left = waiting.all();
+  if (left.length > 0) world.fail(4, `statuses that the service refuses still wait (${left.join(", ")})`);
 }
 
 /** One record that the service refuses for good never keeps the others of its feed away. */

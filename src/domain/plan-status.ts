@@ -42,6 +42,8 @@ export interface WantedStatus {
   data: ColumnValue;
   /** The values together are larger than anything a status needs, and were left out. */
   isTooLarge: boolean;
+  /** The first column whose bytes are no text in UTF-8: what was read of it is not what was written. */
+  notUtf8: string | null;
 }
 
 /** What is known of the order. */
@@ -56,6 +58,8 @@ export interface RequestedOrder {
   updatedAt: string | null;
   /** The status that was sent before: `owed` to be read back, `awaited` where a read has not shown it yet. */
   echo: "owed" | "awaited" | null;
+  /** The last request that was sent for the order, with the service's name of its status. */
+  lastSent: { status: string | null; comment: ColumnValue; data: ColumnValue } | null;
 }
 
 export type StatusPlan =
@@ -69,16 +73,18 @@ export type StatusPlan =
 /** Decides what a request becomes; everything that keeps it from being sent is a reason in words, never an exception. */
 export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefined, rules: StatusRules): StatusPlan {
   if (wanted.isTooLarge) return refuse("status, comment and data are too large together");
+  if (wanted.notUtf8 !== null) return refuse(`${wanted.notUtf8} is not valid UTF-8`);
   if (readOrderId(wanted.orderId) === undefined) return refuse("order_id is not a UUID");
   if (order === undefined) return refuse("there is no order with this order_id in the table orders");
   if (order.echo === "owed") return { kind: "read" };
   try {
     const status = serviceStatus(wanted.status, rules);
     // While our last status has not been seen, what is stored does not tell what the service has.
-    if (status === order.status && order.echo === null && !order.isRemoved) return { kind: "done", status };
-    const values = valuesOf(wanted, status, order.serviceId);
-    const path = renderPath(rules.path, { order_id: order.serviceId });
-    return { kind: "send", status, path, body: renderTemplate(rules.body, (name) => values.get(name)) };
+    const hasStatus = status === order.status && order.echo === null && !order.isRemoved;
+    if (hasStatus && isEmpty(wanted)) return { kind: "done", status };
+    const body = renderBody(rules, wanted, status, order.serviceId);
+    if (hasStatus && saysNothingNew(body, status, order, rules)) return { kind: "done", status };
+    return { kind: "send", status, path: renderPath(rules.path, { order_id: order.serviceId }), body };
   } catch (error) {
     if (error instanceof RenderError) return refuse(`${error.placeholder}: ${error.reason}`);
     throw error;
@@ -87,6 +93,35 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
 
 function refuse(reason: string): StatusPlan {
   return { kind: "refuse", reason };
+}
+
+function isEmpty({ comment, data }: Pick<WantedStatus, "comment" | "data">): boolean {
+  return (comment === null || comment === "") && (data === null || data === "");
+}
+
+function renderBody(
+  rules: StatusRules,
+  wanted: Pick<WantedStatus, "comment" | "data">,
+  status: string,
+  serviceId: string,
+): string {
+  const values = valuesOf(wanted, status, serviceId);
+  return renderTemplate(rules.body, (name) => values.get(name));
+}
+
+/**
+ * Whether the order has the status and the request would say no more than what was sent for it last, or than the status
+ * alone says.
+ */
+function saysNothingNew(body: string, status: string, order: RequestedOrder, rules: StatusRules): boolean {
+  const last = order.lastSent?.status === status ? order.lastSent : { comment: null, data: null };
+  try {
+    return body === renderBody(rules, last, status, order.serviceId);
+  } catch (error) {
+    // The template needs what the other one does not have.
+    if (error instanceof RenderError) return false;
+    throw error;
+  }
 }
 
 /** The service's name for the status that the ERP wrote. A number is its digits: names are text on both sides. */
@@ -104,7 +139,11 @@ function describeUnusable(value: ColumnValue): string {
 }
 
 /** What the body may name. The request's own names win over those in `data`. */
-function valuesOf(wanted: WantedStatus, status: string, serviceId: string): Map<string, TemplateValue> {
+function valuesOf(
+  wanted: Pick<WantedStatus, "comment" | "data">,
+  status: string,
+  serviceId: string,
+): Map<string, TemplateValue> {
   const values = readData(wanted.data);
   values.set("order_id", { kind: "text", text: serviceId });
   values.set("status", { kind: "text", text: status });
@@ -157,7 +196,7 @@ function memberValue(bytes: Buffer, span: { start: number; end: number }): Templ
 
 /** What a failed request says of the status it carried. */
 export type StatusFailure =
-  /** The service will not have this status for this order. */
+  /** The service says that it will not have this status for this order. Whether that is believed is decided later. */
   | "refused"
   /** No such place: either the order does not exist or the path is wrong, and only a read can tell. */
   | "nowhere"
@@ -165,16 +204,56 @@ export type StatusFailure =
   | "unknown"
   /** It may have arrived, and the service asks to wait before anything else. */
   | "later"
-  /** It cannot have had an effect, and says nothing of this order: the request waits as it was. */
+  /** It cannot have had an effect: the request waits. */
   | "untouched";
 
 export function classifyStatusFailure(error: unknown): StatusFailure {
   if (!(error instanceof ServiceError)) return "later";
   const { status } = error;
-  if (status === 400 || status === 409 || status === 422) return "refused";
   if (status === 404 || status === 405 || status === 410) return "nowhere";
+  // A web page is a proxy's or a deployment's and says nothing of an order.
+  if ((status === 400 || status === 409 || status === 422) && !error.isWebPage) return "refused";
   if (error.effect === "none") return "untouched";
   return error.retryAfterMs === undefined ? "unknown" : "later";
+}
+
+const MINUTE_MS = 60_000;
+/** Where nothing else was asked, 409 and 422 are believed after this: they speak of the status, not of the service. */
+const REFUSED_ALONE_MS = 10 * MINUTE_MS;
+/** An outage in which statuses are refused while orders can still be read ends before this. */
+const REFUSED_LONG_MS = 24 * 60 * MINUTE_MS;
+
+/** What is remembered of a request that the service has refused in words of its own. */
+export interface Refusals {
+  /** The status of the last answer. */
+  httpStatus: number | undefined;
+  /** How often, the last time included; each time the order was read and did not have the status. */
+  times: number;
+  /** Since the first time. */
+  sinceMs: number;
+  /** Statuses of other requests that the service has accepted since the first time. */
+  acceptedSince: number;
+  /** No other request stands refused beside it. */
+  isAlone: boolean;
+}
+
+/**
+ * Whether a refusal is the service's word about this status and not its trouble. It is where the service says it again
+ * after it has accepted another request in between. Where nothing was accepted meanwhile, time tells: ten minutes for a
+ * 409 or 422 that no other request meets, otherwise a day.
+ */
+export function isRefusalBelieved({ httpStatus, times, sinceMs, acceptedSince, isAlone }: Refusals): boolean {
+  if (times < 2) return false;
+  const isOfStatus = httpStatus === 409 || httpStatus === 422;
+  return acceptedSince > 0 || sinceMs >= (isOfStatus && isAlone ? REFUSED_ALONE_MS : REFUSED_LONG_MS);
+}
+
+const RETRY_FIRST_MS = MINUTE_MS;
+const RETRY_LONGEST_MS = 15 * MINUTE_MS;
+
+/** How long a request that was tried so often waits before it is tried again. */
+export function statusRetryMs(attempts: number): number {
+  return Math.min(RETRY_FIRST_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 10), RETRY_LONGEST_MS);
 }
 
 /** What became known of an order since a request for it left. */

@@ -17,6 +17,10 @@ export interface JobReport {
   /** `idle`: nothing to do. `done`: something was done. `more`: something was done and more waits already. */
   outcome: "idle" | "done" | "more";
   counts: Record<string, number>;
+  /** Something waits for its time, which is over in so many milliseconds: no pass waits itself. */
+  dueInMs?: number;
+  /** `false`: nothing was answered well, so that the pass is no sign that a hold is over. */
+  isLetIn?: boolean;
 }
 
 export interface Job {

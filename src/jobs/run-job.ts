@@ -42,7 +42,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     let report: JobReport;
     try {
       report = await job.runOnce(signal);
-      report = { outcome: report.outcome, counts: { ...counts, ...report.counts } };
+      report = { ...report, counts: { ...counts, ...report.counts } };
     } catch (error) {
       // Nothing was asked: the next probe is for a flow that can.
       if (asError(error).code === "table_missing") await gate.unused(admission, job.areas, signal);
@@ -52,6 +52,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       await gate.unused(admission, job.areas, signal);
       return { error: null, ...report };
     }
+    if (report.isLetIn === false) return { error: null, ...report };
     gate.noteAccepted(job.areas, beganMs);
     return { error: null, ...report, lifted: await gate.passed(admission, signal) };
   } catch (caught) {

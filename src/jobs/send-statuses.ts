@@ -1,47 +1,56 @@
 /*
  * Sends the statuses that the ERP asked for, an order's one strictly after the other. Keeps the rule that a request
  * whose outcome is unknown is never repeated blindly. After a crash anywhere a request is `pending` and has not left,
- * or `sending` and its order is read first. Orders that cannot be settled are left to the next pass and never keep
- * others waiting.
+ * or `sending` and its order is read first. A request that cannot be settled waits until it is due again, which no pass
+ * does: orders that fail never keep others waiting. When each is due is known to the process alone; after a restart all
+ * of them are.
  */
+import { Breaker } from "../domain/breaker.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
-import { stopsPass } from "../domain/holds.ts";
+import { isAnswered, reachOf } from "../domain/holds.ts";
+import { statusRetryMs } from "../domain/plan-status.ts";
 import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   forgetOldEchoes,
-  hasStatusWork,
+  hasOwedEchoes,
   loadNextRequests,
+  loadOpenRequest,
   loadOwedEchoes,
   loadRequestedOrder,
   markUnsettled,
   type StatusRequest,
+  saveRequestError,
 } from "../store/status-requests.ts";
 import { commit } from "./commit.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import type { ReadableOrder } from "./read-order.ts";
-import type { StatusSettler } from "./settle-status.ts";
+import type { StatusSettler, Step } from "./settle-status.ts";
 
 const STEPS_PER_PASS = 200;
 const ECHOES_PER_PASS = 100;
-/** After so many failures in a row it is the service, not the orders. */
-const FAILURES_IN_ROW_MAX = 3;
-/** A request that failed so often says nothing about the service any more; it is tried on, and shown as waiting. */
-const ATTEMPTS_OF_NOTE = 5;
-/** How often a pass that waits looks whether the program is to end. */
-const LOOK_MS = 250;
+
+/** A request that waits for its next try. */
+interface Waiting {
+  /** Monotonic. */
+  untilMs: number;
+  /** Statuses that the service had accepted when it first failed. */
+  accepted: number;
+  /** The service said that it has nothing there: the order, once that is known. */
+  nowhere: string | undefined;
+}
 
 interface Pass {
   counts: Record<string, number>;
   signal: AbortSignal;
-  /** Requests that this pass does not touch again. */
-  leftAlone: Set<bigint>;
-  /** Requests that may still take effect, and until when. */
-  quietUntilMs: Map<bigint, number>;
-  hasWaited: boolean;
+  breaker: Breaker;
+  /** Reads of orders whose status was accepted; they fail no request. */
+  echoBreaker: Breaker;
   steps: number;
   settled: number;
-  failuresInRow: number;
+  /** Requests that failed, and steps in which the service answered something well. */
+  failed: number;
+  answered: number;
   failure: unknown;
 }
 
@@ -50,6 +59,7 @@ export class SendStatuses implements Job {
   readonly areas = ["orders", "statuses"];
   readonly #context: JobContext;
   readonly #settler: StatusSettler;
+  readonly #waiting = new Map<bigint, Waiting>();
 
   constructor(context: JobContext, settler: StatusSettler) {
     this.#context = context;
@@ -57,39 +67,39 @@ export class SendStatuses implements Job {
   }
 
   async prepare(): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
-    return { counts: {}, hasWork: hasStatusWork(this.#context.store) };
+    const { store } = this.#context;
+    for (const id of this.#waiting.keys()) if (loadOpenRequest(store, id) === undefined) this.#forget(id);
+    return { counts: {}, hasWork: this.#loadDue(1).length > 0 || hasOwedEchoes(store) };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const breakers = { breaker: new Breaker(), echoBreaker: new Breaker() };
     const pass: Pass = {
       counts: {},
       signal,
-      leftAlone: new Set(),
-      quietUntilMs: new Map(),
-      hasWaited: false,
+      ...breakers,
       steps: 0,
       settled: 0,
-      failuresInRow: 0,
+      failed: 0,
+      answered: 0,
       failure: undefined,
     };
     await this.#settleAll(pass);
-    await this.#waitUntilQuiet(pass);
-    await this.#settleAll(pass);
     await this.#readBackOwed(pass);
-    const { failure } = pass;
-    if (failure !== undefined && (pass.settled === 0 || asError(failure).code === "internal")) throw failure;
+    const { failure, counts } = pass;
+    if (failure !== undefined && (pass.settled === 0 || asError(failure).code === "internal"))
+      throw ofOneOrder(failure);
     const isFull = pass.steps >= STEPS_PER_PASS && pass.settled > 0;
-    const worked = Object.keys(pass.counts).length > 0;
-    return { outcome: isFull ? "more" : worked ? "done" : "idle", counts: pass.counts };
+    const outcome = isFull ? "more" : Object.keys(counts).length > 0 ? "done" : "idle";
+    const dueInMs = this.#nextDueInMs();
+    const isLetIn = pass.failed === 0 || pass.answered > 0;
+    return { outcome, counts, isLetIn, ...(dueInMs === undefined ? {} : { dueInMs }) };
   }
 
-  /** Takes the next request of each order until every one is settled or left alone. */
+  /** Takes the next request of each order until every one is settled or waits. */
   async #settleAll(pass: Pass): Promise<void> {
     for (;;) {
-      const asideCount = pass.leftAlone.size + pass.quietUntilMs.size;
-      const next = loadNextRequests(this.#context.store, STEPS_PER_PASS + asideCount).filter(
-        ({ id }) => !pass.leftAlone.has(id) && !pass.quietUntilMs.has(id),
-      );
+      const next = this.#loadDue(STEPS_PER_PASS);
       if (next.length === 0) return;
       for (const request of next) {
         if (pass.steps >= STEPS_PER_PASS || this.#context.isStopping()) return;
@@ -99,60 +109,115 @@ export class SendStatuses implements Job {
     }
   }
 
+  /** The next request of each order that may be tried now, least tried first. */
+  #loadDue(limit: number): StatusRequest[] {
+    const nowMs = this.#context.clock.monotonicMs();
+    return loadNextRequests(this.#context.store, limit + this.#waiting.size)
+      .filter(({ id }) => this.#isDue(id, nowMs))
+      .slice(0, limit);
+  }
+
+  #isDue(id: bigint, nowMs: number): boolean {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined || waiting.untilMs <= nowMs || this.#settler.isEvidenced(id)) return true;
+    const { nowhere } = waiting;
+    return nowhere !== undefined && loadRequestedOrder(this.#context.store, nowhere)?.isRemoved === true;
+  }
+
+  #nextDueInMs(): number | undefined {
+    if (this.#waiting.size === 0) return undefined;
+    const untilMs = Math.min(...[...this.#waiting.values()].map((waiting) => waiting.untilMs));
+    return Math.max(0, untilMs - this.#context.clock.monotonicMs());
+  }
+
+  #forget(id: bigint): void {
+    this.#waiting.delete(id);
+    this.#settler.forget(id);
+  }
+
   async #settleOne(request: StatusRequest, pass: Pass): Promise<void> {
-    let step: Awaited<ReturnType<StatusSettler["take"]>>;
+    const accepted = this.#settler.accepted;
+    let step: Step;
     try {
       step = await this.#settler.take(request, pass.counts, pass.signal);
     } catch (error) {
-      await this.#leaveAlone(request, error, pass);
+      await this.#noteUnread(request, error, pass);
       return;
     }
-    if (step.kind === "stop") throw step.error;
-    if (step.kind === "lost") {
-      if (pass.hasWaited) await this.#leaveAlone(request, step.error, pass);
-      else pass.quietUntilMs.set(request.id, step.untilMs);
-      return;
-    }
-    pass.failuresInRow = 0;
-    if (step.kind === "again") return;
-    pass.settled += 1;
-    pass.counts[step.as] = (pass.counts[step.as] ?? 0) + 1;
-    const order = step.as === "sent" ? loadRequestedOrder(this.#context.store, request.orderId) : undefined;
-    if (order?.echo === "owed") await this.#readBack(order, pass);
-  }
-
-  /** What is this order's own is noted with the request; what concerns all of them ends the pass. */
-  async #leaveAlone(request: StatusRequest, error: unknown, pass: Pass): Promise<void> {
-    if (error !== undefined && !isOfOneOrder(error)) throw error;
-    const { store, client } = this.#context;
-    pass.leftAlone.add(request.id);
-    const reason = error === undefined ? "the outcome is not known yet" : client.hideSecrets(asError(error).message);
-    await commit(this.#context, pass.signal, () => markUnsettled(store, request.id, reason));
-    if (error === undefined) return;
-    const isDefect = asError(error).code === "internal";
-    if (request.attempts >= ATTEMPTS_OF_NOTE && !isDefect) return;
-    pass.failure = error;
-    pass.failuresInRow += 1;
-    if (pass.failuresInRow >= FAILURES_IN_ROW_MAX) throw error;
-  }
-
-  /** Once a pass: everything else has been done by then, and what is still on its way gets the time to arrive. */
-  async #waitUntilQuiet(pass: Pass): Promise<void> {
-    const { clock, isStopping } = this.#context;
-    pass.hasWaited = true;
-    const untilMs = Math.max(...pass.quietUntilMs.values());
-    for (
-      let leftMs = untilMs - clock.monotonicMs();
-      leftMs > 0 && !isStopping();
-      leftMs = untilMs - clock.monotonicMs()
-    ) {
-      try {
-        await clock.sleep(Math.min(leftMs, LOOK_MS), pass.signal);
-      } catch (cause) {
-        throw new BridgeError("stopped", "Stopped while waiting for a lost status to arrive.", { cause });
+    if (step.kind !== "failed") pass.answered += 1;
+    switch (step.kind) {
+      case "again":
+        return;
+      case "wrong path":
+        throw step.error;
+      case "failed":
+        this.#noteFailure(request, step.error, pass);
+        return;
+      case "lost":
+        await this.#noteLost(request, step, pass);
+        return;
+      case "settled": {
+        this.#waiting.delete(request.id);
+        pass.settled += 1;
+        pass.counts[step.as] = (pass.counts[step.as] ?? 0) + 1;
+        if (this.#settler.accepted > accepted) pass.breaker.succeed();
+        const order = step.as === "sent" ? loadRequestedOrder(this.#context.store, request.orderId) : undefined;
+        if (order?.echo === "owed") await this.#readBack(order, pass);
       }
     }
-    pass.quietUntilMs.clear();
+  }
+
+  /** It may still arrive: nothing else of this order leaves before then, and a known failure waits longer each time. */
+  async #noteLost(request: StatusRequest, { untilMs, error }: Step & { kind: "lost" }, pass: Pass): Promise<void> {
+    const { store, clock, client } = this.#context;
+    const quietMs = untilMs - clock.monotonicMs();
+    if (error === undefined) {
+      this.#postpone(request, quietMs > 0 ? quietMs : statusRetryMs(request.attempts));
+      return;
+    }
+    const reason = client.hideSecrets(asError(error).message);
+    await commit(this.#context, pass.signal, () => saveRequestError(store, request.id, reason));
+    this.#noteFailure(request, error, pass, quietMs);
+  }
+
+  /** The order could not be read, so that nothing is known of the request; what concerns all of them ends the pass. */
+  async #noteUnread(request: StatusRequest, error: unknown, pass: Pass): Promise<void> {
+    const { store, client } = this.#context;
+    if (reachOf(error, request.attempts) !== "record" && !isAnswered(error)) throw error;
+    const reason = client.hideSecrets(asError(error).message);
+    await commit(this.#context, pass.signal, () => markUnsettled(store, request.id, reason));
+    this.#noteFailure(request, error, pass);
+  }
+
+  /** @throws what concerns every request, and what so many of them in a row met that it is the service's. */
+  #noteFailure(request: StatusRequest, error: unknown, pass: Pass, leastMs = 0): void {
+    pass.failed += 1;
+    const reach = reachOf(error, request.attempts);
+    if (reach !== "record" && !isAnswered(error)) throw error;
+    const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
+    const isFirst = !this.#waiting.has(request.id);
+    // A lost answer is looked for as soon as it can arrive no more, and only then waits for longer and longer.
+    const waitMs = leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedMs, statusRetryMs(request.attempts + 1));
+    const isNowhere = error instanceof ServiceError && (error.status === 404 || error.status === 410);
+    const isOwn = this.#postpone(request, waitMs, isNowhere);
+    if (reach !== "record") throw error;
+    const isDefect = asError(error).code === "internal";
+    // While others are accepted its failing says nothing about the service.
+    if (isOwn && !isDefect) return;
+    // The first time that an answer is lost is no failure yet: it may have arrived.
+    if (!isFirst || leastMs === 0 || isDefect) pass.failure = error;
+    if (pass.breaker.fail()) throw error;
+  }
+
+  /** Returns whether another request was accepted since this one began to fail. */
+  #postpone({ id, orderId }: StatusRequest, ms: number, isNowhere = false): boolean {
+    const accepted = this.#waiting.get(id)?.accepted ?? this.#settler.accepted;
+    this.#waiting.set(id, {
+      untilMs: this.#context.clock.monotonicMs() + ms,
+      accepted,
+      nowhere: isNowhere ? orderId : undefined,
+    });
+    return this.#settler.accepted > accepted;
   }
 
   async #readBackOwed(pass: Pass): Promise<void> {
@@ -161,7 +226,7 @@ export class SendStatuses implements Job {
     if (owed.length === 0) return;
     await commit(this.#context, pass.signal, () => forgetOldEchoes(store, isoTime(clock.nowMs())));
     for (const order of owed) {
-      if (isStopping()) return;
+      if (isStopping() || pass.echoBreaker.isOpen) return;
       await this.#readBack(order, pass);
     }
   }
@@ -170,8 +235,10 @@ export class SendStatuses implements Job {
   async #readBack(order: ReadableOrder, pass: Pass): Promise<void> {
     try {
       await this.#settler.readBack(order, pass.counts, pass.signal);
+      pass.echoBreaker.succeed();
     } catch (error) {
-      if (!isOfOneOrder(error)) throw error;
+      if (reachOf(error) !== "record") throw error;
+      pass.echoBreaker.fail();
       const { code, message } = asError(error);
       this.#context.log.debug(
         { orderId: order.orderId, errorCode: code },
@@ -181,14 +248,8 @@ export class SendStatuses implements Job {
   }
 }
 
-/**
- * Whether a failure may be one order's own fault, so that the others are tried. Refused credentials, a service that
- * cannot be reached or asks for patience, a wrong configuration and the machine's own faults concern them all.
- */
-function isOfOneOrder(error: unknown): boolean {
-  if (!(error instanceof BridgeError)) return true;
-  if (!(error instanceof ServiceError)) return error.code === "answer_unreadable" || error.code === "internal";
-  // Some services break off or never answer where one order is too much for them.
-  if (error.code === "unreachable" || error.code === "timed_out") return error.effect === "unknown";
-  return !stopsPass(error);
+/** The failure of a pass in which single orders failed and nothing else was to be sent: it is told, and holds nothing. */
+function ofOneOrder(error: unknown): BridgeError {
+  const { code, message, hint } = asError(error);
+  return new BridgeError(code, message, { cause: error, ...(hint === undefined ? {} : { hint }) });
 }

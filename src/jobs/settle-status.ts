@@ -1,7 +1,9 @@
 /*
  * Brings one status request one step further: decides, sends, and finds out what became of it. `sending` is committed
- * with the status then known before the request leaves; after a lost answer or a crash the order is read, and what was
- * read is stored in the transaction that settles the request, so that nothing is ever sent again blindly.
+ * with the status then known before the request leaves; after a lost answer, a refusal or a crash the order is read, and
+ * what was read is stored in the transaction that settles the request, so that nothing is ever sent again blindly and no
+ * refusal is believed of a status that the order has. What was refused how often is known to the process alone: after a
+ * restart it is found out anew.
  */
 import type { ServiceAnswer } from "../api/client.ts";
 import { sendStatus } from "../api/orders.ts";
@@ -10,6 +12,7 @@ import { BridgeError } from "../domain/errors.ts";
 import {
   classifyStatusFailure,
   compareStatus,
+  isRefusalBelieved,
   planStatus,
   type RequestedOrder,
   type StatusPlan,
@@ -19,6 +22,7 @@ import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   hasOtherRequest,
+  hasStatusPathMatched,
   loadOpenRequest,
   loadOrderMoves,
   loadRequestedOrder,
@@ -28,6 +32,7 @@ import {
   markSending,
   markSent,
   type StatusRequest,
+  saveStatusPathMatched,
 } from "../store/status-requests.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
@@ -53,8 +58,10 @@ export type Step =
   | { kind: "again" }
   /** It may still take effect: to be looked at again when the quiet time is over. */
   | { kind: "lost"; untilMs: number; error: unknown }
-  /** The service has said something that concerns every request. */
-  | { kind: "stop"; error: unknown };
+  /** It failed, without an effect or with one that a read must tell; the attempt is counted. */
+  | { kind: "failed"; error: unknown }
+  /** The path was never right under this configuration: no other request can do better. */
+  | { kind: "wrong path"; error: unknown };
 
 /** A request that has left, with the order it is for. */
 interface Sent {
@@ -64,18 +71,15 @@ interface Sent {
   order: RequestedOrder;
 }
 
-/** A refusal that came with a success status, to be believed where the order shows no effect. */
-interface Doubt {
-  refusal?: { httpStatus: number; reason: string };
-  error?: unknown;
-}
-
 export class StatusSettler {
   readonly #context: JobContext;
   readonly #options: SettleOptions;
   readonly #reader: OrderReader;
   /** Monotonic time at which the answer to a request was found missing. */
   readonly #lostAtMs = new Map<bigint, number>();
+  /** Requests that the service has refused and that are to be asked again before that is believed. */
+  readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
+  #accepted = 0;
 
   constructor(context: JobContext, options: SettleOptions, reader: OrderReader) {
     this.#context = context;
@@ -83,13 +87,32 @@ export class StatusSettler {
     this.#reader = reader;
   }
 
+  /** How many statuses the service has accepted since the start. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Whether a request that was refused is worth asking again at once: another one has been accepted since. */
+  isEvidenced(id: bigint): boolean {
+    return this.#accepted > (this.#refusals.get(id)?.askedAt ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Nothing is remembered of requests that are not open any more. */
+  forget(id: bigint): void {
+    this.#lostAtMs.delete(id);
+    this.#refusals.delete(id);
+  }
+
   /** @throws what concerns this order alone, and what stops the program or the database. */
   async take(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+    const refusals = this.#refusals.get(request.id);
+    if (refusals !== undefined) refusals.askedAt = this.#accepted;
     if (request.state === "sending") return await this.#resolveFound(request, counts, signal);
     // Reads, decides and writes in one transaction; only then does anything leave.
     const begun = await commit(this.#context, signal, () => this.#begin(request.id));
     if (begun === undefined) return { kind: "again" };
     const { plan, order } = begun;
+    if (plan.kind === "refuse" || plan.kind === "done") this.forget(request.id);
     if (plan.kind === "refuse") return this.#refused(request.id, plan.reason);
     if (plan.kind === "done") return { kind: "settled", as: "already" };
     if (order === undefined) throw new BridgeError("internal", "A status was planned for an order that is not stored.");
@@ -145,57 +168,101 @@ export class StatusSettler {
     if (acceptance.kind === "html" || acceptance.kind === "cut") {
       const what = UNREADABLE_WORDS[acceptance.kind];
       const error = new BridgeError("answer_unreadable", `${method} ${plan.path} was answered with ${what}.`);
-      return await this.#resolve(sent, { error }, counts, signal);
+      return await this.#resolve(sent, error, counts, signal);
     }
     if (acceptance.kind === "error") {
       // An answer may repeat the order, whose own status may be called "failed": the order tells which it was.
-      const reason = `${answer.status}: ${client.hideSecrets(acceptance.words)}`;
-      return await this.#resolve(sent, { refusal: { httpStatus: answer.status, reason } }, counts, signal);
+      const words = client.hideSecrets(acceptance.words);
+      const error = new ServiceError(
+        "request_refused",
+        `${method} ${plan.path} was answered with ${answer.status}: ${words}`,
+        {
+          area: "orders",
+          target: "order",
+          method,
+          path: plan.path,
+          status: answer.status,
+          effect: "none",
+          words,
+        },
+      );
+      return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
     const at = isoTime(clock.nowMs());
-    await commit(this.#context, signal, () => markSent(store, sent.id, { httpStatus: answer.status, at }));
+    await commit(this.#context, signal, () => {
+      markSent(store, sent.id, { httpStatus: answer.status, at });
+      if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
+    });
+    this.forget(sent.id);
+    this.#accepted += 1;
     return { kind: "settled", as: "sent" };
   }
 
+  /** The method and the path as they are configured. */
+  get #place(): string {
+    const { method, path } = this.#options.rules;
+    return `${method} ${path}`;
+  }
+
   async #afterFailure(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
-    const { store, clock } = this.#context;
-    const failure = failureOf(error);
     switch (classifyStatusFailure(error)) {
-      case "refused": {
-        const at = isoTime(clock.nowMs());
-        await commit(this.#context, signal, () => markRequestRefused(store, sent.id, { ...failure, at }));
-        return this.#refused(sent.id, failure.reason);
-      }
+      case "refused":
+        return await this.#askOrder(sent, { error: error as ServiceError, isNowhere: false }, counts, signal);
       case "nowhere":
-        return await this.#findOut(sent, error as ServiceError, counts, signal);
+        return await this.#askOrder(sent, { error: error as ServiceError, isNowhere: true }, counts, signal);
       case "unknown":
-        return await this.#resolve(sent, { error }, counts, signal);
+        return await this.#resolve(sent, error, counts, signal);
       case "untouched":
-        await this.#putBack(sent.id, failure);
-        return { kind: "stop", error };
+        await this.#putBack(sent.id, failureOf(error));
+        return { kind: "failed", error };
       case "later":
-        return { kind: "stop", error };
+        return { kind: "failed", error };
     }
   }
 
-  /** 404, 405 and 410 say that there is nothing under the path: because of the order, or because of the path. */
-  async #findOut(sent: Sent, error: ServiceError, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
-    const { store } = this.#context;
+  /**
+   * The service refuses the status, or says that there is nothing under the path. The order tells whether it has the
+   * status all the same, and whether there is one; the request waits unless that settles it.
+   */
+  async #askOrder(
+    sent: Sent,
+    { error, isNowhere }: { error: ServiceError; isNowhere: boolean },
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { store, clock } = this.#context;
     const failure = failureOf(error);
+    const now = { times: 0, atMs: clock.monotonicMs(), accepted: this.#accepted, askedAt: this.#accepted };
+    const refusals = this.#refusals.get(sent.id) ?? now;
+    const times = refusals.times + 1;
+    const sinceMs = clock.monotonicMs() - refusals.atMs;
+    const acceptedSince = this.#accepted - refusals.accepted;
+    const isAlone = [...this.#refusals.keys()].every((id) => id === sent.id);
+    const isBelieved =
+      !isNowhere && isRefusalBelieved({ httpStatus: error.status, times, sinceMs, acceptedSince, isAlone });
+    const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
+    const what = "the order exists, so statuses.path or statuses.method is wrong";
     add(counts, "requests");
-    let found: "sent" | "refused" | "wrong path" | "doubted";
+    let found: "sent" | "refused" | "waits" | "unknown";
     try {
       found = await this.#reader.read(
         sent.order,
         (seen, at) => {
-          if (seen.kind === "gone") {
+          // A request that says more about a status which the order had before is not answered by that status.
+          if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {
+            const moves = loadOrderMoves(store, sent.id);
+            if (compareStatus(seen.status, sent, moves, this.#options.timezone) === "wanted") {
+              markSent(store, sent.id, { httpStatus: null, at });
+              return "sent";
+            }
+          }
+          if (seen.kind === "gone" || (seen.kind === "order" && isBelieved)) {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
-          if (seen.kind === "doubted") return "doubted";
-          if (seen.status !== sent.statusSent) return "wrong path";
-          markSent(store, sent.id, { httpStatus: null, at });
-          return "sent";
+          const reason = isWrongPath && seen.kind === "order" ? `${failure.reason}; ${what}` : failure.reason;
+          markPendingAgain(store, sent.id, { ...failure, reason });
+          return seen.kind === "order" ? "waits" : "unknown";
         },
         signal,
       );
@@ -203,15 +270,13 @@ export class StatusSettler {
       await this.#putBack(sent.id, failure);
       throw readError;
     }
-    if (found === "refused") return this.#refused(sent.id, failure.reason);
-    if (found === "sent") return { kind: "settled", as: "sent" };
-    if (found === "doubted") {
-      await this.#putBack(sent.id, failure);
-      return { kind: "lost", untilMs: this.#context.clock.monotonicMs(), error: undefined };
+    if (found === "sent" || found === "refused") {
+      this.forget(sent.id);
+      return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(sent.id, failure.reason);
     }
-    const what = "the order exists, so statuses.path or statuses.method is wrong";
-    await this.#putBack(sent.id, { ...failure, reason: `${failure.reason}; ${what}` });
-    return { kind: "stop", error: wrongPath(error, what) };
+    if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
+    if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error, what) };
+    return { kind: "failed", error };
   }
 
   /** A request that was found `sending`: a crash, a stop or a failed read has left it so. */
@@ -225,7 +290,7 @@ export class StatusSettler {
     }
     if (!this.#lostAtMs.has(request.id)) this.#lostAtMs.set(request.id, clock.monotonicMs());
     const { id, statusSent, statusBefore } = request;
-    return await this.#resolve({ id, statusSent, statusBefore, order }, {}, counts, signal);
+    return await this.#resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
   }
 
   /**
@@ -233,14 +298,14 @@ export class StatusSettler {
    * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
    * late would then take the place of the one asked for after it.
    */
-  async #resolve(sent: Sent, doubt: Doubt, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+  async #resolve(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
     const { store, clock } = this.#context;
     const { id } = sent;
     const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
     this.#lostAtMs.set(id, lostAtMs);
     const untilMs = lostAtMs + this.#options.quietMs;
     const isQuiet = clock.monotonicMs() >= untilMs;
-    let reason = doubt.refusal?.reason ?? "";
+    let reason = "";
     add(counts, "requests");
     const verdict = await this.#reader.read(
       sent.order,
@@ -250,28 +315,29 @@ export class StatusSettler {
           markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
           return "refused";
         }
-        if (seen.kind === "doubted") return "lost";
+        if (seen.kind === "doubted") return seen.error;
         const moves = loadOrderMoves(store, id);
         const compared = compareStatus(seen.status, sent, moves, this.#options.timezone);
-        const mayArrive = !isQuiet && doubt.refusal === undefined;
-        if (mayArrive && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
+        if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
         if (compared === "wanted") {
           markSent(store, id, { httpStatus: null, at });
           return "sent";
         }
-        if (compared === "former" && doubt.refusal === undefined) {
+        if (compared === "former") {
           markPendingAgain(store, id, null);
           return "again";
         }
-        if (doubt.refusal === undefined) reason = changedMeanwhile(sent, seen.status);
-        markRequestRefused(store, id, { httpStatus: doubt.refusal?.httpStatus ?? null, reason, at });
+        reason = changedMeanwhile(sent, seen.status);
+        markRequestRefused(store, id, { httpStatus: null, reason, at });
         return "refused";
       },
       signal,
     );
-    if (verdict === "lost") return { kind: "lost", untilMs, error: doubt.error };
+    if (verdict instanceof ServiceError) throw verdict;
+    if (verdict === "lost") return { kind: "lost", untilMs, error };
     this.#lostAtMs.delete(id);
     if (verdict === "again") return { kind: "again" };
+    this.forget(id);
     return verdict === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, reason);
   }
 

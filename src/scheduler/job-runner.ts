@@ -28,6 +28,8 @@ export class JobRunner {
   #isAskedAgain = false;
   #failures = 0;
   #retryAtMs: number | undefined;
+  /** When what waits for its time is due. */
+  #dueAtMs = Number.POSITIVE_INFINITY;
   #lastStartMs: number;
 
   constructor(options: RunnerOptions) {
@@ -62,10 +64,11 @@ export class JobRunner {
     void this.runNow(signal);
   }
 
-  /** The supervisor's tick: a retry whose time has come. */
+  /** The supervisor's tick: a retry, or something that waits, whose time has come. */
   retryIfDue(signal: AbortSignal): void {
-    if (this.#retryAtMs === undefined || this.isRunning) return;
-    if (this.#options.clock.monotonicMs() >= this.#retryAtMs) void this.runNow(signal);
+    if (this.isRunning) return;
+    const atMs = this.#retryAtMs ?? this.#dueAtMs;
+    if (this.#options.clock.monotonicMs() >= atMs) void this.runNow(signal);
   }
 
   /**
@@ -101,6 +104,8 @@ export class JobRunner {
   }
 
   #note(result: RunResult): void {
+    const dueInMs = dueIn(result);
+    this.#dueAtMs = dueInMs === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.monotonicMs() + dueInMs;
     if (result.outcome !== "failed") {
       this.#failures = 0;
       this.#retryAtMs = undefined;
@@ -112,10 +117,15 @@ export class JobRunner {
   }
 }
 
+/** In how many milliseconds something is due that a pass has left waiting. */
+export function dueIn(result: RunResult): number | undefined {
+  return result.error === null && "dueInMs" in result ? result.dueInMs : undefined;
+}
+
 /** Two passes in a row as one: what the later one came to, and what both did. */
-function addUp(before: RunResult, last: RunResult): RunResult {
+export function addUp(before: RunResult, last: RunResult): RunResult {
   const counts = { ...before.counts };
   for (const [name, count] of Object.entries(last.counts)) counts[name] = (counts[name] ?? 0) + count;
-  if (last.outcome === "idle" && Object.keys(counts).length > 0) return { error: null, outcome: "done", counts };
+  if (last.outcome === "idle" && Object.keys(counts).length > 0) return { ...last, outcome: "done", counts };
   return { ...last, counts };
 }

@@ -4,8 +4,10 @@
  * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
  * `echo` says whether the status has come back with the order since; until then that change is our own.
  */
+import type { ColumnValue } from "../domain/feed.ts";
 import type { OrderMoves, RequestedOrder, WantedStatus } from "../domain/plan-status.ts";
 import type { Store } from "./store.ts";
+import { findNotUtf8 } from "./utf8.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
 const VALUES_BYTES_MAX = 1_000_000;
@@ -27,7 +29,7 @@ export interface StatusRequest extends WantedStatus {
 }
 
 /** As SQLite gives it, integers without loss: the ERP may have written any. */
-type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts"> & { isTooLarge: bigint; attempts: bigint };
+type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8"> & { isTooLarge: bigint; attempts: bigint };
 
 const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0) + coalesce(octet_length(r.data), 0)
   + coalesce(octet_length(r.status_sent), 0) + coalesce(octet_length(r.status_before), 0) > ${VALUES_BYTES_MAX}`;
@@ -40,14 +42,11 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
 const OPEN = "state IN ('pending', 'sending')";
 const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
 
-/** Whether anything is to be asked: requests that are open, or orders whose new status must be read back. */
-export function hasStatusWork(store: Store): boolean {
-  const row = store
-    .prepare(
-      `SELECT EXISTS (SELECT 1 FROM status_requests WHERE ${OPEN})
-         OR EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n`,
-    )
-    .get() as { n: number };
+/** Whether the new status of some order must be read back. */
+export function hasOwedEchoes(store: Store): boolean {
+  const row = store.prepare("SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n").get() as {
+    n: number;
+  };
   return row.n === 1;
 }
 
@@ -69,7 +68,7 @@ export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
     )
     .safeIntegers(true)
     .all(limit) as RequestRow[];
-  return rows.map(readRow);
+  return rows.map((row) => readRow(store, row));
 }
 
 /** Whether another request of the same order waits for this one to be settled. */
@@ -89,11 +88,18 @@ export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undef
     .prepare(`SELECT ${COLUMNS} FROM status_requests r WHERE r.id = ? AND r.${OPEN}`)
     .safeIntegers(true)
     .get(id) as RequestRow | undefined;
-  return row === undefined ? undefined : readRow(row);
+  return row === undefined ? undefined : readRow(store, row);
 }
 
-function readRow(row: RequestRow): StatusRequest {
-  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts) };
+function readRow(store: Store, row: RequestRow): StatusRequest {
+  const { status, comment, data } = row;
+  const notUtf8 = findNotUtf8({ status, comment, data }, (column) => loadBytes(store, row.id, column));
+  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), notUtf8 };
+}
+
+function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "data"): Buffer {
+  const row = store.prepare(`SELECT CAST(${column} AS BLOB) AS bytes FROM status_requests WHERE id = ?`).get(id);
+  return (row as { bytes: Buffer }).bytes;
 }
 
 /** The order of a request, whose id may be written in any case. */
@@ -105,10 +111,36 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
          (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
        FROM orders o WHERE o.order_id = lower(?)`,
     )
-    .get(orderId) as (Omit<RequestedOrder, "isRemoved"> & { removedAt: string | null }) | undefined;
+    .get(orderId) as (Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }) | undefined;
   if (row === undefined) return undefined;
   const { removedAt, ...order } = row;
-  return { ...order, isRemoved: removedAt !== null };
+  return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
+}
+
+/** The last request that left for the order and was accepted. */
+function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
+  const row = store
+    .prepare(
+      `SELECT r.status_sent AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data
+       FROM status_requests r WHERE r.order_id = ? AND r.state = 'sent' AND r.status_sent IS NOT NULL
+       ORDER BY r.answered_at DESC, r.id DESC LIMIT 1`,
+    )
+    .safeIntegers(true)
+    .get(orderId) as { status: string | null; comment: ColumnValue; data: ColumnValue } | undefined;
+  return row ?? null;
+}
+
+/** The method and path under which the service has once accepted a status. */
+const PATH_ROLE = "status.path";
+
+export function hasStatusPathMatched(store: Store, path: string): boolean {
+  return store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(PATH_ROLE, path) !== undefined;
+}
+
+export function saveStatusPathMatched(store: Store, path: string, at: string): void {
+  store
+    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(PATH_ROLE, path, at);
 }
 
 /** The request is about to leave. From here on only an answer or a read of the order tells what became of it. */
@@ -197,6 +229,11 @@ export function markUnsettled(store: Store, id: bigint, reason: string): void {
       `UPDATE status_requests SET attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1, last_error = ? WHERE id = ? AND ${OPEN}`,
     )
     .run(reason, id);
+}
+
+/** Why it is not settled yet; its attempt was counted when it left. */
+export function saveRequestError(store: Store, id: bigint, reason: string): void {
+  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(reason, id);
 }
 
 /**

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { compareStatus, type OrderMoves } from "../../src/domain/plan-status.ts";
+import {
+  classifyStatusFailure,
+  compareStatus,
+  compileStatusRules,
+  isRefusalBelieved,
+  type OrderMoves,
+  planStatus,
+  type Refusals,
+  type RequestedOrder,
+} from "../../src/domain/plan-status.ts";
+import { codeOfStatus, ServiceError } from "../../src/domain/service-error.ts";
 
 const REQUEST = { statusSent: "packed", statusBefore: "new" };
 const STILL: OrderMoves = {
@@ -43,5 +53,120 @@ describe("an order that is read after a lost answer", () => {
   it("tells by the stamp of a service that names no zone", () => {
     const naive = { stampBefore: "2026-03-01 12:00:00", stamp: "2026-03-01 12:00:01" };
     expect(compareStatus("new", REQUEST, { ...STILL, ...naive }, "Europe/Moscow")).toBe("moved");
+  });
+});
+
+describe("a refusal in the service's own words", () => {
+  const MINUTE_MS = 60_000;
+  const refusals = (over: Partial<Refusals>): Refusals => ({
+    httpStatus: 409,
+    times: 2,
+    sinceMs: MINUTE_MS,
+    acceptedSince: 0,
+    isAlone: true,
+    ...over,
+  });
+
+  it.each<[string, Partial<Refusals>, boolean]>([
+    ["that was said once", { times: 1 }, false],
+    ["that was said once, with others accepted since", { times: 1, acceptedSince: 5 }, false],
+    ["that was said once, days ago", { times: 1, sinceMs: 72 * 60 * MINUTE_MS }, false],
+    ["that is said again after another was accepted", { acceptedSince: 1 }, true],
+    ["that is said again (400) after another was accepted", { acceptedSince: 1, httpStatus: 400 }, true],
+    ["that is said again (200) after another was accepted", { acceptedSince: 1, httpStatus: 200 }, true],
+    ["that several meet, but others do not", { acceptedSince: 1, isAlone: false }, true],
+    ["that is said again at once, and nothing else was asked", {}, false],
+    ["that is said for nine minutes, and nothing else was asked", { sinceMs: 9 * MINUTE_MS }, false],
+    ["that is said for ten minutes, and nothing else was asked", { sinceMs: 10 * MINUTE_MS }, true],
+    ["that is said for ten minutes (422)", { sinceMs: 10 * MINUTE_MS, httpStatus: 422 }, true],
+    ["that is said for hours (400)", { sinceMs: 5 * 60 * MINUTE_MS, httpStatus: 400 }, false],
+    ["that is said for hours (200)", { sinceMs: 5 * 60 * MINUTE_MS, httpStatus: 200 }, false],
+    ["that is said for hours, to several", { sinceMs: 5 * 60 * MINUTE_MS, isAlone: false }, false],
+    ["that is said for a day, to several", { sinceMs: 24 * 60 * MINUTE_MS, isAlone: false }, true],
+    ["that is said for a day (400)", { sinceMs: 24 * 60 * MINUTE_MS, httpStatus: 400 }, true],
+  ])("%s", (_, over, isBelieved) => {
+    expect(isRefusalBelieved(refusals(over))).toBe(isBelieved);
+  });
+});
+
+describe("a failed request", () => {
+  const failure = (status: number, words: string, retryAfterMs?: number) => {
+    const { code = "internal", effect = "none" } = codeOfStatus(status) ?? {};
+    const where = {
+      area: "orders",
+      target: "order",
+      method: "POST",
+      path: "/x",
+      status,
+      words,
+      effect,
+      isWebPage: words.startsWith("<"),
+    } as const;
+    return new ServiceError(code, words, retryAfterMs === undefined ? where : { ...where, retryAfterMs });
+  };
+
+  it.each([
+    [409, "{}", undefined, "refused"],
+    [422, "{}", undefined, "refused"],
+    [400, "", undefined, "refused"],
+    [400, "<html>", undefined, "untouched"],
+    [409, "<!doctype html>", undefined, "untouched"],
+    [404, "<html>", undefined, "nowhere"],
+    [405, "", undefined, "nowhere"],
+    [410, "{}", undefined, "nowhere"],
+    [401, "{}", undefined, "untouched"],
+    [423, "{}", undefined, "untouched"],
+    [302, "", undefined, "untouched"],
+    [429, "", 1_000, "untouched"],
+    [500, "", undefined, "unknown"],
+    [408, "", undefined, "unknown"],
+    [503, "", 1_000, "later"],
+  ])("%i %s (Retry-After %s) is %s", (status, words, retryAfterMs, is) => {
+    expect(classifyStatusFailure(failure(status, words, retryAfterMs))).toBe(is);
+  });
+});
+
+describe("a request for the status that the order has", () => {
+  const ORDER: RequestedOrder = {
+    orderId: "00000000-0000-4000-8000-000000000001",
+    serviceId: "00000000-0000-4000-8000-000000000001",
+    status: "packed",
+    isRemoved: false,
+    revision: 1,
+    updatedAt: null,
+    echo: null,
+    lastSent: null,
+  };
+  const SENT = { status: "packed", comment: "by hand", data: '{"ttn":"1"}' };
+  const rulesOf = (body: unknown) => compileStatusRules({ method: "POST", path: "/{order_id}", body, map: {} });
+  const ALL = rulesOf({ status: "{status}", comment: "{comment}", ttn: "{ttn}" });
+
+  it.each<[string, ReturnType<typeof rulesOf>, Partial<RequestedOrder>, object, string]>([
+    ["and nothing else", ALL, {}, {}, "done"],
+    ["and empty texts", ALL, {}, { comment: "", data: "" }, "done"],
+    ["and a comment that the template does not send", rulesOf({ status: "{status}" }), {}, { comment: "x" }, "done"],
+    ["and a comment", rulesOf({ s: "{status}", c: "{comment}" }), {}, { comment: "x" }, "send"],
+    ["and data", ALL, {}, { comment: "x", data: '{"ttn":"1"}' }, "send"],
+    ["and what was sent last", ALL, { lastSent: SENT }, { comment: "by hand", data: '{"ttn":"1"}' }, "done"],
+    [
+      "and the same data in other words",
+      ALL,
+      { lastSent: SENT },
+      { comment: "by hand", data: '{ "ttn" : "1" }' },
+      "done",
+    ],
+    ["and new data", ALL, { lastSent: SENT }, { comment: "by hand", data: '{"ttn":"2"}' }, "send"],
+    ["and a new comment", ALL, { lastSent: SENT }, { comment: "again", data: '{"ttn":"1"}' }, "send"],
+    [
+      "and what was sent with another status",
+      ALL,
+      { lastSent: { ...SENT, status: "new" } },
+      { comment: "by hand", data: '{"ttn":"1"}' },
+      "send",
+    ],
+    ["that has not come back yet", ALL, { echo: "awaited" }, { comment: "x", data: '{"ttn":"1"}' }, "send"],
+  ])("%s", (_, rules, order, wanted, kind) => {
+    const request = { orderId: ORDER.orderId, status: "packed", comment: null, data: null, isTooLarge: false };
+    expect(planStatus({ ...request, notUtf8: null, ...wanted }, { ...ORDER, ...order }, rules).kind).toBe(kind);
   });
 });

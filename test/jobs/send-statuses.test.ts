@@ -50,7 +50,8 @@ describe("a status that the ERP wants", () => {
     const onRequest = ({ path }: { path: string }) => {
       if (broken !== undefined && path.includes(broken)) throw new Error("this order is too much for the service");
     };
-    const { ids, ask, send, states, effects, request } = await startStatusBridge({ orders: 2, sandbox: { onRequest } });
+    const bridge = await startStatusBridge({ orders: 2, sandbox: { onRequest } });
+    const { ids, ask, send, sendFor, states, effects, request } = bridge;
     const first = ask(ids[0]!, "accepted");
     ask(ids[0]!, "shipped");
     ask(ids[1]!, "packed");
@@ -60,7 +61,7 @@ describe("a status that the ERP wants", () => {
     expect(effects(ids[1])).toEqual(["packed"]);
     expect(request(first).last_error).toContain("500");
     broken = undefined;
-    await send();
+    await sendFor(2);
     expect(effects(ids[0])).toEqual(["accepted", "shipped"]);
   });
 
@@ -159,6 +160,52 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toEqual([]);
   });
 
+  it.each([
+    ["status", "CAST(x'70ff' AS TEXT)", "NULL", "NULL"],
+    ["comment", "'paid'", "CAST(x'70ff61' AS TEXT)", "NULL"],
+    ["data", "'paid'", "NULL", "CAST(x'7b2274746e223a22ff227d' AS TEXT)"],
+  ])("is refused with the reason where its %s is not UTF-8", async (column, status, comment, data) => {
+    const { ids, send, erp, request, posts } = await startStatusBridge();
+    erp.exec(
+      `INSERT INTO status_requests (order_id, status, comment, data) VALUES ('${ids[0]}', ${status}, ${comment}, ${data})`,
+    );
+    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(request(1)).toMatchObject({ state: "refused", last_error: `${column} is not valid UTF-8` });
+    expect(posts()).toEqual([]);
+  });
+
+  it("goes out with the sign that stands for what cannot be shown, where the ERP really wrote that", async () => {
+    const { ids, ask, send, request, effects } = await startStatusBridge();
+    const id = ask(ids[0]!, "odd \ufffd");
+    await send();
+    expect([request(id).state, effects()]).toEqual(["sent", ["odd \ufffd"]]);
+  });
+
+  it("leaves again with new data or another comment, and not where it says nothing new", async () => {
+    const body = { status: "{status}", comment: "{comment}", ttn: "{ttn}" };
+    const { ids, ask, send, posts, states } = await startStatusBridge({ settings: { statuses: { body } } });
+    const say = async (comment: string, ttn: string) => {
+      ask(ids[0]!, "shipped", { comment, data: JSON.stringify({ ttn }) });
+      await send();
+      return posts().length;
+    };
+    expect(await say("first", "1")).toBe(1);
+    expect(await say("first", "1")).toBe(1);
+    expect(await say("first", "2")).toBe(2);
+    expect(await say("second", "2")).toBe(3);
+    expect(await say("first", "1")).toBe(4);
+    ask(ids[0]!, "shipped");
+    await send();
+    expect(posts()).toHaveLength(4);
+    expect(new Set(states())).toEqual(new Set(["sent"]));
+    expect(posts().map(({ requestBody }) => (JSON.parse(requestBody!) as { ttn: string }).ttn)).toEqual([
+      "1",
+      "2",
+      "2",
+      "1",
+    ]);
+  });
+
   it("never breaks the job, whatever the ERP writes", async () => {
     const { ids, ask, send, erp, effects, rows } = await startStatusBridge({ orders: 2 });
     const [id, other] = ids as [string, string];
@@ -200,11 +247,11 @@ describe("a status that the ERP wants", () => {
 
   it("is sent again where the ERP sets a refused one back to pending", async () => {
     const transitions = { new: ["accepted"], accepted: ["shipped"] };
-    const { ids, ask, send, erp, request, effects } = await startStatusBridge({
+    const { ids, ask, send, sendFor, erp, request, effects } = await startStatusBridge({
       sandbox: { options: { status: { transitions } } },
     });
     const id = ask(ids[0]!, "shipped");
-    await send();
+    await sendFor(20);
     expect(request(id)).toMatchObject({ state: "refused", http_status: 422 });
     ask(ids[0]!, "accepted");
     await send();

@@ -1,46 +1,131 @@
 import { describe, expect, it } from "vitest";
-import { startStatusBridge } from "../support/statuses.ts";
+import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
 
 const MINUTE = 60_000;
 const transitions = { new: ["accepted"], accepted: ["shipped"] };
 
+const isIllegal = { options: { status: { transitions } } } as const;
+const refuse = (status: number, body: string, contentType = "application/json") =>
+  ({ kind: "status", status, body, headers: { "content-type": contentType } }) as const;
+
 describe("a status that the service refuses", () => {
-  it.each([409, 422] as const)("keeps the service's words (%i), and the next one goes", async (refusal) => {
-    const { ids, ask, send, request, effects, posts } = await startStatusBridge({
+  it.each([409, 422] as const)(
+    "keeps the service's words (%i), beside another one that is accepted",
+    async (refusal) => {
+      const { ids, ask, send, request, effects, posts } = await startStatusBridge({
+        orders: 2,
+        sandbox: { options: { status: { transitions, refusal } } },
+      });
+      const bad = ask(ids[0]!, "shipped");
+      const after = ask(ids[0]!, "accepted");
+      const good = ask(ids[1]!, "accepted");
+      expect(await send()).toMatchObject({ error: null, counts: { refused: 1, sent: 2 } });
+      expect(request(bad)).toMatchObject({ state: "refused", http_status: refusal, echo: null, attempts: 2 });
+      expect(request(bad).last_error).toContain("an order with status new cannot become shipped");
+      expect([request(after).state, request(good).state]).toEqual(["sent", "sent"]);
+      // It was asked once more after another one had been accepted.
+      expect(posts()).toHaveLength(4);
+      expect(effects()).toEqual(["accepted", "accepted"]);
+    },
+  );
+
+  it.each([409, 422] as const)("is refused after ten minutes where nothing else is asked (%i)", async (refusal) => {
+    const { ids, ask, sendFor, request, effects, posts, rows } = await startStatusBridge({
       sandbox: { options: { status: { transitions, refusal } } },
     });
     const bad = ask(ids[0]!, "shipped");
-    const good = ask(ids[0]!, "accepted");
-    expect(await send()).toMatchObject({ error: null, counts: { refused: 1, sent: 1 } });
-    expect(request(bad)).toMatchObject({ state: "refused", http_status: refusal, echo: null });
-    expect(request(bad).last_error).toContain("an order with status new cannot become shipped");
-    expect(request(good)).toMatchObject({ state: "sent" });
+    const next = ask(ids[0]!, "accepted");
+    await sendFor(9);
+    expect(request(bad)).toMatchObject({ state: "pending", http_status: refusal });
+    expect(request(bad).last_error).toContain("cannot become shipped");
+    await sendFor(9);
+    expect([request(bad).state, request(next).state]).toEqual(["refused", "sent"]);
     expect(effects()).toEqual(["accepted"]);
-    await send();
-    expect(posts()).toHaveLength(2);
+    expect(posts().length).toBeLessThanOrEqual(6);
+    expect(rows("SELECT area FROM holds")).toEqual([]);
   });
 
-  it("keeps them also for 400", async () => {
-    const { ids, ask, send, request } = await startStatusBridge({
-      settings: { statuses: { body: { state: "{status}" } } },
-    });
-    const id = ask(ids[0]!, "paid");
-    await send();
-    expect(request(id)).toMatchObject({ state: "refused", http_status: 400 });
-    expect(request(id).last_error).toContain("the body lacks the text status");
+  it.each([
+    ["400 in JSON", refuse(400, '{"error":"maintenance"}')],
+    ["409 in JSON", refuse(409, '{"error":"maintenance"}')],
+    ["422 in JSON", refuse(422, '{"error":"maintenance"}')],
+    ["400 as a page", refuse(400, "<html>maintenance</html>", "text/html")],
+    ["404 as a page", refuse(404, "<html>no such ingress</html>", "text/html")],
+    ["404 in JSON", refuse(404, '{"error":"not found"}')],
+    ["405", refuse(405, "")],
+    ["410", refuse(410, "")],
+    ["401", refuse(401, "")],
+    ["402", refuse(402, "")],
+    ["403", refuse(403, "")],
+    ["423", refuse(423, "")],
+    ["429", refuse(429, "")],
+    ["a redirect", { kind: "redirect", to: "https://elsewhere.example/x" }],
+    ["500", refuse(500, "")],
+    [
+      "200 that says it is none",
+      { kind: "raw", contentType: "application/json", body: '{"success":false,"message":"maintenance"}' },
+    ],
+  ] as const)(
+    "is not, whatever every status meets for three hours (%s), and all continue by themselves",
+    async (_, action) => {
+      const bridge = await startStatusBridge({ orders: 5 });
+      const { ids, ask, sendFor, sandbox, states, effects, rows, run, posts } = bridge;
+      ask(ids[4]!, "paid");
+      await sendFor(1);
+      for (const id of ids.slice(0, 4)) ask(id, "paid");
+      sandbox.faults.add({ match: { path: "status" }, times: "forever", do: action });
+      await sendFor(180);
+      expect(states().filter((state) => state === "refused")).toEqual([]);
+      // Nobody else waits, and the service is not hammered.
+      expect(await run("orders")).toMatchObject({ error: null });
+      expect(rows("SELECT area FROM holds WHERE area <> 'statuses' OR scope <> 'flow'")).toEqual([]);
+      expect(posts().length).toBeLessThanOrEqual(150);
+      sandbox.faults.clear();
+      await sendFor(30);
+      expect([new Set(states()), effects().length]).toEqual([new Set(["sent"]), 5]);
+      expect(rows("SELECT area FROM holds")).toEqual([]);
+    },
+  );
+
+  it("is not where a restart keeps it from being asked twice", async () => {
+    const bridge = await startStatusBridge({ orders: 2, sandbox: isIllegal });
+    const bad = bridge.ask(bridge.ids[0]!, "shipped");
+    for (let restarts = 0; restarts < 3; restarts++) {
+      await bridge.send();
+      await bridge.restart();
+    }
+    expect(bridge.request(bad)).toMatchObject({ state: "pending" });
+    await bridge.send();
+    bridge.ask(bridge.ids[1]!, "accepted");
+    await bridge.send();
+    expect(bridge.request(bad)).toMatchObject({ state: "refused" });
+  });
+
+  it("stays pending where the order has no state that the template can give, and is sent once it is put right", async () => {
+    const bridge = await startStatusBridge({ settings: { statuses: { body: { state: "{status}" } } } });
+    const id = bridge.ask(bridge.ids[0]!, "paid");
+    await bridge.sendFor(60);
+    expect(bridge.request(id)).toMatchObject({ state: "pending", http_status: 400 });
+    expect(bridge.request(id).last_error).toContain("the body lacks the text status");
+    await bridge.restart({ statuses: { path: STATUS_PATH } });
+    await bridge.send();
+    expect(bridge.request(id)).toMatchObject({ state: "sent" });
   });
 
   it("is refused where a success says that it is none, and the order shows no effect", async () => {
-    const { ids, ask, send, sandbox, request, effects } = await startStatusBridge();
+    const { ids, ask, send, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
     const id = ask(ids[0]!, "paid");
+    const other = ask(ids[1]!, "paid");
     sandbox.faults.add({
-      match: { path: "status" },
+      match: { path: "status", order: ids[0]! },
+      times: "forever",
       do: { kind: "raw", contentType: "application/json", body: '{"success":false,"message":"payment is open"}' },
     });
-    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(await send()).toMatchObject({ error: null, counts: { refused: 1, sent: 1 } });
     expect(request(id)).toMatchObject({ state: "refused", http_status: 200 });
     expect(request(id).last_error).toContain("payment is open");
-    expect(effects()).toEqual([]);
+    expect(request(other)).toMatchObject({ state: "sent" });
+    expect(effects()).toEqual(["paid"]);
   });
 
   it("is not taken for refused where the answer repeats a status with an unlucky name", async () => {
@@ -57,25 +142,110 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
+  it.each([409, 422, 404])(
+    "is sent where the service has it after a lost answer, and refuses the repeat (%i)",
+    async (status) => {
+      const { ids, ask, send, sandbox, request, effects, sendFor } = await startStatusBridge({ orders: 2 });
+      const id = ask(ids[0]!, "shipped");
+      // A replica shows the order as it was when it is read, and the status arrives after that.
+      sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+      await send();
+      expect(request(id)).toMatchObject({ state: "sent" });
+      const late = ask(ids[1]!, "shipped");
+      let posts = 0;
+      const handle = sandbox.service.handle.bind(sandbox.service);
+      sandbox.service.handle = (call) => {
+        if (call.method === "POST" && call.path.includes(ids[1]!) && ++posts === 2) {
+          sandbox.service.changeOrder(ids[1]!, { status: "shipped" });
+          const body = Buffer.from('{"error":"already shipped"}');
+          return { status, headers: { "content-type": "application/json" }, body } as unknown as ReturnType<
+            typeof handle
+          >;
+        }
+        return handle(call);
+      };
+      sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+      await sendFor(20);
+      expect(posts).toBe(2);
+      expect(request(late)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects()).toEqual(["shipped"]);
+    },
+  );
+});
+
+describe("one order that is always answered badly", () => {
+  it.each([401, 402, 403, 404, 405, 410, 413, 423, 429, 451, 302, 500, 503])(
+    "keeps no other waiting (%i)",
+    async (status) => {
+      const bridge = await startStatusBridge({ orders: 3 });
+      const { ids, ask, send, sandbox, request, effects, clock, rows, run, posts } = bridge;
+      ask(ids[1]!, "accepted");
+      await send();
+      const bad = ask(ids[0]!, "paid");
+      const action =
+        status === 302 ? ({ kind: "redirect", to: "/elsewhere" } as const) : refuse(status, '{"error":"no"}');
+      sandbox.faults.add({ match: { path: "status", order: ids[0]! }, times: "forever", do: action });
+      for (let passes = 0; passes < 30; passes++) {
+        ask(ids[1 + (passes % 2)]!, `step ${passes}`);
+        const before = clock.monotonicMs();
+        const result = await bridge.bridge.runners.get("statuses")!.runNow(new AbortController().signal);
+        expect(result).toMatchObject({ error: null, counts: { sent: 1 } });
+        // No pass waits for anything.
+        expect(clock.monotonicMs() - before).toBeLessThan(1_000);
+        expect(await run("orders")).toMatchObject({ error: null });
+        clock.advance(MINUTE);
+      }
+      expect(effects(ids[1])).toHaveLength(16);
+      expect(request(bad).state).toMatch(/pending|sending/);
+      expect(request(bad).last_error).toContain(String(status));
+      expect(rows("SELECT area FROM holds")).toEqual([]);
+      expect(posts().filter(({ path }) => path.includes(ids[0]!)).length).toBeLessThanOrEqual(10);
+      sandbox.faults.clear();
+      clock.advance(20 * MINUTE);
+      await send();
+      expect(request(bad)).toMatchObject({ state: "sent", last_error: null });
+    },
+  );
+
+  it("asks for a wait that everybody keeps, but not again and again", async () => {
+    const { ids, ask, sendFor, sandbox, request, effects, rows } = await startStatusBridge({ orders: 2 });
+    const bad = ask(ids[0]!, "paid");
+    const wait = { kind: "status", status: 429, headers: { "retry-after": "120" } } as const;
+    sandbox.faults.add({ match: { path: "status", order: ids[0]! }, times: "forever", do: wait });
+    await sendFor(1);
+    expect(rows("SELECT area, reason, scope FROM holds")).toEqual([
+      { area: "orders", reason: "rate limit", scope: "area" },
+    ]);
+    for (let minutes = 0; minutes < 40; minutes++) {
+      ask(ids[1]!, `step ${minutes}`);
+      await sendFor(1);
+    }
+    expect(request(bad)).toMatchObject({ state: "pending", http_status: 429 });
+    expect(request(bad).attempts).toBeGreaterThan(2);
+    expect(rows("SELECT area FROM holds")).toEqual([]);
+    expect(effects(ids[1])).toHaveLength(40);
+  });
+
   it("is refused with the service's words where the service no longer knows the order", async () => {
     for (const goneStatus of [404, 410] as const) {
-      const { ids, ask, send, run, clock, sandbox, request, rows } = await startStatusBridge({
+      const { ids, ask, send, sendFor, sandbox, request, rows, run } = await startStatusBridge({
         orders: 2,
         sandbox: { options: { goneStatus } },
       });
       const id = ask(ids[0]!, "paid");
       sandbox.service.deleteOrder(ids[0]!);
-      for (let minute = 0; minute < 11; minute++) {
-        expect(await send()).toMatchObject({ error: null });
-        expect(request(id)).toMatchObject({ state: "pending" });
+      for (let minutes = 0; minutes < 40; minutes++) {
+        if (minutes % 10 === 0) {
+          ask(ids[1]!, `step ${minutes}`);
+          sandbox.service.changeOrder(ids[1]!, { lines: [{ sku: `S-${minutes}` }] });
+        }
+        await sendFor(1);
         await run("updates");
-        clock.advance(MINUTE);
       }
-      await run("updates");
-      expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+      await send();
       expect(request(id)).toMatchObject({ state: "refused", http_status: 404 });
       expect(request(id).last_error).toContain("there is no such order");
-      expect(rows("SELECT removed_at IS NOT NULL AS removed FROM orders ORDER BY order_key LIMIT 1")).toEqual([
+      expect(rows("SELECT removed_at IS NOT NULL AS removed FROM orders WHERE order_id = ?", ids[0]!)).toEqual([
         { removed: 1 },
       ]);
       expect(rows("SELECT area FROM holds")).toEqual([]);
@@ -131,22 +301,25 @@ describe("an answer that speaks of the whole area", () => {
   it.each([
     [401, "credentials", 5],
     [403, "credentials", 5],
+    [423, "refused", 5],
     [429, "rate limit", 1],
-  ])("holds the orders for %i and leaves the request as it was", async (status, reason, minutes) => {
-    const { ids, ask, send, run, sandbox, rows, request, clock, effects } = await startStatusBridge({ orders: 2 });
-    const id = ask(ids[0]!, "paid");
-    const other = ask(ids[1]!, "paid");
-    sandbox.faults.add({ match: { path: "status" }, do: { kind: "status", status } });
-    expect(await send()).toMatchObject({ outcome: "failed" });
-    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason }]);
-    expect(request(id)).toMatchObject({ state: "pending", http_status: status, echo: null });
-    expect(request(other)).toMatchObject({ state: "pending", attempts: 0 });
-    expect(await run("orders")).toMatchObject({ outcome: "held" });
-    clock.advance(minutes * MINUTE + 1_000);
-    expect(await send()).toMatchObject({ error: null, counts: { sent: 2 } });
-    expect(rows("SELECT area FROM holds")).toEqual([]);
-    expect(effects()).toEqual(["paid", "paid"]);
-  });
+  ])(
+    "holds the statuses alone for %i, after several in a row, and refuses nothing",
+    async (status, reason, minutes) => {
+      const { ids, ask, send, run, sandbox, rows, request, clock, effects } = await startStatusBridge({ orders: 5 });
+      const [first] = ids.map((id) => ask(id, "paid"));
+      sandbox.faults.add({ match: { path: "status" }, times: 3, do: { kind: "status", status } });
+      expect(await send()).toMatchObject({ outcome: "failed" });
+      expect(rows("SELECT area, reason, scope FROM holds")).toEqual([{ area: "statuses", reason, scope: "flow" }]);
+      expect(request(first!)).toMatchObject({ state: "pending", http_status: status, echo: null });
+      expect(await send()).toMatchObject({ outcome: "held" });
+      expect(await run("orders")).toMatchObject({ error: null });
+      clock.advance(minutes * MINUTE + 1_000);
+      expect(await send()).toMatchObject({ error: null, counts: { sent: 5 } });
+      expect(rows("SELECT area FROM holds")).toEqual([]);
+      expect(effects()).toEqual(Array(5).fill("paid"));
+    },
+  );
 
   it("does not use up the probe of a hold, nor end it, while there is nothing to send", async () => {
     const { send, run, sandbox, rows, clock } = await startStatusBridge();
@@ -175,6 +348,6 @@ describe("an answer that speaks of the whole area", () => {
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "redirect", to: "https://elsewhere.example/x" } });
     expect(await send()).toMatchObject({ outcome: "failed", error: { code: "redirected" } });
     expect(request(id)).toMatchObject({ state: "pending" });
-    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "statuses", reason: "refused" }]);
+    expect(rows("SELECT area FROM holds")).toEqual([]);
   });
 });

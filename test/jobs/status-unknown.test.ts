@@ -204,9 +204,9 @@ describe("a status whose outcome is unknown", () => {
     expect(await send()).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
     expect(request(id)).toMatchObject({ state: "sending", http_status: null });
     expect(request(id).last_error).toContain("503");
-    clock.advance(MINUTE);
+    clock.advance(2 * MINUTE);
     expect(await send()).toMatchObject({ outcome: "failed" });
-    clock.advance(MINUTE);
+    clock.advance(4 * MINUTE);
     expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
     expect(request(id)).toMatchObject({ state: "sent", last_error: null });
     expect(effects()).toEqual(["paid"]);
@@ -248,7 +248,7 @@ describe("a status whose outcome is unknown", () => {
     expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "rate limit" }]);
     expect(request(id)).toMatchObject({ state: "sending" });
     clock.advance(9 * MINUTE);
-    expect(await send()).toMatchObject({ outcome: "held" });
+    expect(await send()).toMatchObject({ outcome: "idle" });
     expect(sandbox.ledger.ofKind("snapshot")).toEqual([]);
     clock.advance(2 * MINUTE);
     expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
@@ -278,6 +278,7 @@ describe("a status whose outcome is unknown", () => {
     expect(request(bad)).toMatchObject({ state: "sending" });
     expect(request(bad).last_error).toContain("500");
     broken = "";
+    clock.advance(15 * MINUTE);
     await send();
     expect(request(bad)).toMatchObject({ state: "sent" });
     expect(effects(ids[0])).toEqual(["paid"]);

@@ -44,6 +44,26 @@ async function end(result: RunResult): Promise<void> {
 }
 
 describe("a job", () => {
+  it("comes back when what it left waiting is due, and not before", async () => {
+    const first = runner.runNow(SIGNAL);
+    await end({ ...done(1), dueInMs: 15_000 } as RunResult);
+    expect(await first).toMatchObject({ dueInMs: 15_000 });
+    clock.advance(14_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(1);
+    // The schedule is not kept from it.
+    runner.trigger(SIGNAL);
+    expect(passes).toHaveLength(2);
+    await end({ ...idle, dueInMs: 1_000 } as RunResult);
+    clock.advance(1_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(3);
+    await end(idle);
+    clock.advance(3_600_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(3);
+  });
+
   it("never has two passes at once; calls meanwhile are answered by one further pass", async () => {
     const first = runner.runNow(SIGNAL);
     const others = [runner.runNow(SIGNAL), runner.runNow(SIGNAL)];

@@ -26,6 +26,8 @@ export interface StatusBridge extends TestBridge {
   /** Asks for a status as an ERP would. */
   ask(orderId: string, status: unknown, more?: { comment?: unknown; data?: unknown }): number;
   send(): Promise<RunResult>;
+  /** Passes once a minute, for so many minutes. */
+  sendFor(minutes: number): Promise<void>;
   request(id: number): RequestRow;
   states(): string[];
   /** Statuses that the service has set, in their order. */
@@ -66,6 +68,12 @@ export async function startStatusBridge(
     ask: (orderId: string, status: unknown, more: { comment?: unknown; data?: unknown } = {}) =>
       Number(insert.run(orderId, status, more.comment ?? null, more.data ?? null).lastInsertRowid),
     send: () => bridge.run("statuses"),
+    sendFor: async (minutes: number) => {
+      for (let passed = 0; passed < minutes; passed++) {
+        clock.advance(60_000);
+        await bridge.run("statuses");
+      }
+    },
     request: (id: number) => rows<RequestRow>("SELECT * FROM status_requests WHERE id = ?", id)[0]!,
     states: () => rows<{ state: string }>("SELECT state FROM status_requests ORDER BY id").map(({ state }) => state),
     effects: (orderId?: string) =>

@@ -134,7 +134,6 @@ export const jobs = {
     "Посмотрите один из них на сайте. Если заказы там хранятся ограниченное время, задайте reconcile.sample: 0.",
   // statuses
   "the outcome is not known yet": "исход пока неизвестен",
-  "Stopped while waiting for a lost status to arrive.": "Остановлено во время ожидания потерянного статуса.",
   "The order could not be read back: {message~}": "Перечитать заказ не удалось: {message}",
   "{method=} {path=} was answered with {what~}.": "{method} {path}: пришло: {what}.",
   "the order exists, so statuses.path or statuses.method is wrong":

@@ -150,6 +150,7 @@ export const service = {
   // statuses
   "status, comment and data are too large together": "status, comment и data вместе слишком велики",
   "order_id is not a UUID": "order_id — не UUID",
+  "{column=} is not valid UTF-8": "{column} не в UTF-8",
   "there is no order with this order_id in the table orders": "в таблице orders нет заказа с таким order_id",
   "is no text with a JSON object": "не текст с объектом JSON",
   "is JSON but no object": "JSON, но не объект",
