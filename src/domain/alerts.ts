@@ -95,6 +95,8 @@ const HOLD_WORDS: Partial<Record<HoldReason, string>> = {
   refused: "the service refuses the request",
   "hand-out lost": "an answer with orders was lost, and confirms wait",
   tie: "changes with one stamp may be out of reach",
+  behind: "more changes wait than one pass may read",
+  unread: "the answers cannot be read, and no more of them can be kept",
   guard: "a sudden emptying waits for approval",
   table: "a table of the ERP is missing, changed or empty",
   disk: "the disk does not take what is written",
@@ -109,7 +111,7 @@ function holdCondition({ area, reason }: AlertFacts["holds"][number]): Condition
     level: 1,
     problem: `${area} held (${reason}): ${HOLD_WORDS[reason] ?? "it waits for a person"}.${approve}`,
     recovery: `${area} is no longer held (${reason}).`,
-    settleMs: reason === "rate limit" ? SETTLE_RATE_LIMIT_MS : NOW,
+    settleMs: reason === "rate limit" || reason === "behind" ? SETTLE_RATE_LIMIT_MS : NOW,
   };
 }
 

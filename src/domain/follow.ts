@@ -190,8 +190,8 @@ export function planNextPage(
     const onward = high === undefined ? undefined : largestOf(stamps, high.ns);
     if (page.fresh > 0 && onward !== undefined && from(onward).ns > asked.ns)
       return { next: "ask", asked: from(onward) };
-    const mayBeCut =
-      page.stamps.length >= Math.max(2, pass.pageMax) && stamps.every(({ instantNs }) => instantNs >= asked.ns);
+    // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
+    const mayBeCut = page.stamps.length >= pass.pageMax && stamps.every(({ instantNs }) => instantNs >= asked.ns);
     if (!mayBeCut) return { next: "done" };
     const beyond = from(farthest);
     if (beyond.ns > asked.ns) {

@@ -10,6 +10,10 @@ export type HoldReason =
   | "refused"
   | "hand-out lost"
   | "tie"
+  /** Told, not held: following reads on from where a pass reached its bound. */
+  | "behind"
+  /** No further answer that cannot be read has room. */
+  | "unread"
   | "guard"
   | "table"
   | "disk"
@@ -45,6 +49,8 @@ const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
   "refused",
   "hand-out lost",
   "tie",
+  "behind",
+  "unread",
   "guard",
   "table",
   "disk",

@@ -16,6 +16,8 @@ export type ChangeKey = string;
 
 const KEY_CHARS = 16;
 const STAMP_CHARS = 8;
+/** What 64 bits hold: 2262-04-11. */
+const LAST_STAMP_NS = 2n ** 63n - 1n;
 const NO_STAMP = "\0".repeat(STAMP_CHARS);
 /** No order changes so often within a day; one that does costs some needless reads and never a missed one. */
 const KEYS_MAX = 64;
@@ -26,10 +28,15 @@ const KEYS_MAX = 64;
  */
 export function changeKey(stampNs: bigint | undefined, content: Buffer, nth: number): ChangeKey {
   const bytes = Buffer.alloc(KEY_CHARS);
-  // 0 is kept for "no stamp", and an instant before 1970 is as good as the first.
-  bytes.writeBigInt64BE(stampNs === undefined ? 0n : stampNs > 0n ? stampNs : 1n);
+  bytes.writeBigInt64BE(stampNs === undefined ? 0n : clampStamp(stampNs));
   bytes.writeBigUInt64BE(BigInt.asUintN(64, content.readBigUInt64BE() + BigInt(nth)), STAMP_CHARS);
   return bytes.toString("latin1");
+}
+
+/** 0 is kept for "no stamp". An instant before 1970 is as good as the first, and one beyond 2262 as the last. */
+function clampStamp(stampNs: bigint): bigint {
+  if (stampNs < 1n) return 1n;
+  return stampNs > LAST_STAMP_NS ? LAST_STAMP_NS : stampNs;
 }
 
 /** What was remembered, oldest first; the last one is the record that any later telling must still hold. */

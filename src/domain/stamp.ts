@@ -27,6 +27,8 @@ export interface ServedStamp extends Stamp {
 }
 
 const SECOND_NS = 1_000_000_000n;
+/** More than any form has. */
+const STAMP_CHARS_MAX = 64;
 const DAY_S = 86_400;
 /** What four digits of a year can say: 0000-01-01T00:00:00 and 9999-12-31T23:59:59, in seconds. */
 const FIRST_SECOND = -62_167_219_200n;
@@ -50,6 +52,7 @@ const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
  * @throws RangeError where `zone` is needed and unknown.
  */
 export function parseStamp(text: string, zone: string): Stamp | undefined {
+  if (text.length > STAMP_CHARS_MAX) return undefined;
   return parseIso(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
 }
 

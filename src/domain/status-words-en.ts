@@ -72,6 +72,8 @@ export const englishStatus = {
     refused: "the service refuses the request",
     "hand-out lost": "an answer with orders was lost, and confirms wait",
     tie: "changes with one stamp may be out of reach",
+    behind: "more changes wait than one pass may read; following goes on",
+    unread: "the answers cannot be read, and no more of them can be kept",
     guard: "rows going to zero wait for approval",
     table: "the table is missing or empty",
     disk: "too little space is left to ask for orders",

@@ -6,6 +6,7 @@
 import type { ServiceAnswer } from "../api/client.ts";
 import { fetchUpdates } from "../api/orders.ts";
 import {
+  type Asked,
   type FollowRules,
   type High,
   isFromFuture,
@@ -25,14 +26,17 @@ import {
 import { stopsPass } from "../domain/holds.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import type { Span } from "../domain/json-text.ts";
-import { type OrderField, readScalar } from "../domain/order-mapping.ts";
+import { isBefore, readToken } from "../domain/next-token.ts";
+import type { OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import { reportedError } from "../domain/read-answer.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import { readStamp } from "../domain/stamp.ts";
-import { saveHold } from "../store/holds.ts";
-import { loadLearned, saveLearned } from "../store/meta.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
+import { loadLearned, loadMeta, type RestKey, saveLearned } from "../store/meta.ts";
 import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../store/positions.ts";
+import { deleteRest, loadRest, type Rest, saveRest } from "../store/rests.ts";
 import { KnownPages } from "./change-page.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { ChangeCollector } from "./collect-changes.ts";
@@ -44,6 +48,11 @@ import { takeNews } from "./take-news.ts";
 const STREAM = "updates";
 /** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
 const SWEEP_STREAM = "sweep";
+/** Beside a position that is a token of the service's own: the largest stamp stored with it. */
+const TIME_STREAM = "updates_time";
+const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+/** How long a service must keep naming a position that lies before the one asked until it is followed. */
+const BACK_MS = 10 * 60_000;
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
 const PAGES_MAX = 1_000;
 const RECORDS_MAX = 200_000;
@@ -55,6 +64,8 @@ export interface FollowOptions {
   rules: OrderRules;
   follow: FollowRules;
   sweepOverlapMs: number;
+  /** Pages in one pass; {@link PAGES_MAX} unless said. */
+  pagesMax?: number;
 }
 
 interface Pass {
@@ -63,14 +74,21 @@ interface Pass {
   signal: AbortSignal;
   rules: FollowRules;
   watermark: string | undefined;
+  /** Where the last pass of this kind reached its bound; undefined: this one begins at the watermark. */
+  rest: Rest | undefined;
+  isSweep: boolean;
+  /** No sweep has been noted yet: the next one is counted from here. */
+  isFirst: boolean;
   learned: Learned;
   /** The service's clock at the pass's first answer that told it. */
   serviceNow: string | undefined;
   /** The same where this pass's own answers told it: a position is only what the service itself sent. */
   serviceDate: string | undefined;
   high: High | undefined;
-  /** The position that the service named itself. */
+  /** The position that the service named itself, once it was asked and answered. */
   token: string | undefined;
+  /** What would have been asked next where a bound ended the pass. */
+  asked: Asked | undefined;
   pageMax: number;
   future: number;
   changes: ChangeCollector;
@@ -92,7 +110,11 @@ export class FollowUpdates implements Job {
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   #sweepWanted = false;
-  readonly #told = { future: false, ahead: false };
+  readonly #told = { future: false, ahead: false, refused: false };
+  /** A token that lies before the one that named it, and until when it is not followed. */
+  #back: { token: string; since: string; untilMs: number } | undefined;
+  /** A rest is of use only where the same is asked in the same form. */
+  readonly #signature: string;
 
   constructor(context: JobContext, options: FollowOptions, readOrders: ReadOrders) {
     this.#context = context;
@@ -101,6 +123,7 @@ export class FollowUpdates implements Job {
     const { rules, follow } = options;
     const pageRules = { mapping: rules.update, changes: rules.changes, timezone: follow.timezone };
     this.#pages = new KnownPages(pageRules, context.clock);
+    this.#signature = JSON.stringify([rules.signature, rules.next?.text ?? null, follow.since, follow.timezone]);
   }
 
   /** The next pass looks back further, for changes that appeared late. */
@@ -125,63 +148,97 @@ export class FollowUpdates implements Job {
     return { outcome: !isComplete || (worked && left > 0) ? "more" : worked ? "done" : "idle", counts };
   }
 
-  /** Returns false where the pass was ended by its own bounds and the next one goes on at once. */
+  /** Returns false where a bound of the pass ended it and the next one goes on at once. */
   async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
-    const { store, client, clock } = this.#context;
+    const { store, client } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
     this.#pages.beginPass();
     const watermark = loadWatermark(store, STREAM);
     // The first pull tells from when on there are changes to follow. All changes ever made are not asked for instead.
     if (watermark === undefined && !hasPulled(store)) return true;
-    const learned = loadLearned(store);
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
-    const lookBackMs = planSweep(sweptAt, client.serviceNow, {
-      sweepOverlapMs,
-      overlapMs: follow.overlapMs,
-      isWanted: this.#sweepWanted,
-    });
+    const sweepRest = loadRest(store, "sweep_rest", this.#signature);
+    const wanted = { sweepOverlapMs, overlapMs: follow.overlapMs, isWanted: this.#sweepWanted };
+    const lookBackMs = sweepRest === undefined ? planSweep(sweptAt, client.serviceNow, wanted) : undefined;
+    const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
     const isSweep = lookBackMs !== undefined;
-    const pass: Pass = {
+    const rest = isSweep ? undefined : loadRest(store, "updates_rest", this.#signature);
+    const isFirst = sweptAt === undefined;
+    const pass = this.#begin(counts, signal, { rules, watermark, rest, isSweep, isFirst });
+    const isComplete = await this.#readAndStore(pass);
+    if (isSweep) this.#sweepWanted = false;
+    // Following what is new goes before the rest of a sweep that was too wide for one pass.
+    if (!isComplete || sweepRest === undefined) return isComplete;
+    const now = loadWatermark(store, STREAM);
+    return await this.#readAndStore(
+      this.#begin(counts, signal, { rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false }),
+    );
+  }
+
+  #begin(
+    counts: Record<string, number>,
+    signal: AbortSignal,
+    from: Pick<Pass, "rules" | "watermark" | "rest" | "isSweep" | "isFirst">,
+  ): Pass {
+    const { store, clock } = this.#context;
+    const learned = loadLearned(store);
+    const { timezone } = this.#options.follow;
+    return {
+      ...from,
       at: isoTime(clock.nowMs()),
       counts,
       signal,
-      rules: isSweep ? { ...follow, overlapMs: lookBackMs } : follow,
-      watermark,
       learned: {
         ...learned,
-        form: learned.form ?? learnForm(undefined, [readStamp(loadNewestStamp(store), follow.timezone)]),
+        form: learned.form ?? learnForm(undefined, [readStamp(loadNewestStamp(store), timezone)]),
       },
       serviceNow: undefined,
       serviceDate: undefined,
       high: undefined,
       token: undefined,
+      asked: undefined,
       pageMax: 0,
       future: 0,
       changes: new ChangeCollector(store, clock),
       matched: new Set(),
     };
+  }
+
+  /** One pass over pages, from the watermark or from where the last one stopped. False where a bound ended it. */
+  async #readAndStore(pass: Pass): Promise<boolean> {
+    const { watermark, isSweep, rest } = pass;
     let isComplete: boolean;
     try {
-      isComplete = await this.#readPages(pass, client.serviceNow);
+      isComplete = await this.#readPages(pass, this.#context.client.serviceNow);
     } catch (error) {
-      // What was read is stored; the watermark stays where it is, and the rest is asked for again.
-      await this.#store(pass, { isWhole: false });
+      // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
+      // go on from there is asked from the watermark.
+      const isRefused = rest !== undefined && isPositionRefused(error);
+      await this.#store(pass, { isWhole: false, ...(isRefused && { rest: null }) });
       throw error;
     }
     this.#tellFuture(pass.future);
     const position = this.#positionOf(pass);
     this.#tellAhead(position ?? watermark, pass);
-    const isMove = position !== undefined && mayMove(position, watermark, pass.serviceNow, follow);
-    // One try a sweep: where a day holds more than a pass may read, following what is new goes first.
-    if (isSweep && !isComplete)
-      this.#context.log.warn(
-        { records: pass.changes.records },
-        "The sweep was too wide for one pass and was cut short.",
-      );
-    const swept = isSweep || sweptAt === undefined ? pass.serviceDate : undefined;
-    await this.#store(pass, { watermark: isMove ? position : undefined, isWhole: isComplete, swept });
-    if (isSweep) this.#sweepWanted = false;
-    return isComplete || !(isMove || isSweep);
+    const isMove = position !== undefined && this.#mayMove(position, pass);
+    const begunAt = rest === undefined ? pass.serviceDate : rest.begunAt;
+    await this.#store(pass, {
+      watermark: isMove ? position : undefined,
+      isWhole: isComplete && rest === undefined,
+      swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
+      rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt } : null,
+      // Whether more than a pass may read is left behind the watermark, where this pass can tell.
+      isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
+    });
+    if (!isComplete) this.#tellBound(pass);
+    return isComplete;
+  }
+
+  /** A token was asked and answered; only of times is it known which is the later one. */
+  #mayMove(position: string, { token, watermark, serviceNow, learned }: Pass): boolean {
+    const { follow } = this.#options;
+    if (position === token && isToken(position, learned.form, follow.timezone)) return position !== watermark;
+    return mayMove(position, watermark, serviceNow, follow);
   }
 
   #positionOf({ token, serviceNow, serviceDate, high, watermark, learned }: Pass): string | undefined {
@@ -197,30 +254,54 @@ export class FollowUpdates implements Job {
   async #readPages(pass: Pass, serviceNow: string | undefined): Promise<boolean> {
     const { watermark, rules } = pass;
     const hasTokens = this.#options.rules.next !== null;
-    const firstAsk = (now: string | undefined) =>
-      planFirstAsk({ watermark, serviceNow: now, form: pass.learned.form }, rules);
-    if (hasTokens && watermark !== undefined && isToken(watermark, pass.learned.form, rules.timezone)) {
-      return await this.#readByToken(pass, watermark);
+    if (!hasTokens || watermark === undefined || !isToken(watermark, pass.learned.form, rules.timezone)) {
+      return await this.#readByTime(pass, watermark, serviceNow);
     }
-    let asked = firstAsk(serviceNow);
+    const time = loadWatermark(this.#context.store, TIME_STREAM);
+    // A token may also be wrong and be answered all the same: a sweep looks back in time, and takes up what is named there.
+    if (pass.isSweep && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
+    try {
+      const isComplete = await this.#readByToken(pass, watermark);
+      this.#told.refused = false;
+      return isComplete;
+    } catch (error) {
+      // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
+      if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
+      if (!this.#told.refused)
+        this.#context.log.warn(
+          { watermark, since: time },
+          "The service refuses its own position for changes; they are asked for by the last time known instead.",
+        );
+      this.#told.refused = true;
+      return await this.#readByTime(pass, time, serviceNow);
+    }
+  }
+
+  /** From a time less the overlap, then from the largest stamp of each page. */
+  async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
+    const { watermark, rules, rest } = pass;
+    const hasTokens = this.#options.rules.next !== null;
+    const firstAsk = (now: string | undefined) =>
+      planFirstAsk({ watermark: from, serviceNow: now, form: pass.learned.form }, rules);
+    const { pagesMax = PAGES_MAX } = this.#options;
+    let asked = rest?.asked ?? firstAsk(serviceNow);
     let tie: Tie | undefined;
-    for (let pages = 0; pages < PAGES_MAX && pass.changes.records < RECORDS_MAX; pages++) {
+    for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
       const { page, token } = await this.#readPage(pass, asked.since);
       // What a page that was not cut would have held as well tells for certain that it was.
       const isCut =
         tie !== undefined && page.stamps.some((stamp) => stamp !== undefined && isLater(stamp.text, tie?.stamp, rules));
       if (tie !== undefined && isCut) await this.#raiseTie(tie, pass);
       tie = undefined;
-      const corrected = pages === 0 ? firstAsk(pass.serviceNow) : asked;
+      const corrected = pages === 0 && rest === undefined ? firstAsk(pass.serviceNow) : asked;
       if (corrected.ns < asked.ns) {
         // The service's clock stands before the watermark: what it stamps now is asked for as well.
         asked = corrected;
         continue;
       }
-      if (hasTokens && token !== undefined) {
-        pass.token = token;
+      // A token that was named counts once it was asked and answered: until then the position is a time.
+      if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
         return page.fresh === 0 ? true : await this.#readByToken(pass, token);
-      }
       const { learned, verdict } = planNextPage(
         { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
         page,
@@ -232,24 +313,48 @@ export class FollowUpdates implements Job {
         await this.#raiseTie({ stamp: undefined, count: page.stamps.length }, pass);
         return true;
       }
-      if (verdict.next === "step over" && isLater(verdict.stamp, watermark, rules)) {
+      // Of pages that hold one change each nothing tells a tie from the limit.
+      if (verdict.next === "step over" && page.stamps.length > 1 && isLater(verdict.stamp, watermark, rules)) {
         tie = { stamp: verdict.stamp, count: page.stamps.length };
         if (verdict.isFull) await this.#raiseTie(tie, pass);
       }
       asked = verdict.asked;
     }
+    pass.asked = asked;
     return false;
   }
 
-  /** Where the answer itself names the next `since`. */
+  /** Where the answer itself names the next `since`. The position is the last one that was asked and answered. */
   async #readByToken(pass: Pass, first: string): Promise<boolean> {
-    pass.token = first;
-    for (let pages = 0; pages < PAGES_MAX && pass.changes.records < RECORDS_MAX; pages++) {
-      const { page, token } = await this.#readPage(pass, pass.token);
-      const isSame = token === undefined || token === pass.token;
-      pass.token = token ?? pass.token;
-      if (isSame || page.fresh === 0) return true;
+    const { pagesMax = PAGES_MAX } = this.#options;
+    const seen = new Set<string>();
+    let since = first;
+    for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token } = await this.#readPage(pass, since);
+      pass.token = since;
+      seen.add(since);
+      if (token === undefined || token === since || page.fresh === 0) return true;
+      if (!this.#mayFollow(token, since, seen)) return true;
+      since = token;
     }
+    return false;
+  }
+
+  /**
+   * Whether a token may be asked next. One that was asked in this pass, or lies before the one that named it, leads nowhere;
+   * a service that keeps naming it counts that way, and going back repeats much and loses nothing.
+   */
+  #mayFollow(token: string, since: string, seen: ReadonlySet<string>): boolean {
+    const { clock, log } = this.#context;
+    if (seen.has(token)) return false;
+    if (!isBefore(token, since, this.#options.follow.timezone)) return true;
+    const nowMs = clock.monotonicMs();
+    if (this.#back?.token === token && this.#back.since === since) return nowMs >= this.#back.untilMs;
+    this.#back = { token, since, untilMs: nowMs + BACK_MS };
+    log.warn(
+      { since, token },
+      "The service names a position for changes that lies before the one asked; it is not followed.",
+    );
     return false;
   }
 
@@ -262,7 +367,7 @@ export class FollowUpdates implements Job {
     pass.serviceDate ??= answer.date;
     const changes = await this.#pages.open(answer, pass.signal);
     const { list, elements } = changes;
-    const token = answer.status === 204 ? undefined : readToken(answer, list.root, rules);
+    const token = answer.status === 204 ? undefined : tokenOf(answer, list.root, rules);
     if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };
     const { body } = answer;
     for (const field of findMatchedPaths(store, { bytes: body, records: elements, mapping: rules.update }))
@@ -283,14 +388,22 @@ export class FollowUpdates implements Job {
   /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
   async #store(
     pass: Pass,
-    end: { watermark?: string | undefined; swept?: string | undefined; isWhole: boolean },
+    end: {
+      watermark?: string | undefined;
+      swept?: string | undefined;
+      /** Null: there is none any more; undefined: as it was. */
+      rest?: Rest | null;
+      isBehind?: boolean | undefined;
+      isWhole: boolean;
+    },
   ): Promise<void> {
     const { watermark, swept, isWhole } = end;
     const { store } = this.#context;
     const { rules } = this.#options;
     const news = pass.changes.takeNews(isWhole);
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
-    if (news.length === 0 && watermark === undefined && swept === undefined && !learns) return;
+    const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
+    if (news.length === 0 && watermark === undefined && swept === undefined && !learns && !settles) return;
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
       if (from > 0) await this.#context.clock.sleep(0, pass.signal);
       const part = news.slice(from, from + RECORDS_PER_COMMIT);
@@ -299,12 +412,53 @@ export class FollowUpdates implements Job {
         saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
         const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
         if (isLast) saveLearned(store, pass.learned);
+        if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
         if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
         if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
+        if (isLast && settles) this.#settle(pass, end);
         return done;
       });
       for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
     }
+  }
+
+  /** Whether anything stands in the database that this end of a pass changes. */
+  #isUnsettled(pass: Pass, end: { rest?: Rest | null; isBehind?: boolean | undefined }): boolean {
+    const { store } = this.#context;
+    const isThere = loadMeta(store, restKeyOf(pass)) !== undefined;
+    const isTold = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
+    return end.rest !== null || isThere || (end.isBehind !== undefined && isTold !== end.isBehind);
+  }
+
+  #settle(pass: Pass, { rest = null, isBehind }: { rest?: Rest | null; isBehind?: boolean | undefined }): void {
+    const { store } = this.#context;
+    const key = restKeyOf(pass);
+    if (rest === null) deleteRest(store, key);
+    else saveRest(store, key, rest, this.#signature);
+    if (isBehind === false) deleteHold(store, "updates", "behind");
+    // A sweep that was read from its beginning to its end covers what following had left.
+    if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
+    if (isBehind !== true) return;
+    const detail = `A pass ended after ${pass.changes.records} changes; more wait. The next one goes on from there by itself.`;
+    saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
+  }
+
+  /** Beside a token stands the time up to which changes are stored: the way on where the service forgets the token. */
+  #saveTime({ high, watermark, learned, at }: Pass, position: string): void {
+    const { store } = this.#context;
+    const { follow } = this.#options;
+    if (!isToken(position, learned.form, follow.timezone)) return;
+    const isTime = watermark !== undefined && !isToken(watermark, learned.form, follow.timezone);
+    const time = high?.text ?? (isTime ? watermark : undefined);
+    if (time !== undefined && isLater(time, loadWatermark(store, TIME_STREAM), follow))
+      saveWatermark(store, TIME_STREAM, time, at);
+  }
+
+  #tellBound({ changes, isSweep }: Pass): void {
+    const { log } = this.#context;
+    const fields = { records: changes.records };
+    if (isSweep) log.info(fields, "The sweep was too wide for one pass; it goes on after the next one.");
+    else log.info(fields, "More changes wait than one pass may read; the next one goes on from there.");
   }
 
   /** Changes that cannot be reached must be looked for by a person. Once told, the same stamp is not told again. */
@@ -347,8 +501,17 @@ export class FollowUpdates implements Job {
   }
 }
 
-function readToken({ body }: ServiceAnswer, root: Span, rules: OrderRules): string | undefined {
+function restKeyOf({ isSweep }: Pass): RestKey {
+  return isSweep ? "sweep_rest" : "updates_rest";
+}
+
+/** The service does not take this `since`, whatever it answers to others. */
+function isPositionRefused(error: unknown): boolean {
+  return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
+}
+
+function tokenOf({ body }: ServiceAnswer, root: Span, rules: OrderRules): string | undefined {
   if (rules.next === null) return undefined;
   const found = resolvePath(body, root, rules.next);
-  return found.state === "value" ? readScalar(body, found.span) : undefined;
+  return found.state === "value" ? readToken(body, found.span) : undefined;
 }

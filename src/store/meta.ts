@@ -11,7 +11,11 @@ export type MetaKey =
   | "alerts"
   | "page"
   | "clock"
-  | "credential";
+  | "credential"
+  | RestKey;
+
+/** Where reading changes goes on: of following, and of the sweep. */
+export type RestKey = "updates_rest" | "sweep_rest";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
   return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;

@@ -51,8 +51,9 @@ describe("since", () => {
     await test.poll();
     await test.poll(3_600_000);
     const mark = Date.parse(test.watermark()!);
-    expect(test.sinces().at(-1)).toBe(new Date(mark).toISOString());
-    expect(test.sinces().at(-2)).toBe(new Date(mark - 600_000).toISOString());
+    // A page of one change may be cut: it is stepped over once.
+    const asked = [mark - 600_000, mark, mark + 1].map((ms) => new Date(ms).toISOString());
+    expect(test.sinces().slice(-3)).toEqual(asked);
   });
 
   it("keeps the finest digits where the service leaves out a fraction that is zero", async () => {

@@ -9,6 +9,9 @@ export const alerts = {
   "the service asks for a pause": "сервис просит подождать",
   "the service refuses the request": "сервис отклоняет запрос",
   "an answer with orders was lost, and confirms wait": "ответ с заказами потерян, подтверждения ждут",
+  "more changes wait than one pass may read": "изменений больше, чем читается за один проход",
+  "the answers cannot be read, and no more of them can be kept":
+    "ответы не удаётся прочитать, и места для них больше нет",
   "changes with one stamp may be out of reach": "часть изменений с одинаковой меткой времени может быть недоступна",
   "a sudden emptying waits for approval": "внезапное обнуление ждёт разрешения",
   "a table of the ERP is missing, changed or empty": "таблица ERP отсутствует, изменена или пуста",

@@ -70,7 +70,16 @@ export const jobs = {
   "{count#} stored payloads are damaged; the orders are read again. Check the disk.":
     "Повреждено сохранённых заказов: {count}; они читаются заново. Проверьте диск.",
   // updates
-  "The sweep was too wide for one pass and was cut short.": "Взгляд назад слишком широк для одного прохода и сокращён.",
+  "The sweep was too wide for one pass; it goes on after the next one.":
+    "Взгляд назад не уместился в один проход и продолжится после следующего.",
+  "More changes wait than one pass may read; the next one goes on from there.":
+    "Изменений больше, чем читается за один проход; следующий продолжит с этого места.",
+  "A pass ended after {records#} changes; more wait. The next one goes on from there by itself.":
+    "Прочитано изменений за проход: {records}, есть ещё. Следующий проход сам продолжит с этого места.",
+  "The service names a position for changes that lies before the one asked; it is not followed.":
+    "Сервис назвал позицию изменений раньше той, с которой спрашивали; по ней не идём.",
+  "The service refuses its own position for changes; they are asked for by the last time known instead.":
+    "Сервис не принимает свою же позицию изменений; вместо неё берётся последнее известное время.",
   "{count#} changes carry no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates":
     "Изменений без времени в {path}: {count}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates",
   "A full page of {count#} changes carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates":
