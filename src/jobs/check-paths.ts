@@ -10,16 +10,19 @@ import { hasPathMatched, savePathMatched } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * The paths that match for the first time in this answer.
+ * The paths that match for the first time in this answer. `known`: those of earlier answers that are not stored yet.
  * @throws BridgeError `answer_shape` naming every required or written path that no record has, and the keys seen.
  */
 export function findMatchedPaths(
   store: Store,
-  answer: { bytes: Buffer; records: readonly Span[]; mapping: OrderMapping },
+  answer: { bytes: Buffer; records: readonly Span[]; mapping: OrderMapping; known?: ReadonlySet<OrderField> },
 ): OrderField[] {
-  const { bytes, records, mapping } = answer;
-  const { unmatched, matched } = findUnmatched(bytes, records, mapping, (field) =>
-    hasPathMatched(store, mapping.source, field, mapping.paths[field].text),
+  const { bytes, records, mapping, known } = answer;
+  const { unmatched, matched } = findUnmatched(
+    bytes,
+    records,
+    mapping,
+    (field) => known?.has(field) || hasPathMatched(store, mapping.source, field, mapping.paths[field].text),
   );
   if (unmatched.length === 0) return matched;
   const misses = unmatched.map(({ field, path, found }) => `${path} (${field}): ${found}`).join("; ");

@@ -370,8 +370,8 @@ export class FollowUpdates implements Job {
     const token = answer.status === 204 ? undefined : tokenOf(answer, list.root, rules);
     if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };
     const { body } = answer;
-    for (const field of findMatchedPaths(store, { bytes: body, records: elements, mapping: rules.update }))
-      pass.matched.add(field);
+    const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
+    for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
     const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal);
     const { stamps } = changes;
