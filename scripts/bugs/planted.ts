@@ -218,7 +218,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "odd value not named",
     "src/jobs/absorb-feed.ts",
-    "  saveQuarantined(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });\n",
+    "  saveQuarantinedRow(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });\n",
     "",
   ),
   {

@@ -36,7 +36,7 @@ import {
   saveParent,
   saveUnsendable,
 } from "../store/feeds.ts";
-import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
+import { loadQuarantineState, releaseQuarantined, saveQuarantinedRow } from "../store/quarantine.ts";
 import type { Store } from "../store/store.ts";
 import { commit } from "./commit.ts";
 import { type ImageFiles, seeRow } from "./image-files.ts";
@@ -284,7 +284,7 @@ function quarantineRow(
   if (bad.lastError === bad.reason && decided !== undefined && decided !== "released") return "keep";
   releaseQuarantined(store, [rules.name], reference);
   saveUnsendable(store, rules, { key: bad.key, reason: bad.reason, at });
-  saveQuarantined(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });
+  saveQuarantinedRow(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });
   return "bad";
 }
 
@@ -304,7 +304,7 @@ function quarantineUnnamed({ store, rules, at, unnamed }: Pass, row: SourceRow):
     : `${rules.keys.join(", ")}: the key is binary data or no valid text`;
   const { payload, digest } = payloadOf([row]);
   unnamed.push(digest);
-  return saveQuarantined(store, { kind: rules.name, reference: null, reason, payload, hash: digest, at });
+  return saveQuarantinedRow(store, { kind: rules.name, reference: null, reason, payload, hash: digest, at });
 }
 
 function payloadOf(rows: readonly SourceRow[]): { payload: string; digest: Buffer } {

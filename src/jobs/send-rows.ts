@@ -42,7 +42,7 @@ import {
   wakeSetAside,
 } from "../store/feed-outbox.ts";
 import { loadFeed, loadKeyState, saveFeedChunk } from "../store/feeds.ts";
-import { releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
+import { releaseQuarantined, saveQuarantinedRow } from "../store/quarantine.ts";
 import type { FeedContext } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
 
@@ -363,7 +363,7 @@ export class SendRows {
 
   #quarantine({ key, record, words }: { key: readonly string[]; record: string; words: string }, at: string): void {
     const { store } = this.#context;
-    saveQuarantined(store, {
+    saveQuarantinedRow(store, {
       kind: this.#options.rules.name,
       reference: referenceOf(key),
       reason: words,

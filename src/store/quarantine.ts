@@ -34,6 +34,43 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   return changes > 0;
 }
 
+/** Former contents of one row of a feed that are kept after they were released. */
+const RELEASED_KEPT = 3;
+/** Rows without a key, of which each content is a row of its own: more of them say no more. */
+const UNNAMED_KEPT = 100;
+
+/**
+ * The same for a row of a feed. A row whose content changes at every pass keeps its newest contents only, and rows that
+ * no key can name are kept up to a number.
+ */
+export function saveQuarantinedRow(store: Store, bad: BadRecord): boolean {
+  const isFull = bad.reference === null && countHeldUnnamed(store, bad.kind) >= UNNAMED_KEPT;
+  if (isFull && loadQuarantineState(store, bad) === undefined) return false;
+  const isNew = saveQuarantined(store, bad);
+  store
+    .prepare(
+      `DELETE FROM quarantine WHERE kind = @kind AND coalesce(reference, '') = @reference AND state = 'released' AND id <= (
+         SELECT id FROM quarantine WHERE kind = @kind AND coalesce(reference, '') = @reference AND state = 'released'
+         ORDER BY id DESC LIMIT 1 OFFSET @kept)`,
+    )
+    .run({
+      kind: bad.kind,
+      reference: bad.reference ?? "",
+      kept: bad.reference === null ? UNNAMED_KEPT : RELEASED_KEPT,
+    });
+  return isNew;
+}
+
+function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
+  const { n } = store
+    .prepare(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM quarantine WHERE kind = ? AND coalesce(reference, '') = '' AND state = 'held'
+       LIMIT ${UNNAMED_KEPT})`,
+    )
+    .get(kind) as { n: number };
+  return n;
+}
+
 /** What was decided about exactly this record; undefined where it is not known. */
 export function loadQuarantineState(
   store: Store,

@@ -60,14 +60,16 @@ export class SourceReader {
     }
   }
 
-  /** The rows of one key, at most two. Reads through everything where the source has no index that helps. */
+  /** The rows of one key, at most two; text that is no UTF-8 comes as a Buffer. Reads through everything where the source has no index that helps. */
   find(key: readonly string[]): SourceRow[] {
     const { columns, keys } = this.#rules;
-    const list = columns.map(quoteName).join(", ");
+    const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
     const where = keys.map((column) => `CAST(${quoteName(column)} AS TEXT) = ?`).join(" AND ");
     return this.#attempt(() => {
       const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT 2`).all(...key);
-      return (rows as ColumnValue[][]).map((values) => rowOf(columns, (index) => values[index] ?? null));
+      return (rows as ColumnValue[][]).map((values) =>
+        rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null)),
+      );
     });
   }
 

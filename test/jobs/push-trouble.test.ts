@@ -292,3 +292,73 @@ describe("the way back of what was refused", () => {
     ).toEqual(["S-7", "S-800"]);
   });
 });
+
+describe("a refused row whose content changes at every pass", () => {
+  it("adds no rows without bound, and every pass ends", async () => {
+    const test = await startFeeds({ settings: RESULT });
+    const { erp, run, sandbox, quarantined } = test;
+    fillStock(erp, 2);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-1"], how: "per-record" } });
+    for (let passed = 1; passed <= 40; passed++) {
+      erp.prepare("UPDATE stock SET quantity = ?").run(passed + 20);
+      await run("stocks");
+    }
+    expect(quarantined().filter(({ state }) => state === "held")).toHaveLength(1);
+    expect(quarantined().length).toBeLessThanOrEqual(5);
+  });
+
+  it("nor where no key can name it", async () => {
+    const test = await startFeeds();
+    const { erp, run, quarantined } = test;
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES (CAST(x'ff41' AS TEXT), 0)");
+    for (let passed = 1; passed <= 250; passed++) {
+      erp.prepare("UPDATE stock SET quantity = ?").run(passed);
+      await run("stocks");
+    }
+    expect(quarantined().length).toBeLessThanOrEqual(101);
+    await test.compare();
+    expect(quarantined().length).toBeLessThanOrEqual(202);
+  });
+});
+
+describe("the whole of bad days", () => {
+  it("leaves nothing in quarantine that the service would take, and no hold, after a quiet day without a person", async () => {
+    const test = await startFeeds();
+    const { erp, run, sandbox, holds, quarantined, site, rows } = test;
+    fillStock(erp, 40);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-7"], how: "422" } });
+    erp.exec("UPDATE stock SET quantity = 20");
+    await run("stocks");
+    for (const html of [false, true]) {
+      refuseAll(test, 400, html);
+      for (let passed = 0; passed < 60; passed++) {
+        erp.prepare("UPDATE stock SET quantity = quantity + 1 WHERE sku = ?").run(`S-${1 + (passed % 40)}`);
+        await test.minute();
+      }
+      expect(quarantined().filter(({ state }) => state === "held").length).toBeLessThanOrEqual(1);
+      sandbox.faults.clear();
+      await minutes(test, 30);
+    }
+    // A burst that is shorter than a pass may still blame a row or two: they come back.
+    for (const skip of [1, 2, 3, 4]) {
+      sandbox.faults.add({ match: { path: "import" }, skip, times: 2, do: { kind: "status", status: 422 } });
+      erp.exec("UPDATE stock SET quantity = quantity + 1");
+      await run("stocks");
+      sandbox.faults.clear();
+    }
+    for (let passed = 0; passed < 96; passed++) {
+      test.clock.advance(15 * MINUTE_MS);
+      await run("stocks");
+    }
+    expect(holds()).toEqual([]);
+    expect(quarantined().filter(({ state }) => state === "held")).toEqual([
+      expect.objectContaining({ reference: "S-7" }),
+    ]);
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-7" }]);
+    const source = rows<{ sku: string; quantity: number }>("SELECT sku, quantity FROM stock WHERE sku <> 'S-7'");
+    const shown = site() as Record<string, { quantity: number }>;
+    expect(source.filter(({ sku, quantity }) => shown[sku]?.quantity !== quantity)).toEqual([]);
+  });
+});
