@@ -17,6 +17,10 @@ if (!(major >= NODE_MAJOR_MIN)) {
   process.exit(78);
 }
 
+// By itself Node opens a debugger at this signal, through which any user of the machine could read the secret. The units
+// and the launcher switch that off with --disable-sigusr1 from the first instant on; this is for every other way to start.
+process.on("SIGUSR1", () => {});
+
 // A daemon that mostly waits is better small than fast: going through a large table takes 100 MB less and a tenth longer.
 const { setFlagsFromString } = await import("node:v8");
 setFlagsFromString("--optimize-for-size");

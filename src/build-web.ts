@@ -18,7 +18,10 @@ import { WebServer } from "./web/web-server.ts";
 const CHARTS_REST_MS = 30_000;
 
 /** Health, metrics and the status page; undefined where they are switched off. */
-export function buildWeb({ store, clock, log }: JobContext, { config, file }: LoadedConfig): WebServer | undefined {
+export function buildWeb(
+  { store, client, clock, log }: JobContext,
+  { config, file }: LoadedConfig,
+): WebServer | undefined {
   const { listen } = config.http;
   if (listen === null) return undefined;
   const startedAtMs = clock.nowMs();
@@ -55,7 +58,7 @@ export function buildWeb({ store, clock, log }: JobContext, { config, file }: Lo
       }),
     ],
   ]);
-  const answerer = new RequestAnswerer(pages, listen.host, log);
+  const answerer = new RequestAnswerer(pages, listen.host, { log, hideSecrets: client.hideSecrets });
   return new WebServer({ listen, store, clock, log, loop, answer: (request, port) => answerer.answer(request, port) });
 }
 

@@ -1,10 +1,10 @@
 /*
  * Puts a copy back in the database's place. Keeps the guarantee that nothing that either file holds is lost: everything
- * happens on a new file, DATABASE.restoring, and only when that is complete, checked and flushed do the names change. The
+ * happens on a new file, DATABASE.RANDOM.restoring, and only when that is complete, checked and flushed do the names change. The
  * replaced file is kept under another name. A crash before that leaves the old state and a file that the next restore
  * removes; a crash while the names change is finished by the next start.
  */
-import { chmodSync, constants, copyFileSync, existsSync, lchownSync, rmSync, statSync } from "node:fs";
+import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { accountOf } from "./account.ts";
 import { readJournal } from "./backup/batch-journal.ts";
@@ -30,7 +30,8 @@ import { describeBytes } from "./domain/disk-space.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
 import { type Replayed, ReplayJournal } from "./jobs/replay-journal.ts";
-import { resolveDatabasePath } from "./store/file-checks.ts";
+import { freshName, leftNames, openRegular, removeName, setMode } from "./platform/fresh-file.ts";
+import { refuseLinkedDatabase, resolveDatabasePath } from "./store/file-checks.ts";
 import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
 import { openStore } from "./store/open.ts";
 import { asBridgeError } from "./store/sqlite-errors.ts";
@@ -72,15 +73,19 @@ export interface RestoreReport {
   gap: string | null;
 }
 
+/** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
+const RESTORING = "restoring";
+
 /** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoreReport | undefined> {
   const { loaded, clock } = options;
   const database = resolveDatabasePath(loaded.config.database.path);
   const lock = acquireInstanceLock(database, { command: "restore", now: () => clock.nowMs() });
-  const work = `${database}.restoring`;
+  const work = freshName(database, RESTORING);
   let replaced: Replaced | undefined;
   try {
     finishSwap(database);
+    refuseLinkedDatabase(database);
     const copy = takeCopy(options, database, work);
     const store = openWork(work, options.migrationsFolder, clock);
     try {
@@ -93,7 +98,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
     }
   } finally {
     if (replaced?.state === "there" && replaced.db.open) replaced.db.close();
-    if (!isSwapUnfinished(database)) removeWork(work);
+    if (!isSwapUnfinished(database)) removeWork(database);
     lock.release();
   }
 }
@@ -102,11 +107,13 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
 function takeCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
   if (!existsSync(file))
     throw new BridgeError("usage", `There is no file ${file}.`, { hint: "Copies lie in backup.dir." });
-  const { size, ino, dev } = statSync(file);
+  const stat = statSync(file);
+  if (!stat.isFile()) throw new BridgeError("usage", `${file} is no file.`, { hint: "Copies lie in backup.dir." });
+  const { size, ino, dev } = stat;
   const mine = statSync(database, { throwIfNoEntry: false });
   if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", `${file} is the database itself.`);
   if (isLocked(file) !== undefined) throw new BridgeError("usage", `${file} is in use by another erp-bridge.`);
-  removeWork(work);
+  removeWork(database);
   const free = readDiskSpace(path.dirname(database)).free;
   if (free < 2 * size) {
     throw new BridgeError(
@@ -117,8 +124,9 @@ function takeCopy({ file, onStep }: RestoreOptions, database: string, work: stri
   onStep(`Verifying ${file}`);
   try {
     for (const suffix of ["", "-wal"]) {
-      if (existsSync(`${file}${suffix}`))
-        copyFileSync(`${file}${suffix}`, `${work}${suffix}`, constants.COPYFILE_FICLONE);
+      if (!existsSync(`${file}${suffix}`)) continue;
+      copyFileSync(`${file}${suffix}`, `${work}${suffix}`, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+      setMode(`${work}${suffix}`, 0o600);
     }
   } catch (error) {
     throw asBridgeError(error, `Copying ${file}`, database);
@@ -287,14 +295,22 @@ function refuseWritten(replaced: Replaced & { state: "there" }, before: number, 
   });
 }
 
-/** Restored by root, it must still open for the daemon: it gets the replaced file's owner, or the folder's. */
+/** It opens for whom the replaced file did: it gets that file's mode and, as far as this user may give it, its owner and group. */
 function handOver(work: string, database: string): void {
   const before = statSync(database, { throwIfNoEntry: false });
-  chmodSync(work, before === undefined ? 0o660 : before.mode & 0o777);
-  if (process.geteuid?.() !== 0) return;
   const { uid, gid } = before ?? statSync(path.dirname(database));
-  // Never through a link: the folder is not root's, and what a link points to may be.
-  for (const file of [work, `${database}.lock`]) if (existsSync(file)) lchownSync(file, uid, gid);
+  const descriptor = openRegular(work, constants.O_RDONLY);
+  try {
+    const self = process.geteuid?.() ?? uid;
+    try {
+      fchownSync(descriptor, self === 0 ? uid : self, gid);
+    } catch {
+      // A group that this user is not in.
+    }
+    fchmodSync(descriptor, before === undefined ? 0o660 : before.mode & 0o777);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function wasWritten(replaced: Replaced & { state: "there" }, before: number): boolean {
@@ -307,6 +323,7 @@ function wasWritten(replaced: Replaced & { state: "there" }, before: number): bo
   }
 }
 
-function removeWork(work: string): void {
-  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${work}${suffix}`, { force: true });
+/** What this restore, or one that died, has begun. Only one at a time holds the instance lock. */
+function removeWork(database: string): void {
+  for (const left of leftNames(database, RESTORING)) removeName(left);
 }

@@ -4,14 +4,15 @@
  * start, at each scheduled copy, by size, and after each failure, so that a torn end is always the end of a file. A
  * crash in the middle of an entry leaves such an end: it is recognised by its digest, and its batch was not confirmed.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { readTimeInName, timeInName } from "../domain/copy-names.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { encodeFrame, type JournalEntry, type ReadFrames, readFrames } from "../domain/journal-frame.ts";
 import type { Clock } from "../domain/ports.ts";
-import { asBridgeError, faultCodeOf } from "../store/sqlite-errors.ts";
+import { openRegular } from "../platform/fresh-file.ts";
+import { asBridgeError, describePermissions, faultCodeOf } from "../store/sqlite-errors.ts";
 import { syncFolder } from "./copy-database.ts";
 
 /** Files of a size that is read at once when restoring. */
@@ -19,6 +20,11 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** A network disk that hangs must not hang the pull for ever: after this it counts as failed. */
 const ANSWER_WITHIN_MS = 30_000;
 const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+/** Never through a link, and never waiting for the reader of a pipe. */
+const OLD_FILE = O_APPEND | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
+const NEW_FILE = OLD_FILE | O_CREAT | O_EXCL;
 
 export interface JournalFile {
   name: string;
@@ -39,7 +45,12 @@ export function listJournal(folder: string): JournalFile[] {
 export function* readJournal(folder: string): Generator<{ file: string } & ReadFrames> {
   for (const { name } of listJournal(folder)) {
     const file = path.join(folder, name);
-    yield { file, ...readFrames(readFileSync(file)) };
+    const descriptor = openRegular(file, constants.O_RDONLY);
+    try {
+      yield { file, ...readFrames(readFileSync(descriptor)) };
+    } finally {
+      closeSync(descriptor);
+    }
   }
 }
 
@@ -85,7 +96,7 @@ export class BatchJournal {
     const isNew = this.#file === undefined;
     const file = this.#file ?? this.#begin();
     this.#file = file;
-    const handle = await open(file.path, isNew ? "ax" : "a", 0o600);
+    const handle = await open(file.path, isNew ? NEW_FILE : OLD_FILE, 0o600);
     try {
       await handle.appendFile(frame);
       await handle.datasync();
@@ -123,10 +134,20 @@ export class BatchJournal {
 
 function asJournalError(error: unknown, folder: string): BridgeError {
   const known = asBridgeError(error, `Writing the journal in ${folder}`);
-  const words = faultCodeOf(error) ?? known.message;
+  const fault = faultCodeOf(error);
+  const isForbidden = fault === "EACCES" || fault === "EPERM";
+  const words = isForbidden ? describePermissions(innermost(error, folder)) : (fault ?? known.message);
   return new BridgeError(
     known.code === "internal" ? "disk_failed" : known.code,
     `The journal in ${folder} cannot be written (${words}): batches are stored, but not confirmed until it can be.`,
     { hint: "Put the disk of backup.journal right, or set backup.journal to null.", cause: error },
   );
+}
+
+/** The file that could not be opened where it is there, or the innermost folder that is. */
+function innermost(error: unknown, folder: string): string {
+  const named = (error as { path?: unknown } | null)?.path;
+  for (let at = typeof named === "string" ? named : folder; ; at = path.dirname(at)) {
+    if (statSync(at, { throwIfNoEntry: false }) !== undefined || at === path.dirname(at)) return at;
+  }
 }

@@ -5,7 +5,6 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import {
-  chmodSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -19,6 +18,7 @@ import {
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { BridgeError } from "../domain/errors.ts";
+import { beforeRandom, createFile, freshName, leftNames, removeName, setMode } from "../platform/fresh-file.ts";
 import { asBridgeError, faultCodeOf } from "../store/sqlite-errors.ts";
 import type { CopyMessage, CopyOrder } from "./copy-child.ts";
 
@@ -47,8 +47,12 @@ export interface MadeCopy {
   bytes: number;
 }
 
-export function partialOf(target: string): string {
-  return `${target}.partial`;
+const PARTIAL = "partial";
+
+/** The copy that was to be made, for the name of a provisional file; undefined for every other name. */
+export function copyOfPartial(name: string): string | undefined {
+  // Former versions gave them no random part.
+  return beforeRandom(name, PARTIAL) ?? /^(.+)\.partial(?:-(?:wal|shm|journal))?$/.exec(name)?.[1];
 }
 
 export function configBeside(target: string): string {
@@ -58,15 +62,15 @@ export function configBeside(target: string): string {
 /** Throws BridgeErrors: usage (the name is taken), stopped, disk_full, disk_failed, database_refused, database_corrupt. */
 export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   const { source, target } = options;
-  const partial = partialOf(target);
+  const partial = freshName(target, PARTIAL);
   for (const name of [target, configBeside(target)]) refuseTaken(name);
   let isConfigWritten = false;
   try {
     removePartial(target);
     // Made here and empty, so that customers' data is never readable by more than its source.
-    closeSync(openSync(partial, "wx", 0o600));
+    closeSync(createFile(partial, 0o600));
     const made = await runChild({ source, partial, copiedAt: options.at }, options);
-    chmodSync(partial, statSync(source).mode & 0o770);
+    setMode(partial, statSync(source).mode & 0o770);
     writeFileSync(configBeside(target), options.configText, { flag: "wx", mode: 0o600, flush: true });
     isConfigWritten = true;
     nameFile(partial, target);
@@ -80,8 +84,8 @@ export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
 }
 
 /** What an interrupted copy of this name left behind. */
-export function removePartial(target: string): void {
-  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(`${partialOf(target)}${suffix}`, { force: true });
+function removePartial(target: string): void {
+  for (const left of leftNames(target, PARTIAL)) removeName(left);
 }
 
 function refuseTaken(file: string): void {
@@ -152,9 +156,9 @@ function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promis
   });
 }
 
-/** Nothing of our surroundings is handed on: they may hold the client secret. */
+/** Nothing of our surroundings is handed on: they may hold the client secret. No signal opens a debugger. */
 function startChild(): ChildProcess {
-  return fork(CHILD, [], { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  return fork(CHILD, [], { env: {}, execArgv: ["--disable-sigusr1"], stdio: ["ignore", "ignore", "ignore", "ipc"] });
 }
 
 function failureOf(message: CopyMessage): Error {

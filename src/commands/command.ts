@@ -1,7 +1,10 @@
 import { existsSync } from "node:fs";
+import path from "node:path";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { nearest, printable } from "../config/problems.ts";
 import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
+import { secretFilter } from "../domain/secrets.ts";
+import { becomeOwnerOf } from "../platform/become-owner.ts";
 import type { Progress } from "../platform/progress.ts";
 import type { Terminal } from "../platform/terminal.ts";
 
@@ -34,18 +37,24 @@ export function configFileOf(options: { config?: string; instance?: string }, en
   return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;
 }
 
-/** @throws ConfigError with everything that is wrong, at once */
+/**
+ * The one way to the configuration, and so to the database: whoever has come this way is not root any more where the
+ * database's folder is not root's.
+ * @throws ConfigError with everything that is wrong, at once
+ */
 export function load({ configFile, terminal }: Call): LoadedConfig {
   const loaded = loadConfig({ file: configFile, env: terminal.env });
   terminal.speak?.(loaded.config.language);
+  terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
+  becomeOwnerOf(path.dirname(loaded.config.database.path), terminal.env);
   return loaded;
 }
 
 /** @throws BridgeError where there is no database to look into yet. */
 export function requireDatabase(loaded: LoadedConfig): void {
-  const { path } = loaded.config.database;
-  if (!existsSync(path)) {
-    throw new BridgeError("database_refused", `There is no database at ${path} yet.`, {
+  const file = loaded.config.database.path;
+  if (!existsSync(file)) {
+    throw new BridgeError("database_refused", `There is no database at ${file} yet.`, {
       hint: "It is made at the first erp-bridge run or erp-bridge sync.",
     });
   }

@@ -5,6 +5,7 @@ import { exampleConfig } from "../config/example.ts";
 import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
 import { openDatabase, probeService, sendTestAlerts } from "../daemon.ts";
 import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
+import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
 import { jsonLine } from "../platform/terminal.ts";
@@ -36,9 +37,11 @@ export const init: Command<InitOptions> = async (call, options) => {
   refuseExisting(file, options);
   const places = proposedPlaces(file);
   const { answers, loaded, checks } = await decide(call, file, options, { ...places, listen: freeListen(file, call) });
-  const madeDatabase = makeDatabase(loaded);
+  const data = path.dirname(answers.database);
+  const madeDatabase = asOwnerOf(data, () => makeDatabase(loaded));
   const kept = writeFiles(file, answers, options);
   const written = loadConfig({ file, env: call.terminal.env });
+  becomeOwnerOf(data, call.terminal.env);
   const alerts = await call.progress.during(
     () => ({ what: "Sending a test message" }),
     () => sendTestAlerts(written, systemClock),
@@ -150,14 +153,13 @@ function writeFiles(file: string, answers: Answers, { force }: InitOptions): str
   const keep = (name: string) => (force === true ? { keepOld: `${name}.before-${stamp}` } : {});
   const kept: (string | undefined)[] = [];
   try {
-    makeFolder(path.dirname(file));
-    makeFolder(path.dirname(answers.secretFile));
-    if (!answers.isSecretThere) {
-      kept.push(
-        placeFile(answers.secretFile, `${answers.secret}\n`, { mode: SECRET_MODE, ...keep(answers.secretFile) }),
-      );
-    }
-    kept.push(placeFile(file, configText(file, answers), { mode: CONFIG_MODE, ...keep(file) }));
+    const place = (name: string, content: string, mode: number) =>
+      asOwnerOf(path.dirname(name), () => {
+        makeFolder(path.dirname(name));
+        kept.push(placeFile(name, content, { mode, ...keep(name) }));
+      });
+    if (!answers.isSecretThere) place(answers.secretFile, `${answers.secret}\n`, SECRET_MODE);
+    place(file, configText(file, answers), CONFIG_MODE);
   } catch (error) {
     const { code, path: place, dest } = error as NodeJS.ErrnoException & { dest?: string };
     if (code === undefined) throw error;

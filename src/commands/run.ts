@@ -201,7 +201,7 @@ class HangingFlow {
 }
 
 function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
-  return `STATUS=${sentenceOf(bridge, config)}`;
+  return `STATUS=${bridge.client.hideSecrets(sentenceOf(bridge, config))}`;
 }
 
 function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {

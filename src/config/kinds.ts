@@ -7,7 +7,7 @@ import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration
  * The kinds of values that the configuration knows. Each carries its `wording` ("a duration from 1s to 1h"), from
  * which every message and the reference are made, and a `kind` where showing a value again needs to know it.
  */
-export type Kind = "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
+export type Kind = "command" | "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Template = { [name: string]: Json };

@@ -100,6 +100,7 @@ export function parseConfig({ text, file, env, mode = 0, withoutSecret = false }
     },
     warnings: [
       ...secret.warnings,
+      ...ignoredVariables(env),
       ...(isBare
         ? [
             "the configuration file holds the client secret and may be read by every user of this machine; take that away with chmod o-r",
@@ -107,6 +108,13 @@ export function parseConfig({ text, file, env, mode = 0, withoutSecret = false }
         : []),
     ],
   };
+}
+
+/** What would weaken the program if it were followed. */
+function ignoredVariables(env: NodeJS.ProcessEnv): string[] {
+  return env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0"
+    ? ["NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are checked; take the variable out of the environment"]
+    : [];
 }
 
 /** Once in a process: writing code for each part of the schema first, as zod does, takes longer than reading it so. */

@@ -29,12 +29,14 @@ function written(schema: z.core.$ZodType | undefined, value: unknown): unknown {
   );
 }
 
-function notation({ kind }: KeyMeta, value: unknown): string | undefined {
+function notation({ kind }: KeyMeta, value: unknown): string | string[] | undefined {
   if (kind === "listen") return formatListen(value as Listen | null);
   if (value === null) return undefined;
   if (kind === "duration") return formatDuration(Number(value));
   if (kind === "bytes") return formatBytes(Number(value));
   if (kind === "secret") return HIDDEN;
+  // An argument is often a token or a chat's number, and none looks like one for certain.
+  if (kind === "command") return (value as string[]).map((part, index) => (index === 0 ? part : HIDDEN));
   return kind === "token-url" ? withoutToken(String(value)) : undefined;
 }
 

@@ -16,6 +16,7 @@ const command = worded(
     .union([text(1000), z.array(text(1000)).min(1).max(50)])
     .transform((value) => (typeof value === "string" ? [value] : value)),
   "a program, or a list of a program and its arguments",
+  "command",
 );
 
 export const database = section("Where everything is kept.", {

@@ -6,11 +6,12 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import type { BatchJournal } from "../backup/batch-journal.ts";
-import { configBeside, copyDatabase, type MadeCopy, partialOf, removePartial } from "../backup/copy-database.ts";
+import { configBeside, copyDatabase, copyOfPartial, type MadeCopy } from "../backup/copy-database.ts";
 import { copiesToRemove, copyName, copyStem, findCopies, isCopyLate, type NamedCopy } from "../domain/copy-names.ts";
 import { describeBytes, stopBelow } from "../domain/disk-space.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { isoTime } from "../domain/ports.ts";
+import { removeName } from "../platform/fresh-file.ts";
 import { asBridgeError } from "../store/sqlite-errors.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import type { ReadSpace } from "./watch-disk.ts";
@@ -124,14 +125,11 @@ export class BackUp implements Job {
 
   #removeUnfinished(): void {
     const { folder } = this.#options;
-    const ending = partialOf("");
-    const names = readdirSync(folder).filter((name) => name.endsWith(ending));
-    for (const { name } of findCopies(
-      this.#stem,
-      names.map((partial) => partial.slice(0, -ending.length)),
-    )) {
-      removePartial(path.join(folder, name));
-      if (!existsSync(path.join(folder, name))) rmSync(configBeside(path.join(folder, name)), { force: true });
+    for (const partial of readdirSync(folder)) {
+      const name = copyOfPartial(partial);
+      if (name === undefined || findCopies(this.#stem, [name]).length === 0) continue;
+      removeName(path.join(folder, partial));
+      if (!existsSync(path.join(folder, name))) removeName(configBeside(path.join(folder, name)));
     }
   }
 
@@ -141,7 +139,7 @@ export class BackUp implements Job {
     const old = copiesToRemove(this.#copies(), keep, made);
     for (const { name } of old) {
       rmSync(path.join(folder, name), { force: true });
-      rmSync(configBeside(path.join(folder, name)), { force: true });
+      removeName(configBeside(path.join(folder, name)));
     }
     const [oldest] = this.#copies();
     if (oldest !== undefined) this.#pruneJournal(journal, oldest.madeMs);

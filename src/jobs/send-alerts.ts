@@ -88,7 +88,7 @@ export class SendAlerts {
     now: { conditions: readonly Condition[]; settled: ReadonlySet<string> },
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, log } = this.#context;
+    const { client, clock, log } = this.#context;
     const { name } = receiver;
     for (let messages = 0; messages < MESSAGES_PER_LOOK; messages++) {
       if (!this.#channels.mayTry(name)) return;
@@ -96,7 +96,8 @@ export class SendAlerts {
       const plan = planAlert(state.told, { ...now, nowMs: clock.nowMs() });
       if (plan === undefined) break;
       try {
-        await receiver.send(plan.message, new Date(clock.nowMs()).toISOString(), signal);
+        const message = { ...plan.message, text: client.hideSecrets(plan.message.text) };
+        await receiver.send(message, new Date(clock.nowMs()).toISOString(), signal);
       } catch (error) {
         this.#channels.noteFailure(name, error);
         return;

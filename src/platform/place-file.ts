@@ -1,18 +1,18 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fchmodSync,
   fsyncSync,
-  lchownSync,
   linkSync,
   mkdirSync,
   openSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import { createFile, freshName, giveTo, leftNames, removeName } from "./fresh-file.ts";
 
 /**
  * Writes a file so that it is there whole or not at all, with exactly these permission bits from the first byte on.
@@ -26,15 +26,15 @@ export function placeFile(
   options: { mode: number; keepOld?: string },
 ): string | undefined {
   const folder = path.dirname(file);
-  const fresh = `${file}.${process.pid}.new`;
-  rmSync(fresh, { force: true });
-  const descriptor = openSync(fresh, "wx", options.mode);
+  for (const left of leftNames(file, "new")) removeName(left);
+  const fresh = freshName(file, "new");
+  const descriptor = createFile(fresh, options.mode);
   try {
+    giveTo(statSync(folder), descriptor);
     fchmodSync(descriptor, options.mode);
     writeFileSync(descriptor, content);
     fsyncSync(descriptor);
     closeSync(descriptor);
-    giveToOwnerOf(folder, fresh);
     const old = options.keepOld !== undefined && existsSync(file) ? options.keepOld : undefined;
     if (old === undefined) linkSync(fresh, file);
     else {
@@ -44,7 +44,7 @@ export function placeFile(
     syncFolder(folder);
     return old;
   } finally {
-    rmSync(fresh, { force: true });
+    removeName(fresh);
   }
 }
 
@@ -56,14 +56,12 @@ export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));
   mkdirSync(folder, { mode: 0o750 });
-  giveToOwnerOf(path.dirname(folder), folder);
-}
-
-/** What root makes in a folder of the service's user is for that user. Never through a link: its target may be root's. */
-function giveToOwnerOf(folder: string, file: string): void {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(folder);
-  lchownSync(file, uid, gid);
+  const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    giveTo(statSync(path.dirname(folder)), descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function syncFolder(folder: string): void {

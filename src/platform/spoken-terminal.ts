@@ -7,6 +7,7 @@ import type { Terminal } from "./terminal.ts";
 export interface SpokenTerminal extends Terminal {
   say: Say;
   speak(language: Language): void;
+  hide(hideSecrets: (text: string) => string): void;
 }
 
 /**
@@ -16,16 +17,20 @@ export interface SpokenTerminal extends Terminal {
 export function spokenTerminal(terminal: Terminal, language: Language, isForMachines: boolean): SpokenTerminal {
   let spoken = { language, say: speaking(language) };
   const say: Say = (text) => spoken.say(text);
+  let safe = (text: string) => text;
   return {
     ...terminal,
     say,
+    hide(hideSecrets) {
+      safe = hideSecrets;
+    },
     speak(wanted) {
       if (wanted !== spoken.language) spoken = { language: wanted, say: speaking(wanted) };
     },
-    out: (text, kind) => terminal.out(isForMachines || kind === "as it is" ? text : say(text)),
-    err: (text, kind) => terminal.err(kind === "as it is" ? text : say(text)),
-    ...(terminal.draw === undefined ? {} : { draw: (line: string) => terminal.draw?.(say(line)) }),
-    ...(terminal.input === undefined ? {} : { input: spokenInput(terminal.input, say) }),
+    out: (text, kind) => terminal.out(safe(isForMachines || kind === "as it is" ? text : say(text))),
+    err: (text, kind) => terminal.err(safe(kind === "as it is" ? text : say(text))),
+    ...(terminal.draw === undefined ? {} : { draw: (line: string) => terminal.draw?.(safe(say(line))) }),
+    ...(terminal.input === undefined ? {} : { input: spokenInput(terminal.input, (text) => safe(say(text))) }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface Terminal {
   draw?(line: string): void;
   /** The words of a message in the language that is spoken; absent where that is English. */
   say?(text: string): string;
+  /** From now on everything that is written goes through this: it takes the secret out. */
+  hide?(hideSecrets: (text: string) => string): void;
   /** From now on in this language. */
   speak?(language: Language): void;
   /** Absent where nobody can be asked and nothing is to be read. */

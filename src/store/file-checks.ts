@@ -8,7 +8,6 @@ import {
   accessSync,
   closeSync,
   constants,
-  fchownSync,
   fstatSync,
   fsyncSync,
   lstatSync,
@@ -19,6 +18,7 @@ import {
 import path from "node:path";
 import type Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
+import { createFile, giveTo } from "../platform/fresh-file.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "./sqlite-errors.ts";
 
 export interface Mount {
@@ -114,10 +114,15 @@ function refuseNetwork(file: string): void {
   }
 }
 
+/** Refuses whatever bears a name of the database and is no file of its own. Gives its size; undefined where it is absent. */
+export function refuseLinkedDatabase(file: string): number | undefined {
+  for (const suffix of ["-wal", "-shm", "-journal"]) refuseLinks(`${file}${suffix}`);
+  return refuseLinks(file);
+}
+
 /** Checks everything that can be known without opening the file. Gives its size in bytes; undefined where it is absent. */
 export function checkDatabaseFile(file: string, access: "read" | "write"): number | undefined {
-  for (const suffix of ["-wal", "-shm", "-journal"]) refuseLinks(`${file}${suffix}`);
-  const size = refuseLinks(file);
+  const size = refuseLinkedDatabase(file);
   refuseNetwork(file);
   const folder = path.dirname(file);
   try {
@@ -139,22 +144,15 @@ export function checkDatabaseFile(file: string, access: "read" | "write"): numbe
  */
 export function createDatabaseFile(file: string): void {
   try {
-    const created = openSync(file, "wx", 0o660);
+    const created = createFile(file, 0o660);
     const folder = openSync(path.dirname(file), "r");
-    giveToOwnerOf(folder, created);
+    giveTo(fstatSync(folder), created);
     closeSync(created);
     fsyncSync(folder);
     closeSync(folder);
   } catch (error) {
     if (faultCodeOf(error) !== "EEXIST") throw asBridgeError(error, "Creating the database", file);
   }
-}
-
-/** What root makes in the folder of the service's user is for that user, who could not open it otherwise. Both are descriptors. */
-export function giveToOwnerOf(folder: number, file: number): void {
-  if (process.geteuid?.() !== 0) return;
-  const { uid, gid } = fstatSync(folder);
-  fchownSync(file, uid, gid);
 }
 
 /** Names of everything in a schema, in lower case, without SQLite's own. */

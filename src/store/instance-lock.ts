@@ -4,11 +4,12 @@
  * `DATABASE.lock.json`, which is only words: it is trusted only while the lock is held. The lock file itself stays for
  * ever: removing it would let two processes lock two files of one name.
  */
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
-import { giveToOwnerOf, resolveDatabasePath } from "./file-checks.ts";
+import { createFile, giveTo, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
+import { resolveDatabasePath } from "./file-checks.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 
 export interface LockHolder {
@@ -37,7 +38,7 @@ function lockPathOf(databasePath: string): string {
 /** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
 function readHolder(lockPath: string): LockHolder | undefined {
   try {
-    const { pid, command, since } = JSON.parse(readFileSync(`${lockPath}.json`, "utf8")) as Record<string, unknown>;
+    const { pid, command, since } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
     if (typeof pid !== "number" || typeof command !== "string" || typeof since !== "string") return undefined;
     return { pid, command, since };
   } catch {
@@ -47,12 +48,10 @@ function readHolder(lockPath: string): LockHolder | undefined {
 
 /** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
 function saveHolder(lockPath: string, holder: LockHolder): void {
-  const aside = `${lockPath}.json.${holder.pid}`;
   try {
-    writeFileSync(aside, `${JSON.stringify(holder)}\n`, { mode: 0o664 });
-    renameSync(aside, `${lockPath}.json`);
+    replaceFile(`${lockPath}.json`, `${JSON.stringify(holder)}\n`, { mode: 0o664, flush: false });
   } catch {
-    rmSync(aside, { force: true });
+    // A folder of that name, or a full disk: who holds the lock is not named then.
   }
 }
 
@@ -60,21 +59,31 @@ function saveHolder(lockPath: string, holder: LockHolder): void {
  * Never wider than the database itself, and the service's own where root starts a command before the first daemon. Only
  * what is made here is given away: a name that is there may be a link to a file that is nobody else's business.
  */
-function makeLockFile(lockPath: string): void {
+function makeLockFile(databasePath: string, lockPath: string): void {
   let file: number;
   try {
-    file = openSync(lockPath, "wx", 0o660);
+    file = createFile(lockPath, 0o660);
   } catch (error) {
     if (faultCodeOf(error) === "EEXIST") return;
     throw error;
   }
-  const folder = openSync(path.dirname(lockPath), "r");
   try {
-    giveToOwnerOf(folder, file);
+    giveTo(lstatSync(databasePath, { throwIfNoEntry: false }) ?? statSync(path.dirname(lockPath)), file);
   } finally {
-    closeSync(folder);
     closeSync(file);
   }
+}
+
+/** Whether there is a lock file. What else may bear its name is refused: SQLite would follow a link and wait for a pipe. */
+function hasLockFile(lockPath: string): boolean {
+  for (const name of [lockPath, `${lockPath}-journal`, `${lockPath}-wal`]) {
+    const stat = lstatSync(name, { throwIfNoEntry: false });
+    if (stat === undefined || (stat.isFile() && stat.nlink === 1)) continue;
+    throw new BridgeError("database_refused", `${name} is no file of its own but a link, a folder or a pipe.`, {
+      hint: "Find out who made it, and remove it: erp-bridge makes the file anew.",
+    });
+  }
+  return existsSync(lockPath);
 }
 
 function closeQuietly(db: Database.Database | undefined): void {
@@ -104,7 +113,8 @@ export function acquireInstanceLock(
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;
   try {
-    makeLockFile(lockPath);
+    makeLockFile(resolveDatabasePath(databasePath), lockPath);
+    hasLockFile(lockPath);
   } catch (error) {
     throw asBridgeError(error, "Taking the instance lock", lockPath);
   }
@@ -129,7 +139,7 @@ export function acquireInstanceLock(
   const release = () => {
     process.off("exit", release);
     if (!held.open) return;
-    rmSync(`${lockPath}.json`, { force: true });
+    removeName(`${lockPath}.json`);
     closeQuietly(held);
   };
   // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
@@ -142,7 +152,7 @@ export function isLocked(databasePath: string): { holder: LockHolder | undefined
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;
   try {
-    if (statSync(lockPath, { throwIfNoEntry: false }) === undefined) return undefined;
+    if (!hasLockFile(lockPath)) return undefined;
     db = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
     db.prepare("SELECT 1 FROM sqlite_schema").get();
     return undefined;

@@ -7,20 +7,11 @@
  */
 
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
+import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
@@ -147,8 +138,8 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   return planMigrations(known, applied);
 }
 
-function syncPath(target: string): void {
-  const fd = openSync(target, "r");
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
   try {
     fsyncSync(fd);
   } finally {
@@ -159,14 +150,14 @@ function syncPath(target: string): void {
 /** A checked, durable copy, `NAME.before-TAG-TIME.db`, readable by whom the database is readable. */
 function backUp(db: Database.Database, file: string, folder: string, tag: string, nowMs: number): string {
   const stem = path.join(folder, `${path.basename(file).replace(/\.(db|sqlite3?)$/i, "")}.before-${tag}`);
-  const partial = `${stem}.partial`;
+  const partial = freshName(stem, "partial");
   const final = `${stem}-${new Date(nowMs).toISOString().replace(/[-:.]/g, "")}.db`;
   const mode = statSync(file).mode & 0o777;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o750 });
-    rmSync(partial, { force: true });
+    for (const left of leftNames(stem, "partial")) removeName(left);
     // VACUUM INTO takes an existing empty file: so the copy of customers' data is never readable by more than its source.
-    closeSync(openSync(partial, "wx", 0o600));
+    closeSync(createFile(partial, 0o600));
     db.prepare("VACUUM INTO ?").run(partial);
     const copy = new Database(partial, { readonly: true });
     try {
@@ -183,13 +174,13 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
     } finally {
       copy.close();
     }
-    chmodSync(partial, mode);
-    syncPath(partial);
+    setMode(partial, mode);
+    syncFile(partial);
     renameSync(partial, final);
-    syncPath(folder);
+    syncFolder(folder);
     return final;
   } catch (error) {
-    rmSync(partial, { force: true });
+    removeName(partial);
     throw machineFaultOf(error, `Copying the database into ${folder} before migrating it`, final) ?? error;
   }
 }

@@ -34,13 +34,16 @@ function errorCodeFor(fault: string): ErrorCode | undefined {
 }
 
 /** `folder /var/lib/erp-bridge: mode 0750, owner 998:998; this program runs as 1000:1000`. Never throws. */
-export function describePermissions(folder: string): string {
+export function describePermissions(place: string): string {
   const self = `this program runs as ${process.geteuid?.() ?? "?"}:${process.getegid?.() ?? "?"}`;
   try {
-    const { mode, uid, gid } = statSync(folder);
-    return `folder ${folder}: mode ${(mode & 0o7777).toString(8).padStart(4, "0")}, owner ${uid}:${gid}; ${self}`;
+    const stat = statSync(place);
+    const mode = (stat.mode & 0o7777).toString(8).padStart(4, "0");
+    return stat.isDirectory()
+      ? `folder ${place}: mode ${mode}, owner ${stat.uid}:${stat.gid}; ${self}`
+      : `file ${place}: mode ${mode}, owner ${stat.uid}:${stat.gid}; ${self}`;
   } catch {
-    return `folder ${folder} cannot be looked at; ${self}`;
+    return `folder ${place} cannot be looked at; ${self}`;
   }
 }
 

@@ -4,20 +4,11 @@
  * is to be done before it is begun; while it is there nobody opens the database, and the next start of the daemon, or of
  * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { copyStem, findCopies } from "../domain/copy-names.ts";
 import { BridgeError } from "../domain/errors.ts";
+import { readRegular, replaceFile, syncFile } from "../platform/fresh-file.ts";
 import { resolveDatabasePath } from "./file-checks.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
 
@@ -32,8 +23,8 @@ function noteOf(file: string): string {
   return `${file}.restore`;
 }
 
-function syncPath(target: string): void {
-  const fd = openSync(target, "r");
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
   try {
     fsyncSync(fd);
   } finally {
@@ -46,10 +37,9 @@ export function swapDatabase(databasePath: string, swap: Swap): void {
   const file = resolveDatabasePath(databasePath);
   const folder = path.dirname(file);
   try {
-    syncPath(path.join(folder, swap.work));
-    writeFileSync(`${noteOf(file)}.partial`, JSON.stringify(swap), { mode: 0o600, flush: true });
-    renameSync(`${noteOf(file)}.partial`, noteOf(file));
-    syncPath(folder);
+    syncFile(path.join(folder, swap.work));
+    replaceFile(noteOf(file), JSON.stringify(swap), { mode: 0o600, flush: true });
+    syncFolder(folder);
   } catch (error) {
     throw asBridgeError(error, "Putting the restored database in place", file);
   }
@@ -62,7 +52,7 @@ export function finishSwap(databasePath: string): void {
   const folder = path.dirname(file);
   if (!existsSync(noteOf(file))) return;
   try {
-    const { work, replaced } = JSON.parse(readFileSync(noteOf(file), "utf8")) as Swap;
+    const { work, replaced } = JSON.parse(readRegular(noteOf(file))) as Swap;
     const from = path.join(folder, path.basename(work));
     const aside = path.join(folder, path.basename(replaced));
     // While the restored file has its own name, whatever bears the database's name is the replaced one.
@@ -71,12 +61,12 @@ export function finishSwap(databasePath: string): void {
         if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, freeName(`${aside}${suffix}`));
       }
       rmSync(`${file}-shm`, { force: true });
-      syncPath(folder);
+      syncFolder(folder);
       renameSync(from, file);
-      syncPath(folder);
+      syncFolder(folder);
     }
     rmSync(noteOf(file));
-    syncPath(folder);
+    syncFolder(folder);
   } catch (error) {
     throw asBridgeError(error, "Putting the restored database in place", file);
   }

@@ -42,12 +42,18 @@ export class RequestAnswerer {
   readonly #pages: ReadonlyMap<string, Page>;
   readonly #host: string;
   readonly #log: Log;
+  readonly #hideSecrets: (text: string) => string;
 
   /** @param host the configured one, which is answered beside the usual names of loopback. */
-  constructor(pages: ReadonlyMap<string, Page>, host: string, log: Log) {
+  constructor(
+    pages: ReadonlyMap<string, Page>,
+    host: string,
+    { log, hideSecrets = (text) => text }: { log: Log; hideSecrets?: (text: string) => string },
+  ) {
     this.#pages = pages;
     this.#host = host;
     this.#log = log;
+    this.#hideSecrets = hideSecrets;
   }
 
   /** Never throws. */
@@ -64,7 +70,7 @@ export class RequestAnswerer {
     if (page === undefined) return refusal(404, `Nothing is here. There are ${[...this.#pages.keys()].join(", ")}.`);
     try {
       const { status, type, body, csp } = page();
-      return { status, headers: headersFor(type, csp), body };
+      return { status, headers: headersFor(type, csp), body: this.#hideSecrets(body) };
     } catch (thrown) {
       const { code, message } = asError(thrown);
       // The flows that meet the same trouble tell it aloud, once; a scraper would tell it every few seconds.

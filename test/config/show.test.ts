@@ -10,7 +10,7 @@ describe("the effective configuration", () => {
 updates: { overlap: 90s, fields: { number: $.no } }
 imports: { catalog: { path: /c, record: { a: ["{name}", 1, null] }, result: { rejected: $.e, key: $.k } } }
 http: { listen: "[::1]:0" }
-alerts: { command: [notify, "-q"] }
+alerts: { command: [notify] }
 orders: { query: { limit: 5 }, extra: { телефон: $.phone } }
 `;
     const loaded = parse(text);
@@ -96,4 +96,12 @@ describe("the JSON Schema", () => {
   it("keeps the program's own notes to itself", () => {
     expect(JSON.stringify(schema)).not.toMatch(/"(wording|kind|assumption)":/);
   });
+});
+
+it("shows the program that alerts are given to, and none of its arguments", () => {
+  const shown = (command: string) =>
+    parseYaml(showConfig(parse(`${MINIMAL}\nalerts: { command: ${command} }\n`))).alerts.command;
+  expect(shown('[/usr/bin/tell, --token=t0k3n, "-100123"]')).toEqual(["/usr/bin/tell", "***", "***"]);
+  expect(shown("/usr/bin/tell")).toEqual(["/usr/bin/tell"]);
+  expect(shown("null")).toBeNull();
 });

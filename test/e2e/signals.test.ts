@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
@@ -111,3 +112,40 @@ describe("SIGHUP", PATIENT, () => {
     await terminate(program);
   });
 });
+
+describe("SIGUSR1", PATIENT, () => {
+  it("opens no debugger: nothing listens, and the daemon goes on", async () => {
+    const shop = await startShop();
+    const daemon = shop.start("run");
+    await daemon.says("erp-bridge is running");
+    for (let times = 0; times < 3; times++) daemon.child.kill("SIGUSR1");
+    shop.sandbox.service.createOrder();
+    shop.write("INSERT INTO sync_requests (jobs, requested_at) VALUES ('[\"orders\"]', '2026-01-01T00:00:00.000Z')");
+    await daemon.says("1 created");
+    expect(daemon.stderr()).not.toContain("Debugger");
+    expect(listenersOf(daemon.pid)).toEqual([]);
+    await terminate(daemon);
+  });
+});
+
+/** Ports on which a process listens, by the kernel's own tables. */
+function listenersOf(pid: number): number[] {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => /socket:\[(\d+)\]/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? []),
+  );
+  const lines = ["tcp", "tcp6"].flatMap((kind) =>
+    readFileSync(`/proc/${pid}/net/${kind}`, "utf8").split("\n").slice(1),
+  );
+  return lines.flatMap((line) => {
+    const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+    return state === "0A" && sockets.has(inode) ? [Number.parseInt(local.split(":")[1] ?? "", 16)] : [];
+  });
+}
+
+function linkOf(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return ""; // closed meanwhile
+  }
+}

@@ -41,8 +41,24 @@ function analyze(text: string, name: string, ...args: string[]) {
 }
 
 describe("the systemd units", () => {
+  it("start the program with nothing of the manager's environment that would change it", () => {
+    for (const unit of UNITS) {
+      const names = (settings(textOf(unit)).get("UnsetEnvironment") ?? []).join(" ").split(" ");
+      expect(names).toEqual(
+        expect.arrayContaining(["NODE_OPTIONS", "NODE_PATH", "NODE_TLS_REJECT_UNAUTHORIZED", "LD_PRELOAD", "PERL5OPT"]),
+      );
+      // Wanted where an authority of one's own signs.
+      expect(names).not.toContain("NODE_EXTRA_CA_CERTS");
+    }
+    const launchers = [...UNITS.map((unit) => textOf(unit)), readFileSync("packaging/erp-bridge", "utf8")];
+    for (const text of launchers) {
+      for (const line of text.split("\n").filter((one) => one.includes("bin/erp-bridge.mjs")))
+        expect(line).toContain("/node --disable-sigusr1 /usr/lib/erp-bridge/bin/");
+    }
+  });
+
   it("start, reload and stop the program in the way that the program understands", () => {
-    const node = "/usr/lib/erp-bridge/node /usr/lib/erp-bridge/bin/erp-bridge.mjs";
+    const node = "/usr/lib/erp-bridge/node --disable-sigusr1 /usr/lib/erp-bridge/bin/erp-bridge.mjs";
     for (const [unit, instance, name] of [
       ["erp-bridge.service", "", "config"],
       ["erp-bridge@.service", " --instance %i", "%i"],

@@ -1,6 +1,16 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { exitCodeOf } from "../../src/domain/errors.ts";
@@ -91,13 +101,24 @@ describe("the instance lock", () => {
     }
   });
 
-  it.runIf(process.geteuid?.() === 0)("never gives away a file that a link in its place points to", () => {
+  it.each([
+    ["link", (name: string, precious: string) => symlinkSync(precious, name)],
+    ["hard link", (name: string, precious: string) => linkSync(precious, name)],
+    ["folder", (name: string) => mkdirSync(name)],
+    ["pipe", (name: string) => execFileSync("mkfifo", [name])],
+  ])("refuses a %s in the place of its file, and waits for nothing", (_, plant) => {
     const folder = tempFolder("lock");
-    chownSync(folder, 64_001, 64_002);
     const precious = path.join(tempFolder("precious"), "shadow");
-    writeFileSync(precious, "");
-    symlinkSync(precious, path.join(folder, "bridge.db.lock"));
-    acquireInstanceLock(path.join(folder, "bridge.db"), { command: "erp-bridge sync" }).release();
-    expect(statSync(precious)).toMatchObject({ uid: 0, gid: 0 });
+    writeFileSync(precious, "precious", { mode: 0o600 });
+    plant(path.join(folder, "bridge.db.lock"), precious);
+    plant(path.join(folder, "bridge.db.lock.json"), precious);
+    const file = path.join(folder, "bridge.db");
+    expect(() => acquireInstanceLock(file, { command: "erp-bridge sync" })).toThrow(/no file of its own/);
+    expect(() => isLocked(file)).toThrow(/no file of its own/);
+    rmSync(path.join(folder, "bridge.db.lock"), { recursive: true });
+    const lock = acquireInstanceLock(file, { command: "erp-bridge sync" });
+    expect(isLocked(file)).toBeDefined();
+    lock.release();
+    expect(readFileSync(precious, "utf8")).toBe("precious");
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
@@ -18,6 +18,8 @@ declare module "vitest" {
 /** Before all tests: the bundles, the migrations, the launcher and the native module in a folder of their own; and a database. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-installed-"));
+  // As an installed program is: a command that root starts goes on as another user.
+  chmodSync(folder, 0o755);
   project.provide("program", await installProgram(folder));
   const emptyDatabase = path.join(folder, "empty.db");
   openStore({ path: emptyDatabase, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }).close();

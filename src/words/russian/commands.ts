@@ -182,6 +182,7 @@ export const commands = {
   "and {count#} more": "и ещё {count}",
   "{list*}; and {count#} more": "{list}; и ещё {count}",
   // restore
+  "{file} is no file.": "{file} не файл.",
   "restore replaces the database, and nobody can be asked here.": "restore заменяет базу, а спросить здесь некого.",
   "Say so with --yes.": "Подтвердите параметром --yes.",
   "Go on? [y/N] ": "Продолжить? [y/N] ",

@@ -115,6 +115,8 @@ export const config = {
   "the file {problem!}": "файл {problem}",
   "the configuration file holds the client secret and may be read by every user of this machine; take that away with chmod o-r":
     "файл настроек содержит client secret и доступен для чтения всем пользователям машины; закройте доступ: chmod o-r",
+  "NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are checked; take the variable out of the environment":
+    "NODE_TLS_REJECT_UNAUTHORIZED=0 не действует: сертификаты проверяются; уберите эту переменную из окружения",
   "is missing": "не указано",
   "Correct the file, then try it with: erp-bridge check": "Исправьте файл и проверьте его: erp-bridge check",
   // the secret

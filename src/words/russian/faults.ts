@@ -234,6 +234,18 @@ export const faults = {
   "{doing!}: {what!} ({file}, {code=}).": "{doing}: {what} ({file}, {code}).",
   "{doing!}: {what!} ({code=}).": "{doing}: {what} ({code}).",
   "folder {folder}: mode {mode}, owner {owner}; {self~}": "каталог {folder}: права {mode}, владелец {owner}; {self}",
+  "file {file}: mode {mode}, owner {owner}; {self~}": "файл {file}: права {mode}, владелец {owner}; {self}",
+  "{place} leads through more than {max} symbolic links.": "{place} ведёт более чем через {max} символических ссылок.",
+  "Several users decide where {folder} lies: {names}.":
+    "Где лежит {folder}, решают сразу несколько пользователей: {names}.",
+  "Run the command as the user of erp-bridge: runuser -u USER -- erp-bridge …":
+    "Запустите команду от имени пользователя erp-bridge: runuser -u ПОЛЬЗОВАТЕЛЬ -- erp-bridge …",
+  "Root cannot become {user}, who owns {folder} ({code}).":
+    "root не может перейти к пользователю {user}, владельцу {folder} ({code}).",
+  "{name} is no file of its own but a link, a folder or a pipe.":
+    "{name}: не отдельный файл, а ссылка, каталог или канал.",
+  "Find out who made it, and remove it: erp-bridge makes the file anew.":
+    "Выясните, кто это создал, и удалите: erp-bridge создаст файл заново.",
   "folder {folder} cannot be looked at; {self~}": "каталог {folder} посмотреть не удалось; {self}",
   "this program runs as {user}": "программа работает от {user}",
   "the disk is full": "диск заполнен",

@@ -1,0 +1,125 @@
+/*
+ * Files that are made in folders where others may plant names. A file is made under a name that nobody can know before,
+ * is new for certain and is never reached through a link; its mode is set on the open file.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
+const RANDOM_BYTES = 8;
+
+/** `NAME.0123456789abcdef.ENDING`, which nobody can guess. */
+export function freshName(file: string, ending: string): string {
+  return `${file}.${randomBytes(RANDOM_BYTES).toString("hex")}.${ending}`;
+}
+
+/** What a process that died left under such names of this file, with what SQLite makes beside it. */
+export function leftNames(file: string, ending: string): string[] {
+  const folder = path.dirname(file);
+  try {
+    const names = readdirSync(folder).filter((name) => beforeRandom(name, ending) === path.basename(file));
+    return names.map((name) => path.join(folder, name));
+  } catch {
+    return []; // a folder that cannot be read: what follows says so
+  }
+}
+
+/** `NAME` of `NAME.0123456789abcdef.ENDING` and of what SQLite makes beside that; undefined for any other name. */
+export function beforeRandom(name: string, ending: string): string | undefined {
+  const found = /^(.+)\.[0-9a-f]{16}\.([a-z]+)(?:-(?:wal|shm|journal))?$/s.exec(name);
+  return found?.[2] === ending ? found[1] : undefined;
+}
+
+/** Opens a file that did not exist. Throws `EEXIST` for whatever bears the name, links included. */
+export function createFile(file: string, mode: number): number {
+  return openSync(file, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, mode);
+}
+
+/** Opens a regular file that is there, never through a link. Throws `ELOOP`, or `ENOTSUP` for anything but a file. */
+export function openRegular(file: string, flags: number = O_RDWR): number {
+  // A pipe would wait for its other end.
+  const descriptor = openSync(file, flags | O_NOFOLLOW | constants.O_NONBLOCK);
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw Object.assign(new Error(`${file} is no regular file`), { code: "ENOTSUP" });
+}
+
+/**
+ * Writes a file aside and puts it in the place of `file`: a reader sees the former content or this. What earlier ones
+ * left is removed, so only one process may write the file at a time.
+ */
+export function replaceFile(file: string, content: string, options: { mode: number; flush: boolean }): void {
+  for (const left of leftNames(file, "new")) removeName(left);
+  const fresh = freshName(file, "new");
+  const descriptor = createFile(fresh, options.mode);
+  try {
+    try {
+      writeFileSync(descriptor, content);
+      if (options.flush) fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(fresh, file);
+  } catch (error) {
+    removeName(fresh);
+    throw error;
+  }
+}
+
+/** Removes a name, a link itself and never what it points to; a folder of that name stays. */
+export function removeName(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // A folder, or not ours: it is in nobody's way.
+  }
+}
+
+/** What root makes for somebody else is given to him. Only on an open file: a name may be a link by now. */
+export function giveTo(owner: { uid: number; gid: number }, descriptor: number): void {
+  if (process.geteuid?.() === 0) fchownSync(descriptor, owner.uid, owner.gid);
+}
+
+/** The permissions of a file that is there, never of what a link points to. */
+export function setMode(file: string, mode: number): void {
+  const descriptor = openRegular(file, O_RDONLY);
+  try {
+    fchmodSync(descriptor, mode);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The text of a regular file, never through a link and never waiting for a pipe. */
+export function readRegular(file: string): string {
+  const descriptor = openRegular(file, O_RDONLY);
+  try {
+    return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Returns once what was written to a file or to a folder is on the disk. */
+export function syncFile(file: string): void {
+  const descriptor = openRegular(file, O_RDONLY);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
