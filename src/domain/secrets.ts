@@ -170,7 +170,7 @@ function cutRanges(view: View, forms: readonly string[]): Range[] {
 
 /** How much of the form's beginning stands before `end`. */
 function beginningAt(text: string, end: number, form: string): number {
-  for (let length = Math.min(form.length - 1, end); length >= SECRET_MIN; length--) {
+  for (let length = Math.min(form.length, end); length >= SECRET_MIN; length--) {
     if (text.startsWith(form.slice(0, length), end - length)) return length;
   }
   return 0;

@@ -97,15 +97,15 @@ describe("the secret in foreign text", () => {
   });
 
   it("is hidden where a preview was cut in its middle, in every form", () => {
-    const secret = "s3cr3t/?>~ +=&-value";
+    // Of a length that base64 needs no padding for, of which a beginning may stay.
+    const secret = "s3cr3t/?>~ +=&-values";
     const hide = secretFilter("shop", secret);
     for (const form of ["as it is", "hex", "upper hex", "base64 after 0 and before 0"]) {
-      // Of the padding of base64 a beginning may stay.
       for (const [writing, write] of Object.entries(WRITINGS)) {
         const written = write(FORMS[form]!(secret));
         for (let length = Math.ceil(written.length / 2); length < written.length; length++) {
           const shown = hide(`He said: ${written.slice(0, length)}…`);
-          expect(shown, `${form}, ${writing}, ${length}`).toMatch(/^He said: \*\*\*(%3?)?…$/);
+          expect(shown, `${form}, ${writing}, ${length}`).toMatch(/^He said: \*\*\*…$/);
         }
       }
     }
