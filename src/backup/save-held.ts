@@ -2,10 +2,11 @@
  * Saves what an open connection still holds after the files were taken from under it: as a copy beside the database, for
  * `restore`. Never writes to the database. After a crash in the middle a provisional file is left, which is no copy.
  */
-import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, renameSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { copyName } from "../domain/copy-names.ts";
+import { createFile, freshName, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
 import type { Store } from "../store/store.ts";
 import { savedStem } from "../store/swap-files.ts";
 import { syncFolder } from "./copy-database.ts";
@@ -14,9 +15,9 @@ import { syncFolder } from "./copy-database.ts";
 export async function saveHeld(store: Store, nowMs: number): Promise<string | undefined> {
   const folder = path.dirname(store.path);
   const file = path.join(folder, copyName(savedStem(store.path), nowMs));
-  const partial = `${file}.partial`;
+  const partial = freshName(file, "partial");
   try {
-    closeSync(openSync(partial, "wx", 0o600));
+    closeSync(createFile(partial, 0o600));
     await store.db.backup(partial);
     const copy = new Database(partial);
     try {
@@ -25,16 +26,14 @@ export async function saveHeld(store: Store, nowMs: number): Promise<string | un
     } finally {
       copy.close();
     }
-    chmodSync(partial, 0o660);
-    const fd = openSync(partial, "r");
-    fsyncSync(fd);
-    closeSync(fd);
+    setMode(partial, 0o660);
+    syncFile(partial);
     renameSync(partial, file);
     syncFolder(folder);
     return file;
   } catch {
     return undefined;
   } finally {
-    rmSync(partial, { force: true });
+    removeName(partial);
   }
 }
