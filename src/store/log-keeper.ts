@@ -154,7 +154,11 @@ export class LogKeeper {
   }
 
   #moveAside(): void {
-    const child = fork(CHILD, [], { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
+    const child = fork(CHILD, [], {
+      env: {},
+      execArgv: ["--disable-sigusr1"],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
     this.#child = child;
     child.unref();
     child.channel?.unref();
