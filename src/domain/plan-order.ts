@@ -54,6 +54,8 @@ export interface EventPlan {
 
 /** A change list longer than this says only which paths changed; the payloads themselves hold the values. */
 const CHANGES_TEXT_MAX = 64 * 1024;
+/** An order that was marked as removed is back: no place of its JSON, which may be as it was. */
+const RETURNED: Difference = { path: "removed", was: "true", is: "false" };
 
 /**
  * Decides what a whole record of a known order means. Batch and update records must be strictly newer by their own
@@ -111,10 +113,10 @@ function describeChange(
     kind: cancelled ? "cancelled" : "changed",
     statusChanged,
     linesChanged: ofLines > 0 || !sameLines(stored.lines, incoming.values.lines),
-    fieldsChanged: others.length > 0 || !sameHeader(stored, incoming),
+    fieldsChanged: stored.removed || others.length > 0 || !sameHeader(stored, incoming),
     oldStatus: stored.status,
     newStatus,
-    changes: changesText(differences),
+    changes: changesText(stored.removed ? [RETURNED, ...differences] : differences),
   };
 }
 

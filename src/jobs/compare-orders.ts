@@ -17,8 +17,11 @@ import { type Candidate, loadComparedContent, saveComparedContent } from "../sto
 import type { JobContext } from "./job.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 
-/** `skipped`: somebody else has dealt with the order meanwhile, or will. */
-export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped";
+/**
+ * `skipped`: somebody else has dealt with the order meanwhile, or will. `returned`: it was marked as removed, and the
+ * service has it; `gone`: it has not.
+ */
+export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped" | "returned" | "gone";
 
 type GoodRecord = AnswerRecord & { ok: true };
 
@@ -43,8 +46,10 @@ export class CompareOrders {
     signal: AbortSignal,
   ): Promise<Compared | ServiceError> {
     const { store } = this.#context;
-    const settle = (refreshed: Refreshed<Compared>, at: string) => {
+    const isRemoved = () => (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
+    const settle = (refreshed: Refreshed<Compared>, at: string): Compared | ServiceError => {
       if (refreshed.kind === "order") return refreshed.stored;
+      if (isRemoved()) return "gone";
       requestRead(store, order, at);
       return refreshed.error;
     };
@@ -66,7 +71,8 @@ export class CompareOrders {
     }
     const taken = this.#reader.store(answer, at);
     if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
-    return taken === "same" ? "same" : "differ";
+    if (taken === "same") return "same";
+    return mark !== undefined && mark.removedAt !== null ? "returned" : "differ";
   }
 
   /** Whether a record of another source and the snapshot agree, as far as both speak; and whether they still do. */

@@ -13,6 +13,8 @@ import {
   type Candidate,
   loadCandidate,
   loadReconcileState,
+  loadRemoved,
+  loadRemovedSince,
   loadToCompare,
   PHASES,
   type ReconcileState,
@@ -20,7 +22,7 @@ import {
   saveReconcileState,
 } from "../store/reconcile.ts";
 import { commit } from "./commit.ts";
-import { CompareOrders } from "./compare-orders.ts";
+import { type Compared, CompareOrders } from "./compare-orders.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import { OrderReader } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
@@ -34,6 +36,14 @@ const SCRUB_PER_ROUND = 50_000;
 const SCRUB_BYTES_PER_ROUND = 512 * 1024 * 1024;
 const SCRUBS_PER_PASS = 100;
 const DAMAGED_PER_ROUND = 200;
+/** Removed orders looked at in one round: of those of the last days, where an error is still fresh, and of all in turn. */
+const LATELY_PER_ROUND = 300;
+const LATELY_MS = 3 * 86_400_000;
+const REMOVED_PER_ROUND = 20;
+
+/** Outcomes that are no news. */
+const QUIET: ReadonlySet<Compared> = new Set<Compared>(["same", "skipped", "gone"]);
+
 export interface ReconcileOptions {
   rules: OrderRules;
   /** Orders that are read in one round: open ones at most, and how many of the others. */
@@ -110,6 +120,8 @@ export class Reconcile implements Job {
       damaged: DAMAGED_PER_ROUND,
       open: this.#options.open,
       others: this.#options.sample,
+      lately: LATELY_PER_ROUND,
+      removed: REMOVED_PER_ROUND,
     }[phase];
     const from = phase === "damaged" ? 0 : state.after[phase];
     const round = { phase, from, wrapped: false, left, bytesLeft: SCRUB_BYTES_PER_ROUND, counts };
@@ -159,7 +171,7 @@ export class Reconcile implements Job {
   }
 
   #nextOrders(pass: Pass): Candidate[] {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     const { phase, left } = pass.round;
     if (phase === "damaged") {
       return loadHeldReferences(store, "payload", Math.min(left, DAMAGED_PER_ROUND)).flatMap(
@@ -167,7 +179,11 @@ export class Reconcile implements Job {
       );
     }
     const limit = Math.min(left, READS_PER_SAVE, READS_PER_PASS - pass.reads);
-    return limit <= 0 ? [] : loadToCompare(store, { ...this.#rangeOf(pass), isOpen: phase === "open", limit });
+    if (limit <= 0) return [];
+    const range = { ...this.#rangeOf(pass), limit };
+    if (phase === "removed") return loadRemoved(store, range);
+    if (phase === "lately") return loadRemovedSince(store, isoTime(clock.nowMs() - LATELY_MS), range);
+    return loadToCompare(store, { ...range, isOpen: phase === "open" });
   }
 
   /** Returns false where the service rather than the order is out of order. */
@@ -180,10 +196,10 @@ export class Reconcile implements Job {
     try {
       const what = await this.#compare.compare(order, { isDamaged: round.phase === "damaged" }, signal);
       if (what instanceof ServiceError) failure = what;
-      else seen.answered(order.orderKey);
+      else if (what !== "gone") seen.answered(order.orderKey);
       if (what !== "skipped") add(round.counts, "checked", 1);
       if (typeof what !== "string") add(round.counts, "unknown", 1);
-      else if (what !== "same" && what !== "skipped") add(round.counts, what, 1);
+      else if (!QUIET.has(what)) add(round.counts, what, 1);
     } catch (error) {
       const isOwn = reachOf(error) === "record";
       // Whatever the service answered for this order, the next pass begins behind it.
@@ -202,7 +218,7 @@ export class Reconcile implements Job {
 
   #advance({ state, round }: Pass, { orderKey }: Candidate): void {
     round.left -= 1;
-    if (round.phase === "open" || round.phase === "others") state.after[round.phase] = orderKey;
+    if (round.phase !== "damaged") state.after[round.phase] = orderKey;
   }
 
   async #save(pass: Pass, isOver: boolean): Promise<void> {
@@ -231,9 +247,19 @@ export class Reconcile implements Job {
   }
 
   #tell(counts: Record<string, number>): void {
-    const { checked = 0, differ = 0, unknown = 0, sound = 0, damaged = 0, healed = 0, failed = 0 } = counts;
+    const {
+      checked = 0,
+      differ = 0,
+      unknown = 0,
+      returned = 0,
+      sound = 0,
+      damaged = 0,
+      healed = 0,
+      failed = 0,
+    } = counts;
     const more = [
       unknown > 0 ? `, ${unknown} unknown to the service` : "",
+      returned > 0 ? `, ${returned} returned` : "",
       failed > 0 ? `, ${failed} could not be read` : "",
       `; ${sound + damaged} stored payloads looked at, ${damaged} damaged`,
       healed > 0 ? `, ${healed} healed` : "",

@@ -21,7 +21,7 @@ import {
   saveNewOrder,
   saveSourceHash,
 } from "../store/orders.ts";
-import { saveOwedRead } from "../store/positions.ts";
+import { requestRead, saveOwedRead } from "../store/positions.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
 import { settleEchoes } from "../store/status-requests.ts";
 import type { Store } from "../store/store.ts";
@@ -59,7 +59,12 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   const { store, mapping } = options;
   deleteMissingOrder(store, record.orderId);
   const mark = loadOrderMark(store, record.orderId);
-  if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) return "same";
+  if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) {
+    if (mark.removedAt === null) return "same";
+    // Old news of an order that the service is said not to have: it has served it.
+    requestRead(store, record, options.at);
+    return "owed";
+  }
   const read = readOrderValues(options.bytes, record.span, mapping);
   if ("reason" in read) return quarantine(options, record, read.reason, record.orderId);
   const text = textOf(options.bytes, record.span);
@@ -75,7 +80,7 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   const stored = loadStoredOrder(store, orderKey);
   const contentHash = hashContent(options, record);
   const payloadContentHash = hashPayloadContent(mark, stored.payload);
-  if (isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
+  if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
   const plan = planOrder(stored, { text, values: read.values }, source, options.rules.plan);
   switch (plan.kind) {
     case "same":

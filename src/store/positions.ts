@@ -34,13 +34,15 @@ export interface OwedRead {
   attempts: number;
 }
 
+/** A newer record is a reason to read at once, unless the order itself has failed. */
 export function saveOwedRead(store: Store, owed: Omit<OwedRead, "attempts">, at: string): void {
   store
     .prepare(
       `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since)
        VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (order_id) DO UPDATE SET service_id = excluded.service_id, source = excluded.source,
-         record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash
+         record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash,
+         due_at = CASE WHEN attempts > 0 THEN due_at END
        WHERE record_hash <> excluded.record_hash OR source <> excluded.source`,
     )
     .run(owed.orderId, owed.serviceId, owed.source, owed.record, owed.recordHash, owed.contentHash, at);

@@ -7,12 +7,12 @@ import { loadMeta, saveMeta } from "./meta.ts";
 import type { Store } from "./store.ts";
 
 /** The parts of a round, in their order. */
-export const PHASES = ["scrub", "damaged", "open", "others"] as const;
+export const PHASES = ["scrub", "damaged", "open", "others", "lately", "removed"] as const;
 export type Phase = (typeof PHASES)[number];
 
 export interface ReconcileState {
   /** The last order that was looked at, by part: the next round goes on behind it. */
-  after: Record<"scrub" | "open" | "others", number>;
+  after: Record<Exclude<Phase, "damaged">, number>;
   /** The round that is under way. */
   round: Round | null;
   /** When the last round ended. */
@@ -33,8 +33,14 @@ export interface Round {
 
 export function loadReconcileState(store: Store): ReconcileState {
   const text = loadMeta(store, "reconcile");
-  if (text === undefined) return { after: { scrub: 0, open: 0, others: 0 }, round: null, finishedAt: null };
-  return JSON.parse(text) as ReconcileState;
+  const begin: ReconcileState = {
+    after: { scrub: 0, open: 0, others: 0, lately: 0, removed: 0 },
+    round: null,
+    finishedAt: null,
+  };
+  if (text === undefined) return begin;
+  const saved = JSON.parse(text) as ReconcileState;
+  return { ...saved, after: { ...begin.after, ...saved.after } };
 }
 
 export function saveReconcileState(store: Store, state: ReconcileState): void {
@@ -50,16 +56,39 @@ export interface Candidate {
 const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
 
 /** The next orders that are open, or are not, and that the service still knew when it was asked last. */
-export function loadToCompare(
-  store: Store,
-  range: { isOpen: boolean; after: number; upTo: number; limit: number },
-): Candidate[] {
+export function loadToCompare(store: Store, range: Range & { isOpen: boolean }): Candidate[] {
   return store
     .prepare(
       `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_to_compare
        WHERE is_open = ? AND removed_at IS NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
     )
     .all(Number(range.isOpen), range.after, range.upTo, range.limit) as Candidate[];
+}
+
+interface Range {
+  after: number;
+  upTo: number;
+  limit: number;
+}
+
+/** The next orders that are marked as removed. */
+export function loadRemoved(store: Store, range: Range): Candidate[] {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_removed
+       WHERE is_open = 0 AND removed_at IS NOT NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(range.after, range.upTo, range.limit) as Candidate[];
+}
+
+/** The same among those that were marked since then. */
+export function loadRemovedSince(store: Store, since: string, range: Range): Candidate[] {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_removed_at
+       WHERE removed_at >= ? AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(since, range.after, range.upTo, range.limit) as Candidate[];
 }
 
 export function loadCandidate(store: Store, orderId: string): Candidate | undefined {

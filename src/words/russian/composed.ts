@@ -83,6 +83,7 @@ export const composed = {
   "{n#} healed": "исправлено: {n}",
   "{n#} removed": "удалено: {n}",
   "{n#} unknown": "неизвестно сервису: {n}",
+  "{n#} returned": "вернулось: {n}",
   "{n#} copies": "копий: {n}",
   "{n#} read": "прочитано: {n}",
   "{n#} orders": "заказов: {n}",

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { type IllOrders, NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
+
+const MINUTE = 60_000;
+const DAY = 24 * 3_600_000;
+
+async function pollFor(test: IllOrders, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    test.clock.advance(MINUTE);
+    await test.run("updates");
+  }
+}
+
+/** The first order is marked as removed, and the service has it again. */
+async function startWithRemoved(options: Parameters<typeof startWithIll>[1] = {}): Promise<IllOrders & { id: string }> {
+  const test = await startWithIll(4, options);
+  const [id] = test.ids as [string];
+  test.ill.set(id, NO_SUCH_ORDER);
+  await test.run("reconcile");
+  await pollFor(test, 13);
+  expect(order(test, id)).toEqual({ is_open: 0, revision: 2, erp_revision: 2, removed: 1 });
+  expect(test.rows("SELECT order_id, why FROM orders_pending WHERE order_id = ?", id)).toEqual([
+    { order_id: id, why: "removed" },
+  ]);
+  test.ill.clear();
+  return Object.defineProperties({ id } as never, Object.getOwnPropertyDescriptors(test));
+}
+
+function order({ rows }: IllOrders, id: string): unknown {
+  return rows(
+    "SELECT is_open, revision, erp_revision, removed_at IS NOT NULL AS removed FROM orders WHERE order_id = ?",
+    id,
+  )[0];
+}
+
+function expectBack(test: IllOrders, id: string): void {
+  expect(order(test, id)).toEqual({ is_open: 1, revision: 3, erp_revision: 3, removed: 0 });
+  const events = test.rows<{ kind: string; changes: string }>(
+    "SELECT kind, changes FROM order_events WHERE order_id = ? ORDER BY seq",
+    id,
+  );
+  expect(events.map(({ kind }) => kind)).toEqual(["created", "removed", "changed"]);
+  expect(JSON.parse(events[2]!.changes)).toMatchObject({ removed: { was: true, is: false } });
+  test.bridge.store.db.prepare("INSERT INTO erp_orders (order_id, seen_revision) VALUES (?, 2)").run(id);
+  expect(test.rows("SELECT revision, why FROM orders_pending WHERE order_id = ?", id)).toEqual([
+    { revision: 3, why: "changed" },
+  ]);
+}
+
+describe("an order that was marked as removed", () => {
+  it.each(["changes", "whole"] as const)("comes back with its next change: %s", async (carry) => {
+    const test = await startWithRemoved({ service: { updates: { carry } }, settings: { updates: { carry } } });
+    test.change(test.id, { status: "packed" });
+    await pollFor(test, 2);
+    expectBack(test, test.id);
+    expect(test.statusOf(test.id).status).toBe("packed");
+  });
+
+  it("comes back with a batch that holds the very same record", async () => {
+    const test = await startWithRemoved();
+    const record = test.rows<{ payload: string }>("SELECT payload FROM orders WHERE order_id = ?", test.id)[0]!.payload;
+    const body = `{"batch_id": 900, "orders": [${record}]}`;
+    test.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+    test.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 200 } });
+    expect(await test.run("orders")).toMatchObject({ error: null });
+    await pollFor(test, 1);
+    expectBack(test, test.id);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
+  it("comes back by itself in the night, though it is just as it was", async () => {
+    const test = await startWithRemoved();
+    test.clock.advance(DAY);
+    expect(await test.run("reconcile")).toMatchObject({ error: null, counts: { returned: 1 } });
+    expectBack(test, test.id);
+    expect(await test.run("reconcile")).toMatchObject({ counts: { checked: 4, differ: 0 } });
+  });
+
+  it("comes back after months too, in its turn", async () => {
+    const test = await startWithRemoved();
+    test.bridge.store.db
+      .prepare("UPDATE orders SET removed_at = '2025-01-01T00:00:00.000Z' WHERE removed_at IS NOT NULL")
+      .run();
+    await test.run("reconcile");
+    expectBack(test, test.id);
+  });
+
+  it("stays so while the service does not have it, and costs a request a night", async () => {
+    const test = await startWithRemoved();
+    test.ill.set(test.id, NO_SUCH_ORDER);
+    const before = test.snapshots(test.id);
+    for (let night = 0; night < 6; night++) {
+      test.clock.advance(DAY);
+      expect(await test.run("reconcile")).toMatchObject({ error: null });
+      await pollFor(test, 15);
+    }
+    expect(order(test, test.id)).toEqual({ is_open: 0, revision: 2, erp_revision: 2, removed: 1 });
+    // Twice while it is fresh: among those of the last days, and in its turn.
+    expect(test.snapshots(test.id) - before).toBeLessThanOrEqual(9);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+});
