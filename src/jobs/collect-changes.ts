@@ -11,6 +11,8 @@ import type { Store } from "../store/store.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
 
 const CHANGES_PER_STEP = 100;
+/** An order whose record differs in every answer must not make the pass ask for ever. */
+const FRESH_PER_ORDER_MAX = 64;
 /** A page of thousands must not keep the pull of orders waiting: after so long, others have their turn. */
 const TURN_MS = 10;
 
@@ -48,10 +50,11 @@ export class ChangeCollector {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #orders = new Map<string, OrderChanges>();
-  /** Records without a usable id, by their hash. */
-  readonly #unusable = new Map<string, Waiting | "taken">();
+  /** Records that cannot be used, by what they call themselves or by their hash. Without bytes: acted on. */
+  readonly #unusable = new Map<string, Pick<Waiting, "record" | "contentHash"> & { bytes: Buffer | undefined }>();
   #bytes = 0;
   #records = 0;
+  #fresh = 0;
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -69,12 +72,12 @@ export class ChangeCollector {
   }
 
   /**
-   * Adds the changes of one page. Returns how many this pass had not seen.
+   * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
    * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
    *   new, unless its stamp says otherwise.
    */
   async addPage(page: { body: Buffer; changes: ChangePage; isBeyond: boolean }, signal: AbortSignal): Promise<number> {
-    const before = this.#records;
+    const before = this.#fresh;
     let turnAtMs = this.#clock.monotonicMs();
     for (let from = 0; from < page.changes.elements.length; from += CHANGES_PER_STEP) {
       if (this.#clock.monotonicMs() - turnAtMs > TURN_MS) {
@@ -83,7 +86,7 @@ export class ChangeCollector {
       }
       this.#add(page.body, page.changes.read(page.body, from, CHANGES_PER_STEP), page.isBeyond);
     }
-    return this.#records - before;
+    return this.#fresh - before;
   }
 
   #add(body: Buffer, changes: readonly ServedChange[], isBeyond: boolean): void {
@@ -105,11 +108,11 @@ export class ChangeCollector {
   takeNews(isWhole: boolean): ChangeNews[] {
     const news: ChangeNews[] = [];
     for (const [key, waiting] of this.#unusable) {
-      if (waiting === "taken") continue;
       const { record, bytes, contentHash } = waiting;
+      if (bytes === undefined) continue;
       news.push({ record: { ...record, hash: contentHash }, bytes, contentHash, isDoubtful: false, seen: undefined });
       this.#bytes -= bytes.length;
-      this.#unusable.set(key, "taken");
+      this.#unusable.set(key, { record, contentHash, bytes: undefined });
     }
     for (const order of this.#orders.values()) {
       const isNews = order.unseenStamps.length > 0 || (isWhole && !order.hasLast);
@@ -124,10 +127,14 @@ export class ChangeCollector {
     return news;
   }
 
+  /** One that names itself counts once, however it changes from answer to answer: it must not keep the pass going. */
   #addUnusable(body: Buffer, record: AnswerRecord, contentHash: Buffer): void {
-    const key = contentHash.toString("latin1");
-    if (this.#unusable.has(key)) return;
-    this.#records += 1;
+    const name = record.ok ? record.orderId : record.reference;
+    const key = name === null ? contentHash.toString("latin1") : `name ${name}`;
+    const before = this.#unusable.get(key);
+    if (before !== undefined && (name === null || before.contentHash.equals(contentHash))) return;
+    if (before === undefined) [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];
+    if (before?.bytes !== undefined) this.#bytes -= before.bytes.length;
     this.#unusable.set(key, this.#copy(body, record, { contentHash, stampNs: undefined, isKnown: false }));
   }
 
@@ -142,6 +149,7 @@ export class ChangeCollector {
     if (order.served.has(change.key)) return;
     order.served.add(change.key);
     this.#records += 1;
+    if (order.served.size <= FRESH_PER_ORDER_MAX) this.#fresh += 1;
     const isKnown = !change.isNew && isSeen(order.seen, change.key);
     if (!isKnown) order.unseenStamps.push(change.stampNs);
     if (change.key === order.seen.at(-1)) {

@@ -15,11 +15,21 @@ export interface BadRecord {
   at: string;
 }
 
+/** A longer id is cut, and then names more than one record. */
+const REFERENCE_MAX = 200;
+
 /** Sightings are counted at most once in this time, so that a record that is served at every poll is no write at every poll. */
 const SIGHTING_GAP = "-1 hour";
 
-/** Keeps a bad record. The same record again is no second row; one that was dropped or released is held again. */
+/** Kinds whose reference names one order, of which only the newest record counts. */
+const ORDER_KINDS: ReadonlySet<BadRecord["kind"]> = new Set<BadRecord["kind"]>(["order", "change", "snapshot"]);
+
+/**
+ * Keeps a bad record. The same record again is no second row, and neither is another one of the same order: it takes the
+ * place of what is held. One that was released is held again.
+ */
 export function saveQuarantined(store: Store, bad: BadRecord): boolean {
+  if (replaceHeld(store, bad)) return true;
   const { changes } = store
     .prepare(
       `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, first_seen_at, last_seen_at)
@@ -69,6 +79,25 @@ function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
     )
     .get(kind) as { n: number };
   return n;
+}
+
+/** A record that changes with every request must not add a row with every request. Returns whether it took another's place. */
+function replaceHeld(store: Store, { kind, reference, reason, payload, hash, at }: BadRecord): boolean {
+  if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
+  if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
+  if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
+    store
+      .prepare("DELETE FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held' AND payload_hash <> ?")
+      .run(kind, reference, hash);
+    return false;
+  }
+  const { changes } = store
+    .prepare(
+      `UPDATE quarantine SET reason = ?, payload = ?, payload_hash = ?, last_seen_at = ?, times = times + 1
+       WHERE id = (SELECT max(id) FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held')`,
+    )
+    .run(reason, payload, hash, at, kind, reference);
+  return changes > 0;
 }
 
 /** What was decided about exactly this record; undefined where it is not known. */
