@@ -130,7 +130,7 @@ export class ChangeCollector {
   /** One that names itself counts once, however it changes from answer to answer: it must not keep the pass going. */
   #addUnusable(body: Buffer, record: AnswerRecord, contentHash: Buffer): void {
     const name = record.ok ? record.orderId : record.reference;
-    const key = name === null ? contentHash.toString("latin1") : `name ${name}`;
+    const key = name === null ? contentHash.toString("latin1") : `=${name}`;
     const before = this.#unusable.get(key);
     if (before !== undefined && (name === null || before.contentHash.equals(contentHash))) return;
     if (before === undefined) [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];

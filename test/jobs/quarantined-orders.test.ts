@@ -24,7 +24,7 @@ async function startWithChanging(record: (n: number) => string, carry: "whole" |
     sandbox: { onRequest },
   });
   holder.sandbox = test.sandbox;
-  holder.good = test.sandbox.service.newestText(test.ids[0]!);
+  holder.good = test.sandbox.service.newestText(test.ids[0]!)!;
   return { test, asked: () => n };
 }
 
