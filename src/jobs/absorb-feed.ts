@@ -24,6 +24,7 @@ import {
   loadSourcePage,
   loadSourceRows,
   loadUnnamedRows,
+  type PageEnd,
   RawText,
 } from "../store/feed-source.ts";
 import {
@@ -160,10 +161,10 @@ export async function compareTable(
   };
   files?.listNone();
   try {
-    for (let after: KeyValues | undefined; ; ) {
+    for (let after: PageEnd | undefined; ; ) {
       const page = loadSourcePage(store, rules, after, ROWS_PER_READ);
-      if (page.rows.length === 0) break;
-      after = page.keys.at(-1);
+      if (page.end === undefined) break;
+      after = page.end;
       total.compared += page.rows.length;
       await files?.lookAt(page.rows, signal);
       files?.list(page.rows);

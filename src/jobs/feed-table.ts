@@ -14,6 +14,8 @@ import {
   areTriggersArmed,
   armTriggers,
   disarmTriggers,
+  indexKey,
+  isKeyFound,
   readSourceKind,
   type SourceKind,
 } from "../store/feed-triggers.ts";
@@ -86,6 +88,7 @@ export class FeedTable {
     if (this.#kind === "tracked") {
       const isTracked = areTriggersArmed(store, rules);
       if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
+      if (!isKeyFound(store, rules)) await commit(this.#context, signal, () => indexKey(store, rules));
       await this.release(signal);
     } else {
       await commit(this.#context, signal, () => {

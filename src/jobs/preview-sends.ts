@@ -6,7 +6,7 @@ import { type FeedRules, keyTexts, referenceOf, type SourceRow } from "../domain
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../domain/plan-feed.ts";
 import { planStatus, type StatusRules } from "../domain/plan-status.ts";
 import { loadUnconfirmed } from "../store/batches.ts";
-import { loadSourcePage, loadSourceRows } from "../store/feed-source.ts";
+import { loadSourcePage, loadSourceRows, type PageEnd } from "../store/feed-source.ts";
 import { readSourceKind } from "../store/feed-triggers.ts";
 import { loadKeyState, loadKnownKeys } from "../store/feeds.ts";
 import { openSource } from "../store/source-reader.ts";
@@ -64,10 +64,10 @@ export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void)
 }
 
 function* trackedRows(store: Store, rules: FeedRules): Generator<SourceRow> {
-  for (let after: ReturnType<typeof loadSourcePage>["keys"][number] | undefined; ; ) {
+  for (let after: PageEnd | undefined; ; ) {
     const page = loadSourcePage(store, rules, after, ROWS_PER_READ);
-    if (page.rows.length === 0) return;
-    after = page.keys.at(-1);
+    if (page.end === undefined) return;
+    after = page.end;
     yield* page.rows;
   }
 }

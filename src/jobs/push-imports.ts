@@ -34,6 +34,7 @@ import {
 } from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
+import { sourceFault } from "../store/source-reader.ts";
 import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
 import { commit } from "./commit.ts";
 import { FeedTable } from "./feed-table.ts";
@@ -135,8 +136,9 @@ export class PushImports implements Job {
       else await (this.#kind === "tracked" ? this.#absorb(counts, signal) : this.#readThrough(counts, signal));
       if (this.#options.rules.scope !== "whole" || !this.#isSourceEmpty) await this.#table.release(signal);
       this.#limits = await this.#guard(signal);
-    } catch (error) {
+    } catch (thrown) {
       this.#isIll = true;
+      const error = sourceFault(this.#options.rules, thrown);
       await this.#table.note(error, signal);
       throw error;
     }

@@ -4,7 +4,7 @@
  * transaction that dealt with it.
  */
 import { isUtf8 } from "node:buffer";
-import { type ColumnValue, type FeedRules, keyTexts, type SourceRow } from "../domain/feed.ts";
+import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "../domain/feed.ts";
 import type { Store } from "./store.ts";
 
 /** Text that is not UTF-8, which no JavaScript string can carry: a key of it finds its row again only by its bytes. */
@@ -21,8 +21,8 @@ export type KeyValues = readonly (ColumnValue | RawText)[];
 
 /** What SQLite's text becomes where its bytes are no UTF-8; only such a value is worth a second look. */
 const REPLACED = "\uFFFD";
-/** Rows that a key with a case-blind or blank-blind collation may stand for at once. */
-const LOOKALIKES_MAX = 20;
+/** Rows that a key with a case-blind or blank-blind collation may stand for; more are read where they are there. */
+const LOOKALIKES = 20;
 
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -51,52 +51,94 @@ export function countSourceRows(store: Store, rules: FeedRules, limit: number): 
 }
 
 /**
- * The rows of one key; more than one means that the table does not keep its key unique. The column's own affinity
- * compares, so that a key that was noted as text finds an integer too; its collation does not decide: `a` is not `A`.
+ * The rows of one key; two mean that the table does not keep its key unique. A key is its text: `1`, `1.0` and `'1'` are
+ * one, `a` and `A` are two, whatever types and collations the columns have.
  */
 export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): SourceRow[] {
   const wanted = key.map((value) => (value instanceof RawText || value === null ? undefined : value));
   const texts = wanted.every((value) => value !== undefined) ? keyTexts(rules, rowOf(rules.keys, wanted)) : undefined;
-  const find = (values: KeyValues) => {
-    const where = rules.keys
-      .map((column, index) => `${quoteName(column)} = ${markOf(values[index] ?? null)}`)
-      .join(" AND ");
+  const forms = key.map((value, index) => (texts === undefined ? [value] : formsOf(texts[index] ?? "")));
+  const where = rules.keys
+    .map((column, index) => `${quoteName(column)} IN (${(forms[index] ?? []).map(markOf).join(", ")})`)
+    .join(" AND ");
+  const values = forms.flat().map(bindOf);
+  for (let limit = LOOKALIKES; ; limit *= 10) {
     const { rows } = readRows(store, rules.columns, rules.keys, {
-      sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ${LOOKALIKES_MAX}`,
-      values: values.map(bindOf),
+      sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
+      values: [...values, limit],
     });
-    if (texts === undefined) return rows;
-    return rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === texts[index]));
-  };
-  const rows = find(key);
-  if (rows.length > 0) return rows;
-  const numeric = key.map((value) =>
-    typeof value === "string" && /^-?(0|[1-9]\d{0,17})$/.test(value) ? BigInt(value) : value,
-  );
-  return numeric.every((value, index) => value === key[index]) ? rows : find(numeric);
+    const same =
+      texts === undefined
+        ? rows
+        : rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === texts[index]));
+    // Rows that a case-blind or blank-blind collation takes for the same may stand before the ones that are meant.
+    if (same.length > 1 || rows.length < limit) return same;
+  }
 }
 
-/** The next rows in the order of the key, after `after`, and the key of the last. Rows with a NULL in the key are not among them. */
+/** The values that a column may hold under one text: always as many, so that statements are few. */
+function formsOf(text: string): ColumnValue[] {
+  const integer = /^-?(0|[1-9]\d{0,17})$/.test(text) ? BigInt(text) : text;
+  const number = Number(text);
+  const isReal = text.trim() !== "" && Number.isFinite(number) && keyText(number) === text;
+  return [text, integer, isReal ? number : text];
+}
+
+/** Where a reading of a table goes on: the values of what orders it, after which the next row comes. */
+export type PageEnd = KeyValues;
+
+/**
+ * The next rows in the order in which the table itself is kept, after `after`, and their keys. Neither depends on an
+ * index of the key or on what its collation takes for the same. Rows with a NULL in the key are not among them.
+ */
 export function loadSourcePage(
   store: Store,
   rules: FeedRules,
-  after: KeyValues | undefined,
+  after: PageEnd | undefined,
   limit: number,
-): { rows: SourceRow[]; keys: KeyValues[] } {
-  const { rows, keys } = readRows(store, rules.columns, rules.keys, {
-    sql: (list) => pageSql(rules, list, after),
+): { rows: SourceRow[]; keys: KeyValues[]; end: PageEnd | undefined } {
+  const order = orderOf(store, rules);
+  const named = order.map(({ name, collation }) => `${quoteName(name)}${collation}`);
+  const columns = [...new Set([...rules.columns, ...order.map(({ name }) => name)])];
+  const beyond = after === undefined ? [] : [`(${named.join(", ")}) > (${after.map(markOf).join(", ")})`];
+  const where = [...beyond, ...rules.keys.map((column) => `${quoteName(column)} IS NOT NULL`)].join(" AND ");
+  const { rows, keys } = readRows(store, columns, columns, {
+    sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} ORDER BY ${named.join(", ")} LIMIT ?`,
     values: [...(after ?? []).map(bindOf), limit],
   });
-  return { rows, keys: rows.map((_, index) => keys(index)) };
+  const valuesOf = (index: number, names: readonly string[]) => {
+    const all = keys(index);
+    return names.map((name) => all[columns.indexOf(name)] ?? null);
+  };
+  return {
+    rows: rows.map((row) => Object.fromEntries(rules.columns.map((column) => [column, row[column] ?? null]))),
+    keys: rows.map((_, index) => valuesOf(index, rules.keys)),
+    end:
+      rows.length === 0
+        ? undefined
+        : valuesOf(
+            rows.length - 1,
+            order.map(({ name }) => name),
+          ),
+  };
 }
 
-/** The statement of a page, for those who ask SQLite how it would run it. */
-export function pageSql(rules: FeedRules, list: string, after: KeyValues | undefined): string {
-  const keys = rules.keys.map(quoteName).join(", ");
-  const named = rules.keys.map((column) => `${quoteName(column)} IS NOT NULL`);
-  const beyond = after === undefined ? [] : [`(${keys}) > (${after.map(markOf).join(", ")})`];
-  const where = [...beyond, ...named].join(" AND ");
-  return `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} ORDER BY ${keys} LIMIT ?`;
+/** What a table is kept by, and unique by: its rowid, or its primary key with the collations of that. */
+function orderOf(store: Store, rules: FeedRules): { name: string; collation: string }[] {
+  const columns = (store.prepare("SELECT name FROM pragma_table_xinfo(?)").all(rules.table) as { name: string }[]).map(
+    ({ name }) => name.toLowerCase(),
+  );
+  const rowid = ["rowid", "_rowid_", "oid"].find((name) => !columns.includes(name));
+  const primary = store
+    .prepare(
+      `SELECT x.name, x.coll FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
+       WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 ORDER BY x.seqno`,
+    )
+    .all({ table: rules.table }) as { name: string; coll: string }[];
+  if (primary.length > 0) return primary.map(({ name, coll }) => ({ name, collation: ` COLLATE ${quoteName(coll)}` }));
+  if (rowid !== undefined) return [{ name: rowid, collation: "" }];
+  // Somebody has taken all three names: the key it is, as far as it tells rows apart.
+  return rules.keys.map((name) => ({ name, collation: " COLLATE BINARY" }));
 }
 
 /** Rows that no key can name. */

@@ -5,13 +5,13 @@
  */
 import { BridgeError } from "../domain/errors.ts";
 import { type FeedRules, sourceOf } from "../domain/feed.ts";
-import { pageSql, quoteName } from "./feed-source.ts";
+import { quoteName } from "./feed-source.ts";
 import type { Store } from "./store.ts";
 
 /** How changes of a feed's rows are found. */
 export type SourceKind = "tracked" | "scanned";
 
-const OPERATIONS = ["insert", "update", "move", "delete"] as const;
+const OPERATIONS = ["insert", "update", "move", "delete", "replace", "displace"] as const;
 
 /**
  * Whether triggers can note the changes of a feed's rows, or its rows must be read and compared: those of a view, of a
@@ -69,7 +69,7 @@ export function areTriggersArmed(store: Store, rules: FeedRules): boolean {
   const standing = store
     .prepare("SELECT name, tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE ?")
     .all(`${triggerPrefix(rules)}%`) as { name: string; tableName: string; sql: string }[];
-  return triggersOf(rules).every(({ name, sql }) =>
+  return triggersOf(store, rules).every(({ name, sql }) =>
     standing.some(
       (trigger) =>
         trigger.name === name && trigger.tableName.toLowerCase() === rules.table.toLowerCase() && trigger.sql === sql,
@@ -77,21 +77,47 @@ export function areTriggersArmed(store: Store, rules: FeedRules): boolean {
   );
 }
 
-/**
- * Puts the triggers on the feed's table, and an index over the key where the table has none: without it every look
- * at a key would read the whole table.
- */
+/** Puts the triggers on the feed's table. */
 export function armTriggers(store: Store, rules: FeedRules): void {
-  for (const { name, sql } of triggersOf(rules)) {
-    store.db.exec(`DROP TRIGGER IF EXISTS ${quoteName(name)}`);
-    store.db.exec(sql);
+  for (const operation of OPERATIONS) {
+    store.db.exec(`DROP TRIGGER IF EXISTS ${quoteName(`${triggerPrefix(rules)}${operation}`)}`);
   }
-  if (!isKeyIndexed(store, rules)) {
-    const columns = rules.keys.map(quoteName).join(", ");
-    store.db.exec(
-      `CREATE INDEX IF NOT EXISTS ${quoteName(`erp_bridge_${rules.name}_key`)} ON ${quoteName(rules.table)} (${columns})`,
-    );
-  }
+  for (const { sql } of triggersOf(store, rules)) store.db.exec(sql);
+}
+
+/** Whether a key is found without reading the whole table, or as well as an index of the bridge's own lets it be. */
+export function isKeyFound(store: Store, rules: FeedRules): boolean {
+  return loadOwnIndex(store, rules)?.isRight ?? isKeyIndexed(store, rules);
+}
+
+/**
+ * Makes an index over the key where the table has none. One of an earlier table or key is taken away: a table that was
+ * renamed keeps its indexes, under their names.
+ */
+export function indexKey(store: Store, rules: FeedRules): void {
+  const own = loadOwnIndex(store, rules);
+  if (own?.isRight) return;
+  if (own !== undefined) store.db.exec(`DROP INDEX ${quoteName(ownIndex(rules))}`);
+  if (!isKeyIndexed(store, rules)) store.db.exec(ownIndexSql(rules));
+}
+
+function ownIndex(rules: FeedRules): string {
+  return `erp_bridge_${rules.name}_key`;
+}
+
+function ownIndexSql(rules: FeedRules): string {
+  const columns = rules.keys.map(quoteName).join(", ");
+  return `CREATE INDEX ${quoteName(ownIndex(rules))} ON ${quoteName(rules.table)} (${columns})`;
+}
+
+function loadOwnIndex(store: Store, rules: FeedRules): { isRight: boolean } | undefined {
+  const standing = store
+    .prepare("SELECT tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'index' AND name = ?")
+    .get(ownIndex(rules)) as { tableName: string; sql: string } | undefined;
+  if (standing === undefined) return undefined;
+  const isHere = standing.tableName.toLowerCase() === rules.table.toLowerCase();
+  // An earlier version wrote IF NOT EXISTS, which SQLite leaves out of what it keeps.
+  return { isRight: isHere && standing.sql === ownIndexSql(rules) };
 }
 
 /** Takes the triggers of a feed away, wherever they stand: it was switched off. */
@@ -106,26 +132,18 @@ export function disarmTriggers(store: Store, name: string): boolean {
 
 /** Asks SQLite itself, which knows collations, rowids and affinities better than any list of columns. */
 function isKeyIndexed(store: Store, rules: FeedRules): boolean {
-  const key = rules.keys.map(() => "");
-  const plan = (sql: string) =>
-    (
-      store.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...key, ...(sql.endsWith("LIMIT ?") ? [1] : [])) as {
-        detail: string;
-      }[]
-    )
-      .map(({ detail }) => detail)
-      .join("\n");
-  const where = rules.keys.map((column) => `${quoteName(column)} = ?`).join(" AND ");
-  const one = plan(`SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`);
-  const page = plan(pageSql(rules, "1", key));
-  return one.startsWith("SEARCH") && page.startsWith("SEARCH") && !page.includes("TEMP B-TREE");
+  const where = rules.keys.map((column) => `${quoteName(column)} IN (?, ?, ?)`).join(" AND ");
+  const plan = store.db
+    .prepare(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
+    .all(...rules.keys.flatMap(() => ["", "", ""])) as { detail: string }[];
+  return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }
 
 function triggerPrefix(rules: Pick<FeedRules, "name">): string {
   return `erp_bridge_${rules.name}_`;
 }
 
-function triggersOf(rules: FeedRules): { name: string; sql: string }[] {
+function triggersOf(store: Store, rules: FeedRules): { name: string; sql: string }[] {
   const differs = (columns: readonly string[]) =>
     columns.map((column) => `OLD.${quoteName(column)} COLLATE BINARY IS NOT NEW.${quoteName(column)}`).join(" OR ");
   const keys = rules.keys.map(quoteName).join(", ");
@@ -138,15 +156,68 @@ function triggersOf(rules: FeedRules): { name: string; sql: string }[] {
     move: { on: `UPDATE OF ${keys}`, when: ` WHEN ${differs(rules.keys)}`, notes: ["OLD", "NEW"] },
     delete: { on: "DELETE", when: "", notes: ["OLD"] },
   } as const;
-  return OPERATIONS.map((operation) => {
+  const trigger = (operation: (typeof OPERATIONS)[number], when: string, body: string) => {
     const name = `${triggerPrefix(rules)}${operation}`;
+    return { name, sql: `CREATE TRIGGER ${quoteName(name)} ${when} BEGIN${body} END` };
+  };
+  const table = quoteName(rules.table);
+  const after = (["insert", "update", "move", "delete"] as const).map((operation) => {
     const { on, when, notes } = event[operation];
-    const body = notes.map((row) => noteKey(rules, row)).join("");
-    return {
-      name,
-      sql: `CREATE TRIGGER ${quoteName(name)} AFTER ${on} ON ${quoteName(rules.table)}${when} BEGIN${body} END`,
-    };
+    return trigger(operation, `AFTER ${on} ON ${table}${when}`, notes.map((row) => noteKey(rules, row)).join(""));
   });
+  const others = readOtherKeys(store, rules);
+  if (others.length === 0) return after;
+  const body = others.map((columns) => noteReplaced(rules, columns)).join("");
+  const changing = [...new Set(others.flat().map(({ name }) => name))];
+  const displace = trigger("displace", `BEFORE UPDATE OF ${changing.map(quoteName).join(", ")} ON ${table}`, body);
+  return [...after, trigger("replace", `BEFORE INSERT ON ${table}`, body), ...(changing.length > 0 ? [displace] : [])];
+}
+
+interface UniqueColumn {
+  name: string;
+  collation: string;
+}
+
+/**
+ * Columns besides the feed's key that no two rows may share: a REPLACE that meets another row there deletes it, and no
+ * delete trigger is told. Unique indexes of a part of the rows, or over an expression, are left to the nightly comparison.
+ */
+function readOtherKeys(store: Store, rules: FeedRules): UniqueColumn[][] {
+  const rows = store
+    .prepare(
+      `SELECT i.name AS "index", x.name, x.coll AS collation FROM pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
+       WHERE i."unique" = 1 AND i.partial = 0 AND x.key = 1 ORDER BY i.name, x.seqno`,
+    )
+    .all({ table: rules.table }) as { index: string; name: string | null; collation: string }[];
+  const isKey = (column: string) => rules.keys.some((key) => key.toLowerCase() === column.toLowerCase());
+  const uniques = [...Map.groupBy(rows, ({ index }) => index).values()].flatMap((columns) => {
+    const named = columns.flatMap(({ name, collation }) => (name === null ? [] : [{ name, collation }]));
+    const isOwn = rules.keys.every((key) =>
+      named.some(({ name, collation }) => name.toLowerCase() === key.toLowerCase() && collation === "BINARY"),
+    );
+    return named.length < columns.length || isOwn ? [] : [named];
+  });
+  const integer = store
+    .prepare(
+      `SELECT c.name FROM pragma_table_list(@table) t, pragma_table_info(@table) c
+       WHERE t.schema = 'main' AND t.wr = 0 AND c.pk = 1 AND upper(c.type) = 'INTEGER'
+         AND (SELECT count(*) FROM pragma_table_info(@table) WHERE pk > 0) = 1`,
+    )
+    .all({ table: rules.table }) as { name: string }[];
+  const [alias] = integer.map(({ name }) => name);
+  if (alias === undefined || (rules.keys.length === 1 && isKey(alias))) return uniques;
+  return [...uniques, [{ name: alias, collation: "BINARY" }]];
+}
+
+function noteReplaced(rules: FeedRules, columns: readonly UniqueColumn[]): string {
+  const values = [0, 1, 2, 3].map((index) => {
+    const column = rules.keys[index];
+    return column === undefined ? "''" : `ifnull(t.${quoteName(column)}, x'')`;
+  });
+  const where = columns
+    .map(({ name, collation }) => `t.${quoteName(name)} = NEW.${quoteName(name)} COLLATE ${quoteName(collation)}`)
+    .join(" AND ");
+  return ` INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) SELECT ${rules.feedId}, ${values.join(", ")} FROM ${quoteName(rules.table)} AS t WHERE ${where} ON CONFLICT DO NOTHING;`;
 }
 
 /** An upsert clause, not OR IGNORE: an outer OR REPLACE would override that. NULL becomes an empty blob, which is no key. */

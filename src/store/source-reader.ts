@@ -148,6 +148,13 @@ function checkedQuery(db: Database.Database, query: string): string {
   return `(\n${query.trim().replace(/;\s*$/, "")}\n)`;
 }
 
+/** An error of SQLite's that only what the feed reads can be the reason of: a collation or a function that the ERP alone has. */
+export function sourceFault(rules: FeedRules, error: unknown): unknown {
+  return /^SQLITE_ERROR/.test(faultCodeOf(error) ?? "") && !(error instanceof BridgeError)
+    ? sourceError(rules, error)
+    : error;
+}
+
 function sourceError(rules: FeedRules, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error;
   const fault = faultCodeOf(error) ?? "";

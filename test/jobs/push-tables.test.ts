@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 
+const GOODS = {
+  imports: {
+    stocks: { table: "goods", key: ["sku"], available: "n", record: { sku: "{sku}", quantity: "{available|number}" } },
+  },
+};
+
 describe("the feed's table", () => {
   it("dropped holds the feed, says so, and deletes nothing on the site", async () => {
     const { erp, run, minute, holds, requests, level, rows } = await startFeeds();
@@ -80,6 +86,62 @@ describe("the feed's table", () => {
     erp.exec("DELETE FROM stock WHERE quantity = 1");
     await run("stocks");
     expect([level("A"), quarantined()[0]?.state]).toEqual([2, "released"]);
+  });
+
+  it("renamed and replaced by another gets its index again, and the former table loses it", async () => {
+    const { erp, run, rows, restart } = await startFeeds({ settings: GOODS, arm: [] });
+    erp.exec("CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1)");
+    await run("stocks");
+    erp.exec(
+      "ALTER TABLE goods RENAME TO goods_old; CREATE TABLE goods (sku, n); INSERT INTO goods SELECT * FROM goods_old",
+    );
+    await run("stocks");
+    const indexes = () =>
+      rows("SELECT tbl_name AS t, sql FROM sqlite_schema WHERE type = 'index' AND name = 'erp_bridge_stocks_key'");
+    expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('ON "goods" ("sku")') }]);
+    erp.exec("DROP INDEX erp_bridge_stocks_key");
+    await run("stocks");
+    expect(indexes()).toHaveLength(1);
+    erp.exec("ALTER TABLE goods ADD COLUMN code; UPDATE goods SET code = 'c' || sku");
+    await restart({ imports: { stocks: { ...GOODS.imports.stocks, key: ["code"] } } });
+    await run("stocks");
+    expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code")') }]);
+  });
+
+  it.each([
+    ["a collation", "CREATE TABLE goods (sku COLLATE erp_words, n)"],
+    ["a function", "CREATE TABLE goods (sku, raw, n AS (erp_words(raw)))"],
+  ])("with %s that only the ERP knows is named, and hinders no other feed", async (_, sql) => {
+    const settings = { imports: { ...GOODS.imports, prices: { path: "/api/v1/import/prices" } } };
+    const { erp, run, holds, rows, site, restart } = await startFeeds({ settings, arm: [] });
+    erp.exec(
+      "CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1); INSERT INTO prices (sku, price) VALUES ('A', 1)",
+    );
+    erp.unsafeMode(true);
+    erp.exec("PRAGMA writable_schema = ON");
+    erp.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = 'goods'").run(sql);
+    erp.close();
+    await restart();
+    expect(await run("stocks")).toMatchObject({
+      error: { code: "table_missing", message: expect.stringContaining("erp_words") },
+    });
+    expect(await run("prices")).toMatchObject({ error: null });
+    expect([holds(), Object.keys(site("prices"))]).toEqual([[{ area: "stocks", reason: "table" }], ["A"]]);
+    expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringContaining("goods") });
+  });
+
+  it("is watched beside views and triggers of the ERP that are broken", async () => {
+    const { erp, run, level, holds, restart } = await startFeeds();
+    erp.exec(
+      `CREATE VIEW my_view AS SELECT * FROM nowhere; CREATE TABLE my_table (a);
+       CREATE TRIGGER my_trigger AFTER INSERT ON my_table BEGIN INSERT INTO nowhere VALUES (my_function(1)); END;
+       DROP TABLE stock; CREATE TABLE stock (sku, warehouse DEFAULT '', quantity, reserved DEFAULT 0);
+       INSERT INTO stock (sku, quantity) VALUES ('A', 3)`,
+    );
+    await run("stocks");
+    await restart({ imports: { stocks: { key: ["sku"] } } });
+    await run("stocks");
+    expect([level("A"), holds()]).toEqual([3, []]);
   });
 
   it("without a column that a record needs is named, with what to do", async () => {
