@@ -107,7 +107,12 @@ function upkeepEntries(
   const { runnerOf, journal, readSpace } = parts;
   const copies = { folder: backup.dir, keep: backup.keep, configText: () => showConfig(loaded), journal, readSpace };
   const backUp = new BackUp(context, copies);
-  const keepHouse = new KeepHouse(context, { runsMs: retention.runs, eventsMs: retention.events });
+  const keepHouse = new KeepHouse(context, {
+    runsMs: retention.runs,
+    eventsMs: retention.events,
+    batchesMs: retention.batches,
+    requestsMs: retention.status_requests,
+  });
   return [
     { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },
     { pattern: HOUSE_SCHEDULE, runner: runnerOf(keepHouse) },

@@ -71,6 +71,8 @@ export const backup = section("Copies of the database.", {
 export const retention = section("How long history stays. Orders and what waits are never removed.", {
   runs: key(duration("1d", "10y").prefault("30d"), "Rows of runs."),
   events: key(duration("1d", "100y").prefault("2y"), "Rows of order_events."),
+  batches: key(duration("30d", "100y").prefault("1y"), "Rows of batches that are confirmed."),
+  status_requests: key(duration("30d", "100y").prefault("1y"), "Rows of status_requests that were sent."),
 });
 
 export const http = section("Health, metrics and the status page, for this machine alone.", {

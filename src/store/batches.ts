@@ -333,3 +333,16 @@ export function settlePullMark(store: Store, fingerprint: string, known: { id: n
 export function clearPullMark(store: Store): void {
   store.prepare("DELETE FROM pull_mark").run();
 }
+
+/**
+ * Removes batches that were confirmed before `before`, a bounded number at a time. The newest batch stays, because it says
+ * when orders came last. One that is served again afterwards is stored anew, without a change to its orders.
+ */
+export function deleteConfirmedBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE state = 'confirmed' AND confirmed_at < ?
+         AND id < (SELECT max(id) FROM batches) ORDER BY id LIMIT ?)`,
+    )
+    .run(before, limit).changes;
+}

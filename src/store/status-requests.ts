@@ -286,3 +286,13 @@ export function countRefusedRequests(store: Store): number {
     .get() as { n: number };
   return row.n;
 }
+
+/** Removes requests that were sent before `before` and have come back with their order, a bounded number at a time. */
+export function deleteSentBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM status_requests WHERE id IN (SELECT id FROM status_requests
+         WHERE state = 'sent' AND echo IS NOT 'owed' AND answered_at < ? ORDER BY id LIMIT ?)`,
+    )
+    .run(before, limit).changes;
+}

@@ -21,7 +21,7 @@ describe("keeping house", () => {
     expect(counts).toMatchObject({ events: 20 });
     expect(rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 25 }]);
     expect(rows("SELECT min(seq) AS n FROM order_events")).toEqual([{ n: 21 }]);
-    clock.advance(365 * DAY_MS);
+    clock.advance(300 * DAY_MS);
     await bridge.runJob("upkeep");
     expect(rows("SELECT * FROM order_events")).toEqual([]);
     createOrders({ sandbox }, 1);
@@ -30,7 +30,8 @@ describe("keeping house", () => {
   });
 
   it("removes much in small steps, and holds the write lock only for a moment", async () => {
-    const { bridge, clock, rows } = await startTestBridge();
+    const { bridge, clock, rows, run } = await startTestBridge();
+    await run("orders");
     bridge.store.db.exec(
       `INSERT INTO runs (job, started_at, finished_at, outcome)
        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
@@ -38,9 +39,60 @@ describe("keeping house", () => {
     );
     const result = await bridge.runJob("upkeep");
     expect(result).toMatchObject({ error: null, counts: { runs: 12_000 } });
-    expect(rows("SELECT count(*) AS n FROM runs")).toEqual([{ n: 1 }]);
+    expect(rows("SELECT count(*) AS n FROM runs")).toEqual([{ n: 2 }]);
     expect(bridge.store.longestWriteMs).toBeLessThan(500);
     clock.advance(1_000);
     expect(await bridge.runJob("upkeep")).toMatchObject({ outcome: "idle" });
+  });
+
+  it.each([
+    ["ahead", 3 * 365 * DAY_MS],
+    ["behind", -3 * 365 * DAY_MS],
+  ])("removes nothing while the clock is years %s, or nobody has told the time", async (_name, offMs) => {
+    let serviceMs = Date.UTC(2026, 2, 1, 12);
+    const { bridge, clock, run, rows, sandbox, restart } = await startTestBridge({
+      sandbox: { now: () => serviceMs },
+    });
+    createOrders({ sandbox }, 5);
+    await run("orders");
+    const history = () => rows("SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM order_events) AS n")[0];
+    await restart();
+    clock.jump(offMs);
+    expect(await run("upkeep")).toMatchObject({ outcome: "idle", error: null });
+    await run("orders");
+    const before = history();
+    expect(await run("upkeep")).toMatchObject({ outcome: "idle", error: null });
+    expect(Number(history()?.["n"])).toBeGreaterThanOrEqual(Number(before?.["n"]));
+    expect(rows("SELECT count(*) AS n FROM order_events")).toEqual([{ n: 5 }]);
+    // Four years on, and both agree.
+    clock.jump(serviceMs - clock.nowMs() + 4 * 365 * DAY_MS);
+    serviceMs = clock.nowMs();
+    await run("orders");
+    await run("upkeep");
+    expect(rows("SELECT count(*) AS n FROM order_events")).toEqual([{ n: 0 }]);
+  });
+
+  it("removes confirmed batches and sent requests, and never what was refused, waits or came last", async () => {
+    const { bridge, clock, run, rows, sandbox } = await startTestBridge();
+    createOrders({ sandbox }, 2);
+    await run("orders");
+    const old = "2020-01-01T00:00:00.000Z";
+    const { db } = bridge.store;
+    for (const state of ["confirmed", "refused", "stored"])
+      db.prepare(
+        "INSERT INTO batches (fingerprint, received_at, order_count, state, confirmed_at, order_ids) VALUES (?, ?, 1, ?, ?, '[]')",
+      ).run(state, old, state, state === "confirmed" ? old : null);
+    for (const state of ["sent", "refused", "pending"])
+      db.prepare("INSERT INTO status_requests (order_id, status, state, answered_at) VALUES ('x', 'paid', ?, ?)").run(
+        state,
+        old,
+      );
+    db.prepare("UPDATE batches SET confirmed_at = ? WHERE id = 1").run(old);
+    expect(await run("upkeep")).toMatchObject({ counts: { batches: 2, requests: 1 } });
+    expect(rows("SELECT fingerprint FROM batches WHERE state <> 'confirmed'")).toEqual([
+      { fingerprint: "refused" },
+      { fingerprint: "stored" },
+    ]);
+    expect(rows("SELECT state FROM status_requests ORDER BY id")).toEqual([{ state: "refused" }, { state: "pending" }]);
   });
 });

@@ -72,6 +72,8 @@ export const jobs = {
   // updates
   "The sweep was too wide for one pass; it goes on after the next one.":
     "Взгляд назад не уместился в один проход и продолжится после следующего.",
+  "Old history stays, because the service does not confirm this machine's time.":
+    "Старая история остаётся: сервис не подтверждает время этой машины.",
   "More changes wait than one pass may read; the next one goes on from there.":
     "Изменений больше, чем читается за один проход; следующий продолжит с этого места.",
   "A pass ended after {records#} changes; more wait. The next one goes on from there by itself.":

@@ -157,6 +157,8 @@ export const meanings = {
   "How long history stays. Orders and what waits are never removed.":
     "Сколько хранится история. Заказы и всё ожидающее не удаляются никогда.",
   "Rows of runs.": "Строки runs.",
+  "Rows of batches that are confirmed.": "Строки batches, которые подтверждены.",
+  "Rows of status_requests that were sent.": "Строки status_requests, которые отправлены.",
   "Rows of order_events.": "Строки order_events.",
   "Health, metrics and the status page, for this machine alone.":
     "Проверка работы, метрики и страница состояния, только для этой машины.",
