@@ -32,6 +32,7 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   payment: PAYMENT_PROBE_MS,
   "rate limit": RETRY_AFTER_MAX_MS,
   refused: REFUSED_PROBE_MS,
+  unread: REFUSED_PROBE_MS,
 };
 
 /** What the error of a refusal is called that may hold a whole area. */

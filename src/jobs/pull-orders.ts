@@ -24,7 +24,7 @@ import type { WatchDisk } from "./watch-disk.ts";
 /** Batches in one pass; the next pass follows at once, and a stop is noticed in between. */
 const BATCHES_PER_PASS = 50;
 /** Kept bodies read in one pass: more than are ever kept, so only a bound. */
-const KEPT_PER_PASS = 100;
+const KEPT_PER_PASS = 400;
 
 export interface PullOptions {
   rules: OrderRules;
@@ -114,7 +114,6 @@ export class PullOrders implements Job {
   }
 
   async #ask(signal: AbortSignal): Promise<ServiceAnswer> {
-    this.#batches.refuseWhenFull();
     await this.#openMark(signal);
     try {
       return await fetchBatch(this.#context.client, this.#options.query, signal);

@@ -7,6 +7,7 @@ import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import { confirmNames, confirmNamesOrders } from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
+import { REFUSED_PROBE_MS } from "../domain/holds.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { type Span, textOf } from "../domain/json-text.ts";
 import { newestInSlices } from "../domain/newest-records.ts";
@@ -37,7 +38,7 @@ import {
   saveUnreadBody,
   settlePullMark,
 } from "../store/batches.ts";
-import { deleteHold } from "../store/holds.ts";
+import { deleteHold, saveHold } from "../store/holds.ts";
 import { loadWatermark, saveWatermark } from "../store/positions.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { commit } from "./commit.ts";
@@ -50,8 +51,10 @@ import { takeRecord } from "./take-orders.ts";
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
-/** Bodies that could not be read are kept up to here. Beyond it pulling waits: dropping one would lose orders. */
+/** With so many bodies that could not be read, pulling is held, and one request every five minutes tries again. */
 const UNREAD_MAX = 20;
+/** Those are kept up to here, a day of them: a service that hands out each batch once never serves it again. */
+const UNREAD_HELD_MAX = 300;
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
 /** A larger body is not copied into the database while it is stored in parts; the service still has it then. */
 const PARTED_BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -101,17 +104,6 @@ export class StoreBatches {
    */
   get waiting(): ServiceAnswer | undefined {
     return this.#waiting;
-  }
-
-  /** @throws BridgeError `answer_shape` where so many unread bodies are kept that no further one has room. */
-  refuseWhenFull(): void {
-    const unread = countUnread(this.#context.store);
-    if (unread.count < UNREAD_MAX && unread.bytes < UNREAD_BYTES_MAX) return;
-    throw new BridgeError(
-      "answer_shape",
-      `${unread.count} batches could not be read and are kept; no further one is asked for until they are.`,
-      { hint: "Put orders.batch and orders.fields right: the kept batches are then read first, and nothing is lost." },
-    );
   }
 
   /**
@@ -311,17 +303,28 @@ export class StoreBatches {
     const { store, clock, client } = this.#context;
     if (error.code !== "answer_shape" || !mayHoldRecords(answer.body, readJson(answer))) return;
     const at = isoTime(clock.nowMs());
+    const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
     await commit(this.#context, signal, () => {
-      saveUnreadBody(store, {
-        fingerprint: bodyFingerprint(answer.body),
-        body: withoutSecrets(answer.body, client.hideSecrets),
-        date: answer.date,
-        mapping: this.#rules.signature,
-        error: client.hideSecrets(error.message),
-        at,
-      });
-      // The body is on disk: this hand-out is not lost, only unread.
-      closePullMark(store);
+      const { count: kept, bytes } = countUnread(store);
+      const hasRoom = kept < UNREAD_HELD_MAX && bytes + answer.body.length <= UNREAD_BYTES_MAX;
+      if (hasRoom) {
+        saveUnreadBody(store, {
+          fingerprint: bodyFingerprint(answer.body),
+          body: withoutSecrets(answer.body, client.hideSecrets),
+          date: answer.date,
+          mapping: this.#rules.signature,
+          error: client.hideSecrets(error.message),
+          at,
+        });
+        // The body is on disk: this hand-out is not lost, only unread.
+        closePullMark(store);
+      }
+      const now = countUnread(store).count;
+      if (hasRoom && now < UNREAD_MAX) return;
+      const detail = hasRoom
+        ? `${now} batches could not be read and are kept; one request every five minutes tries whether the answers can be read again.`
+        : `${now} batches could not be read and are kept; no further one has room. What came at ${at} was neither kept nor confirmed.`;
+      saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
     });
   }
 }

@@ -50,7 +50,7 @@ describe("keeping house", () => {
     ["behind", -3 * 365 * DAY_MS],
   ])("removes nothing while the clock is years %s, or nobody has told the time", async (_name, offMs) => {
     let serviceMs = Date.UTC(2026, 2, 1, 12);
-    const { bridge, clock, run, rows, sandbox, restart } = await startTestBridge({
+    const { clock, run, rows, sandbox, restart } = await startTestBridge({
       sandbox: { now: () => serviceMs },
     });
     createOrders({ sandbox }, 5);
@@ -73,7 +73,7 @@ describe("keeping house", () => {
   });
 
   it("removes confirmed batches and sent requests, and never what was refused, waits or came last", async () => {
-    const { bridge, clock, run, rows, sandbox } = await startTestBridge();
+    const { bridge, run, rows, sandbox } = await startTestBridge();
     createOrders({ sandbox }, 2);
     await run("orders");
     const old = "2020-01-01T00:00:00.000Z";

@@ -160,19 +160,41 @@ describe("a batch under other names than the configuration's", () => {
     expectComplete(t);
   });
 
-  it("is asked for no further once twenty are kept, and all of them are read later", async () => {
+  it("is asked for every five minutes once twenty are kept, and all of them are read later", async () => {
     const t = await startTestBridge({ sandbox: { options: { ...renamed, batchSize: 1 } } });
     createOrders(t, 25);
     for (let poll = 0; poll < 30; poll++) await t.run("orders");
     expect(batchStates(t)).toHaveLength(20);
     expect(t.sandbox.ledger.ofKind("orders")).toHaveLength(20);
-    expect(t.rows("SELECT error FROM flows WHERE flow = 'orders'")).toMatchObject([
-      { error: expect.stringContaining("20 batches could not be read") },
-    ]);
+    expect(t.rows("SELECT reason FROM holds")).toEqual([{ reason: "unread" }]);
+    t.clock.advance(300_000);
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    expect(batchStates(t)).toHaveLength(21);
     await t.restart(right);
+    t.clock.advance(300_000);
     for (let poll = 0; poll < 2; poll++) await t.run("orders");
     expect(orderCount(t)).toBe(25);
+    expect(t.rows("SELECT reason FROM holds")).toEqual([]);
     expectComplete(t);
+  });
+
+  it("goes on by itself where twenty answers had another shape and the service is well again", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 2);
+    for (let minute = 0; minute < 25; minute++) {
+      t.clock.advance(60_000);
+      answerOnce(t, `{"result":[{"minute":${minute}}]}`);
+      await t.run("orders");
+    }
+    expect(t.rows("SELECT reason FROM holds")).toEqual([{ reason: "unread" }]);
+    expect(confirmBodies(t)).toEqual([]);
+    for (let minute = 0; minute < 12; minute++) {
+      t.clock.advance(300_000);
+      await t.run("orders");
+    }
+    expect(orderCount(t)).toBe(2);
+    expect(t.rows("SELECT reason FROM holds")).toEqual([]);
+    expect(t.rows("SELECT count(*) AS n FROM batches WHERE state = 'confirmed'")).toEqual([{ n: 1 }]);
   });
 
   it("needs the batch's id where somebody wrote its path, or where the confirm names it", async () => {

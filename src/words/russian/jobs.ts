@@ -24,10 +24,10 @@ export const jobs = {
   "No record of the answer has {names}.": "Ни в одной записи ответа нет {names}.",
   "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.":
     "Исправьте orders.fields или updates.fields; ничего не подтверждено, отметка не сдвинута.",
-  "{count#} batches could not be read and are kept; no further one is asked for until they are.":
-    "Не прочитано и сохранено пачек: {count}; следующие не запрашиваются, пока эти не прочитаны.",
-  "Put orders.batch and orders.fields right: the kept batches are then read first, and nothing is lost.":
-    "Исправьте orders.batch и orders.fields: сначала будут прочитаны сохранённые пачки, ничего не потеряется.",
+  "{count#} batches could not be read and are kept; one request every five minutes tries whether the answers can be read again.":
+    "Не удалось прочитать пакетов: {count}, они сохранены. Раз в пять минут один запрос проверяет, читаются ли ответы снова.",
+  "{count#} batches could not be read and are kept; no further one has room. What came at {at} was neither kept nor confirmed.":
+    "Не удалось прочитать пакетов: {count}, они сохранены, для следующих места нет. Пришедшее в {at} не сохранено и не подтверждено.",
   "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",
   "The answer has no {path} (batch id): {miss~}.": "В ответе нет {path} (идентификатор пачки): {miss}.",
   "it is null": "там null",
