@@ -37,6 +37,7 @@ import { openStore } from "./store/open.ts";
 import { asBridgeError } from "./store/sqlite-errors.ts";
 import type { Store } from "./store/store.ts";
 import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "./store/swap-files.ts";
+import { verifyTables } from "./store/verify-tables.ts";
 
 export interface RestoreOptions {
   loaded: LoadedConfig;
@@ -269,15 +270,11 @@ function describeGap(copy: CopyFacts, replaced: Replaced, report: CarryReport, j
 }
 
 function verifyResult(store: Store): void {
-  const [found] = store.db.pragma("integrity_check(1)") as { integrity_check: string }[];
-  if (found?.integrity_check === "ok") return;
-  throw new BridgeError(
-    "database_corrupt",
-    `The restored database came out damaged (${found?.integrity_check}); nothing was changed.`,
-    {
-      hint: "Look at the disk and at the memory of this machine.",
-    },
-  );
+  const [found] = verifyTables(store.db, "integrity_check", 1).problems;
+  if (found === undefined) return;
+  throw new BridgeError("database_corrupt", `The restored database came out damaged (${found}); nothing was changed.`, {
+    hint: "Look at the disk and at the memory of this machine.",
+  });
 }
 
 /** Changes with every write of another program to the database that is replaced. */

@@ -88,8 +88,8 @@ export function copyRows(options: CarryOptions, table: string, how: { replace: b
   if (columns.length === 0) return true;
   return to.write(() => {
     to.db.exec("SAVEPOINT copy_rows");
-    const insert = to.db.prepare(insertInto(table, columns, "OR REPLACE"));
     const isWhole = report.tolerate(table, () => {
+      const insert = to.db.prepare(insertInto(table, columns, "OR REPLACE"));
       if (how.replace) to.db.exec(`DELETE FROM "${table.replaceAll('"', '""')}"`);
       for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM "${table.replaceAll('"', '""')}"`))
         insert.run(...row);

@@ -7,6 +7,7 @@
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
 import Database from "better-sqlite3";
+import { verifyTables } from "../store/verify-tables.ts";
 
 export interface CopyOrder {
   source: string;
@@ -18,7 +19,7 @@ export interface CopyOrder {
 
 export type CopyMessage =
   | { kind: "progress"; step: "copying" | "verifying"; done: number; total: number }
-  | { kind: "done"; bytes: number }
+  | { kind: "done"; bytes: number; skipped: string[] }
   | { kind: "failed"; fault: string | undefined; message: string; found: string | undefined };
 
 /** 4 MB a step: long enough to be quick, short enough for a progress that moves. */
@@ -48,16 +49,15 @@ async function copy({ source, partial }: CopyOrder): Promise<void> {
 }
 
 /** Makes it one file that needs nothing beside it, notes when it was made, and reads all of it. */
-function seal({ partial, copiedAt }: CopyOrder): string | undefined {
+function seal({ partial, copiedAt }: CopyOrder): { found: string | undefined; skipped: string[] } {
   const db = new Database(partial, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
     db.prepare(
       "INSERT INTO meta (key, value) VALUES ('copied_at', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     ).run(copiedAt);
-    const found = db.pragma(`integrity_check(${PROBLEMS_MAX})`) as { integrity_check: string }[];
-    const problems = found.map((row) => row.integrity_check);
-    return problems.length === 1 && problems[0] === "ok" ? undefined : problems.join("; ");
+    const { problems, skipped } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
+    return { found: problems.length === 0 ? undefined : problems.join("; "), skipped };
   } finally {
     db.close();
   }
@@ -76,7 +76,7 @@ async function main(order: CopyOrder): Promise<void> {
     goLast();
     await copy(order);
     send({ kind: "progress", step: "verifying", done: 0, total: 1 });
-    const found = seal(order);
+    const { found, skipped } = seal(order);
     if (found !== undefined) {
       send({ kind: "failed", fault: undefined, message: found, found });
       return;
@@ -84,7 +84,7 @@ async function main(order: CopyOrder): Promise<void> {
     const fd = openSync(order.partial, "r");
     fsyncSync(fd);
     closeSync(fd);
-    send({ kind: "done", bytes: statSync(order.partial).size });
+    send({ kind: "done", bytes: statSync(order.partial).size, skipped });
   } catch (error) {
     const { code, message } = error as { code?: string; message?: string };
     send({ kind: "failed", fault: code, message: String(message), found: undefined });

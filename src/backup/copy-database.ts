@@ -45,6 +45,8 @@ export interface CopyOptions {
 export interface MadeCopy {
   file: string;
   bytes: number;
+  /** Tables that could not be checked, because they need what only the ERP has; they are in the copy all the same. */
+  skipped: string[];
 }
 
 const PARTIAL = "partial";
@@ -132,7 +134,7 @@ function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promis
       // Both: its last message may arrive after its end.
       if (died === undefined || !isDrained) return;
       signal.removeEventListener("abort", onAbort);
-      if (end?.kind === "done") resolve({ bytes: end.bytes });
+      if (end?.kind === "done") resolve({ bytes: end.bytes, skipped: end.skipped });
       else if (signal.aborted) reject(stopped());
       else reject(end === undefined ? diedEarly(died.code, died.by) : failureOf(end));
     };

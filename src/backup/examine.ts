@@ -7,6 +7,7 @@ import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
 import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../store/migrate.ts";
 import { faultCodeOf } from "../store/sqlite-errors.ts";
+import { verifyTables } from "../store/verify-tables.ts";
 import { hasTable, isDamage } from "./rows.ts";
 
 const PROBLEMS_MAX = 3;
@@ -31,10 +32,8 @@ export function examineCopy(work: string, file: string): CopyFacts {
     db = new Database(work, { fileMustExist: true });
     if (db.pragma("application_id", { simple: true }) !== APPLICATION_ID || !hasTable(db, "orders"))
       throw notOurs(file);
-    const found = (db.pragma(`integrity_check(${PROBLEMS_MAX})`) as { integrity_check: string }[]).map(
-      (row) => row.integrity_check,
-    );
-    if (found.length !== 1 || found[0] !== "ok") throw damaged(file, found.join("; "));
+    const { problems } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
+    if (problems.length > 0) throw damaged(file, problems.join("; "));
     return factsOf(db);
   } catch (error) {
     if (faultCodeOf(error) === "SQLITE_NOTADB") throw notOurs(file, error);

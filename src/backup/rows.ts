@@ -6,6 +6,7 @@ import type Database from "better-sqlite3";
 import { quoteName } from "../store/feed-source.ts";
 import { faultCodeOf } from "../store/sqlite-errors.ts";
 import type { Store } from "../store/store.ts";
+import { isUnknownHere } from "../store/verify-tables.ts";
 
 export type Value = string | number | bigint | Buffer | null;
 export type Row = Value[];
@@ -72,12 +73,13 @@ export class CarryReport {
     if (count > 0) this.counts[what] = (this.counts[what] ?? 0) + count;
   }
 
-  /** Runs `fn`; damage of the file that is read is noted for `table`, everything else is thrown on. */
+  /** Runs `fn`; damage of the file, and a table that only the ERP can write, are noted; everything else is thrown on. */
   tolerate<T>(table: string, fn: () => T): T | undefined {
     try {
       return fn();
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (isUnknownHere(error)) this.notes.push(`${table} needs what only the ERP has: the copy's rows stay.`);
+      else if (!isDamage(error)) throw error;
       this.damaged.add(table);
       return undefined;
     }

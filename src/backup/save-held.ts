@@ -9,6 +9,7 @@ import { copyName } from "../domain/copy-names.ts";
 import { createFile, freshName, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
 import type { Store } from "../store/store.ts";
 import { savedStem } from "../store/swap-files.ts";
+import { verifyTables } from "../store/verify-tables.ts";
 import { syncFolder } from "./copy-database.ts";
 
 /** The copy's name; undefined where nothing whole could be read any more. */
@@ -22,7 +23,7 @@ export async function saveHeld(store: Store, nowMs: number): Promise<string | un
     const copy = new Database(partial);
     try {
       copy.pragma("journal_mode = DELETE");
-      if (copy.pragma("quick_check(1)", { simple: true }) !== "ok") return undefined;
+      if (verifyTables(copy, "quick_check", 1).problems.length > 0) return undefined;
     } finally {
       copy.close();
     }

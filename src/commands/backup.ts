@@ -4,6 +4,7 @@ import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
 import { showConfig } from "../config/show.ts";
 import { describeBytes } from "../domain/disk-space.ts";
 import { EXIT } from "../domain/errors.ts";
+import { inertText } from "../domain/inert-text.ts";
 import { isoTime } from "../domain/ports.ts";
 import type { Step } from "../platform/progress.ts";
 import { jsonLine } from "../platform/terminal.ts";
@@ -37,6 +38,10 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
     const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
     if (call.json) call.terminal.out(jsonLine(made));
     else call.terminal.out(`${made.file}: a verified copy (${describeBytes(made.bytes)}).`);
+    if (!call.json && made.skipped.length > 0) {
+      const names = made.skipped.join(", ");
+      call.terminal.out(inertText(`Copied, but not verified, because only the ERP has what they need: ${names}.`));
+    }
     return EXIT.ok;
   } finally {
     process.off("SIGINT", stop);

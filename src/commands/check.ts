@@ -10,6 +10,7 @@ import { jsonLine } from "../platform/terminal.ts";
 import { readableSources } from "../preview.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
+import { verifyTables } from "../store/verify-tables.ts";
 import { checkInstances } from "./check-instances.ts";
 import { checkListen } from "./check-listen.ts";
 import { type Call, type Command, load, worstOf } from "./command.ts";
@@ -71,9 +72,9 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): string {
   const store = openDatabase(loaded, "readonly");
   try {
     refuseOtherAccount(store, loaded);
-    const [first] = store.db.pragma("quick_check(1)") as { quick_check: string }[];
-    if (first?.quick_check !== "ok") {
-      throw new BridgeError("database_corrupt", `${file} is damaged (${first?.quick_check}).`, {
+    const [found] = verifyTables(store.db, "quick_check", 1).problems;
+    if (found !== undefined) {
+      throw new BridgeError("database_corrupt", `${file} is damaged (${found}).`, {
         hint: "Restore a backup: erp-bridge restore FILE.",
       });
     }

@@ -80,6 +80,12 @@ export class BackUp implements Job {
     this.#options.journal?.rotate();
     const made = await this.#copy(path.join(folder, name), signal);
     const removed = this.#removeOld(name);
+    if (made.skipped.length > 0) {
+      log.info(
+        { tables: made.skipped },
+        `Copied, but not verified, because only the ERP has what they need: ${made.skipped.join(", ")}.`,
+      );
+    }
     log.info(
       { file: made.file, bytes: made.bytes },
       `A verified copy of the database was made (${describeBytes(made.bytes)}).`,

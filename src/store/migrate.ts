@@ -6,6 +6,7 @@
  * `.partial` copy that the next start replaces.
  */
 
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
@@ -14,6 +15,7 @@ import { BridgeError } from "../domain/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
+import { isUnknownHere, verifyTables } from "./verify-tables.ts";
 
 /** "ERPB": marks the file as ours for `file(1)` and for ourselves. */
 export const APPLICATION_ID = 0x45525042;
@@ -147,6 +149,38 @@ function syncFolder(folder: string): void {
   }
 }
 
+/**
+ * One moment of the database in a file. What SQLite does by itself it gives up where a table of the ERP's needs a collation or
+ * a function that only the ERP has; then the files are copied as they are, by another program: closing a descriptor of the
+ * database here would drop this process's locks.
+ */
+function copyInto(db: Database.Database, file: string, target: string): void {
+  try {
+    db.prepare("VACUUM INTO ?").run(target);
+    return;
+  } catch (error) {
+    if (!isUnknownHere(error)) throw error;
+  }
+  // Nobody writes meanwhile, and a checkpoint that runs leaves the log that it reads.
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    for (const suffix of ["", "-wal"]) {
+      const from = `${file}${suffix}`;
+      if (statSync(from, { throwIfNoEntry: false }) === undefined) continue;
+      if (suffix !== "") closeSync(createFile(`${target}${suffix}`, 0o600));
+      execFileSync("cp", ["--", from, `${target}${suffix}`], { env: { PATH: process.env["PATH"] } });
+    }
+  } finally {
+    db.exec("ROLLBACK");
+  }
+  const copy = new Database(target);
+  try {
+    copy.pragma("journal_mode = DELETE");
+  } finally {
+    copy.close();
+  }
+}
+
 /** A checked, durable copy, `NAME.before-TAG-TIME.db`, readable by whom the database is readable. */
 function backUp(db: Database.Database, file: string, folder: string, tag: string, nowMs: number): string {
   const stem = path.join(folder, `${path.basename(file).replace(/\.(db|sqlite3?)$/i, "")}.before-${tag}`);
@@ -158,18 +192,14 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
     for (const left of leftNames(stem, "partial")) removeName(left);
     // VACUUM INTO takes an existing empty file: so the copy of customers' data is never readable by more than its source.
     closeSync(createFile(partial, 0o600));
-    db.prepare("VACUUM INTO ?").run(partial);
+    copyInto(db, file, partial);
     const copy = new Database(partial, { readonly: true });
     try {
-      const found = copy.pragma("quick_check(5)", { simple: true });
-      if (found !== "ok") {
-        throw new BridgeError(
-          "database_corrupt",
-          `The copy made before migrating ${file} is damaged: ${String(found)}.`,
-          {
-            hint: "The database itself is likely damaged: run erp-bridge check, restore a backup.",
-          },
-        );
+      const [found] = verifyTables(copy, "quick_check", 5).problems;
+      if (found !== undefined) {
+        throw new BridgeError("database_corrupt", `The copy made before migrating ${file} is damaged: ${found}.`, {
+          hint: "The database itself is likely damaged: run erp-bridge check, restore a backup.",
+        });
       }
     } finally {
       copy.close();
@@ -180,7 +210,7 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
     syncFolder(folder);
     return final;
   } catch (error) {
-    removeName(partial);
+    for (const suffix of ["", "-wal", "-shm"]) removeName(`${partial}${suffix}`);
     throw machineFaultOf(error, `Copying the database into ${folder} before migrating it`, final) ?? error;
   }
 }
