@@ -1,5 +1,9 @@
+import { randomBytes, randomUUID } from "node:crypto";
 import type { LoadedConfig } from "./config/load.ts";
 import { BridgeError } from "./domain/errors.ts";
+import type { Owner } from "./domain/owner.ts";
+import { credentialsMark } from "./domain/secrets.ts";
+import { deleteHoldsFor } from "./store/holds.ts";
 import { loadMeta, saveMeta } from "./store/meta.ts";
 import type { Store } from "./store/store.ts";
 
@@ -11,6 +15,7 @@ export function accountOf({ service }: LoadedConfig["config"]): string {
 /** Remembers whose orders a database holds; refuses another account's. */
 export function checkAccount(store: Store, loaded: LoadedConfig): void {
   refuseOtherAccount(store, loaded);
+  if (loadMeta(store, "database") === undefined) store.write(() => saveMeta(store, "database", randomUUID()));
   if (loadMeta(store, "account") === undefined) store.write(() => saveMeta(store, "account", accountOf(loaded.config)));
 }
 
@@ -25,4 +30,23 @@ export function refuseOtherAccount(store: Store, { config }: LoadedConfig): void
   throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
     hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
   });
+}
+
+/**
+ * Other credentials than at the last start have not been refused yet: holds of the former ones are lifted. Inside a write
+ * transaction; returns how many were.
+ */
+export function liftCredentialHolds(store: Store, { config }: LoadedConfig): number {
+  const { client_id: id, client_secret: secret } = config.service;
+  const known = loadMeta(store, "credentials");
+  const salt = known?.split(":", 1)[0] ?? randomBytes(16).toString("hex");
+  const mark = credentialsMark(id, secret, salt);
+  if (mark === known) return 0;
+  saveMeta(store, "credentials", mark);
+  return known === undefined ? 0 : deleteHoldsFor(store, "credentials");
+}
+
+/** Whose copies and journals are ours: of this account, or of this database where the account got another address. */
+export function ownerOf(store: Store, { config }: LoadedConfig): Owner {
+  return { account: accountOf(config), database: loadMeta(store, "database") };
 }

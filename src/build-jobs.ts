@@ -1,3 +1,4 @@
+import { ownerOf } from "./account.ts";
 import { BatchJournal } from "./backup/batch-journal.ts";
 import { readDiskSpace } from "./backup/disk-space.ts";
 import type { LoadedConfig } from "./config/load.ts";
@@ -50,7 +51,10 @@ export function buildJobs(
 
   const rules = orderRulesOf(options.loaded);
   const readSpace = options.readSpace ?? readDiskSpace;
-  const journal = config.backup.journal === null ? undefined : new BatchJournal(config.backup.journal, context.clock);
+  const journal =
+    config.backup.journal === null
+      ? undefined
+      : new BatchJournal(config.backup.journal, context.clock, ownerOf(context.store, options.loaded));
   const pull = runnerOf(
     new PullOrders(context, {
       rules,
@@ -105,7 +109,14 @@ function upkeepEntries(
 ): ScheduleEntry[] {
   const { backup, retention } = loaded.config;
   const { runnerOf, journal, readSpace } = parts;
-  const copies = { folder: backup.dir, keep: backup.keep, configText: () => showConfig(loaded), journal, readSpace };
+  const copies = {
+    folder: backup.dir,
+    keep: backup.keep,
+    configText: () => showConfig(loaded),
+    owner: ownerOf(context.store, loaded),
+    journal,
+    readSpace,
+  };
   const backUp = new BackUp(context, copies);
   const keepHouse = new KeepHouse(context, {
     runsMs: retention.runs,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { checkAccount, refuseOtherAccount } from "./account.ts";
+import { checkAccount, liftCredentialHolds, refuseOtherAccount } from "./account.ts";
 import type { ServiceClient } from "./api/client.ts";
 import { saveHeld } from "./backup/save-held.ts";
 import { createClient } from "./build-client.ts";
@@ -21,6 +21,7 @@ import type { RunResult } from "./jobs/run-job.ts";
 import { sendTestMessage } from "./jobs/send-alerts.ts";
 import type { Watch } from "./jobs/watch.ts";
 import type { ReadSpace } from "./jobs/watch-disk.ts";
+import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
 import { applyConfiguration } from "./repair.ts";
 import { addUp, dueIn, type JobRunner } from "./scheduler/job-runner.ts";
 import { Pulse } from "./scheduler/pulse.ts";
@@ -93,6 +94,7 @@ export class Bridge {
     this.#lock = acquireInstanceLock(config.database.path, { command });
     try {
       finishSwap(config.database.path);
+      refuseMissingDatabase(options.loaded);
       this.store = openDatabase(options.loaded, "daemon");
     } catch (error) {
       this.#lock.release();
@@ -114,6 +116,7 @@ export class Bridge {
     this.context = { store, client, log: options.log, clock, isStopping };
     try {
       checkAccount(store, options.loaded);
+      noteDatabase(store, options.loaded);
       const schedules = buildJobs(this.context, options);
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
       this.#limits = new Map(
@@ -123,6 +126,8 @@ export class Bridge {
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
         savePageSilent(store, undefined);
+        if (liftCredentialHolds(store, options.loaded) > 0)
+          options.log.info({}, "The credentials were changed: the service is asked again at once.");
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
       });
       if (isRemapOwed)

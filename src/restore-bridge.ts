@@ -6,7 +6,7 @@
  */
 import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { accountOf } from "./account.ts";
+import { accountOf, ownerOf } from "./account.ts";
 import { readJournal } from "./backup/batch-journal.ts";
 import { carryOver } from "./backup/carry-over.ts";
 import { RULES } from "./backup/carry-tables.ts";
@@ -28,6 +28,7 @@ import { confirmNames } from "./domain/confirm.ts";
 import { timeInName } from "./domain/copy-names.ts";
 import { describeBytes } from "./domain/disk-space.ts";
 import { BridgeError } from "./domain/errors.ts";
+import { isForeign } from "./domain/owner.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
 import { type Replayed, ReplayJournal } from "./jobs/replay-journal.ts";
 import { freshName, leftNames, openRegular, removeName, setMode } from "./platform/fresh-file.ts";
@@ -222,6 +223,8 @@ async function replay(options: BuildOptions, report: CarryReport): Promise<Resto
   options.onStep("Reading the journal");
   const client = createClient({ loaded, clock });
   const { signal } = new AbortController();
+  const owner = ownerOf(store, loaded);
+  const foreign = new Set<string>();
   try {
     const job = new ReplayJournal({ store, client, clock, log, isStopping: () => false }, orderRulesOf(loaded));
     for (const { file, entries, torn, damagedBytes } of readJournal(folder)) {
@@ -232,8 +235,12 @@ async function replay(options: BuildOptions, report: CarryReport): Promise<Resto
           `${file} is damaged in its middle (${describeBytes(damagedBytes)}); the rest of it was read.`,
         );
       }
-      for (const entry of entries) await job.store(entry, signal);
+      for (const entry of entries) {
+        if (isForeign({ account: entry.note.account, database: entry.note.database }, owner)) foreign.add(file);
+        else await job.store(entry, signal);
+      }
     }
+    if (foreign.size > 0) report.notes.push(`Another shop's journal was left alone: ${[...foreign].join(", ")}.`);
     return { ...totals, ...job.replayed };
   } finally {
     await client.close();

@@ -35,6 +35,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
       "build-watch",
       "build-web",
       "config",
+      "missing-database",
       "repair",
       "scheduler",
       "jobs",
@@ -46,11 +47,12 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
     packages: /^node:/,
   },
   // Parts of the composition root, each of which is tested on its own or through the daemon.
-  account: { rooms: ["config", "domain", "store"], packages: /^$/ },
+  account: { rooms: ["config", "domain", "store"], packages: /^node:crypto$/ },
   "build-client": { rooms: ["config", "api", "domain"], packages: /^$/ },
-  "build-jobs": { rooms: ["backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
+  "build-jobs": { rooms: ["account", "backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
   "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform", "words"], packages: /^node:/ },
   "build-web": { rooms: ["config", "jobs", "platform", "store", "web"], packages: /^node:/ },
+  "missing-database": { rooms: ["account", "backup", "config", "domain", "store"], packages: /^node:/ },
   preview: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   repair: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   "restore-bridge": {

@@ -4,12 +4,30 @@
  * start, at each scheduled copy, by size, and after each failure, so that a torn end is always the end of a file. A
  * crash in the middle of an entry leaves such an end: it is recognised by its digest, and its batch was not confirmed.
  */
-import { closeSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { readTimeInName, timeInName } from "../domain/copy-names.ts";
 import { BridgeError } from "../domain/errors.ts";
-import { encodeFrame, type JournalEntry, type ReadFrames, readFrames } from "../domain/journal-frame.ts";
+import {
+  encodeFrame,
+  FIRST_NOTE_BYTES,
+  type JournalEntry,
+  type ReadFrames,
+  readFirstNote,
+  readFrames,
+} from "../domain/journal-frame.ts";
+import { isForeign, type Owner } from "../domain/owner.ts";
 import type { Clock } from "../domain/ports.ts";
 import { openRegular } from "../platform/fresh-file.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../store/sqlite-errors.ts";
@@ -54,20 +72,44 @@ export function* readJournal(folder: string): Generator<{ file: string } & ReadF
   }
 }
 
+/** Whose batches a file holds, by its first entry: another shop's bridge may keep its journal in the same folder. */
+function ownerOfFile(file: string): Owner {
+  const head = Buffer.alloc(FIRST_NOTE_BYTES);
+  const descriptor = openSync(file, "r");
+  try {
+    const length = readSync(descriptor, head, 0, head.length, 0);
+    const note = readFirstNote(head.subarray(0, length));
+    return { account: note?.account, database: note?.database };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Whether a journal holds a batch that says that it is this owner's. A folder that is not there holds none. */
+export function hasJournalOf(folder: string, owner: Owner): boolean {
+  try {
+    return listJournal(folder).some(({ name }) => ownerOfFile(path.join(folder, name)).account === owner.account);
+  } catch {
+    return false;
+  }
+}
+
 export class BatchJournal {
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #owner: Owner;
   #file: { path: string; bytes: number } | undefined;
 
-  constructor(folder: string, clock: Clock) {
+  constructor(folder: string, clock: Clock, owner: Owner) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#owner = owner;
   }
 
   /** Flushed when it resolves. Throws disk_full, disk_failed, database_refused with the journal's folder. */
-  async append(entry: JournalEntry): Promise<void> {
+  async append({ note, body }: JournalEntry): Promise<void> {
     try {
-      await this.#inTime(this.#write(encodeFrame(entry)));
+      await this.#inTime(this.#write(encodeFrame({ note: { ...note, ...this.#owner }, body })));
     } catch (error) {
       this.rotate();
       throw asJournalError(error, this.#folder);
@@ -85,7 +127,9 @@ export class BatchJournal {
    * @returns how many files were removed.
    */
   prune(oldestCopyMs: number): number {
-    const files = listJournal(this.#folder);
+    const files = listJournal(this.#folder).filter(
+      ({ name }) => !isForeign(ownerOfFile(path.join(this.#folder, name)), this.#owner),
+    );
     const covered = files.filter(({ startedMs }) => startedMs <= oldestCopyMs).slice(0, -2);
     for (const { name } of covered) rmSync(path.join(this.#folder, name), { force: true });
     return covered.length;

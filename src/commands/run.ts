@@ -13,7 +13,7 @@ import { createNotifier } from "../platform/systemd.ts";
 import { loadStatusFacts } from "../store/status.ts";
 import type { FileTrouble } from "../store/store.ts";
 import { speaking } from "../words/translator.ts";
-import { type Call, type Command, load } from "./command.ts";
+import { type Call, type Command, load, requireDatabase } from "./command.ts";
 
 /** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
 const STATUS_EVERY_MS = 15_000;
@@ -109,6 +109,13 @@ async function reload(call: Call, old: Running): Promise<Running> {
   try {
     if (accountOf(loaded.config) !== old.account.of) account = await lockAccount(loaded, log);
   } catch (error) {
+    tellRefused(old, error);
+    return old;
+  }
+  try {
+    requireDatabase(loaded);
+  } catch (error) {
+    if (account !== old.account) account.release();
     tellRefused(old, error);
     return old;
   }

@@ -15,6 +15,9 @@ export interface JournalNote {
   fingerprint: string;
   /** The `Date` header of the answer. */
   date: string | undefined;
+  /** Whose batch it is; absent in journals of older versions. */
+  account?: string | undefined;
+  database?: string | undefined;
 }
 
 export interface JournalEntry {
@@ -59,6 +62,21 @@ export function readFrames(bytes: Buffer): ReadFrames {
   }
   return { entries, torn: goodUntil < bytes.length, damagedBytes };
 }
+
+/** The note of the first frame, from the beginning of a file; undefined where there is none. */
+export function readFirstNote(head: Buffer): JournalNote | undefined {
+  if (head.length < HEADER_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+  const length = head.readUInt32LE(MAGIC.length);
+  if (length > NOTE_BYTES_MAX || HEADER_BYTES + length > head.length) return undefined;
+  try {
+    return JSON.parse(head.subarray(HEADER_BYTES, HEADER_BYTES + length).toString("utf8")) as JournalNote;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Enough of a file for its first note. */
+export const FIRST_NOTE_BYTES = HEADER_BYTES + NOTE_BYTES_MAX;
 
 function frameAt(bytes: Buffer, at: number): { entry: JournalEntry; end: number } | undefined {
   if (at + HEADER_BYTES > bytes.length || !bytes.subarray(at, at + MAGIC.length).equals(MAGIC)) return undefined;

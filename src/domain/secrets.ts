@@ -1,3 +1,5 @@
+import { scryptSync } from "node:crypto";
+
 /**
  * Replaces the Client Secret by `***` wherever it stands in foreign text (an answer, an error), because a service or a
  * proxy may echo what it was sent: as it is, in hex, and in base64 wherever in the encoded text it begins (the Basic
@@ -186,4 +188,10 @@ function withHidden(text: string, hidden: Range[]): string {
     end = Math.max(end, to);
   }
   return shown + text.slice(end);
+}
+
+/** Tells whether credentials are the same as before, and nothing else of them: `SALT:HASH`, hexadecimal. */
+export function credentialsMark(clientId: string, clientSecret: string, salt: string): string {
+  const mark = scryptSync(JSON.stringify([clientId, clientSecret]), salt, 32, { N: 1024 });
+  return `${salt}:${mark.toString("hex")}`;
 }

@@ -7,9 +7,11 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import type { BatchJournal } from "../backup/batch-journal.ts";
 import { configBeside, copyDatabase, copyOfPartial, type MadeCopy } from "../backup/copy-database.ts";
+import { readOwnerOfCopy } from "../backup/copy-owner.ts";
 import { copiesToRemove, copyName, copyStem, findCopies, isCopyLate, type NamedCopy } from "../domain/copy-names.ts";
 import { describeBytes, stopBelow } from "../domain/disk-space.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
+import { isForeign, type Owner } from "../domain/owner.ts";
 import { isoTime } from "../domain/ports.ts";
 import { removeName } from "../platform/fresh-file.ts";
 import { asBridgeError } from "../store/sqlite-errors.ts";
@@ -26,6 +28,8 @@ export interface BackUpOptions {
   keep: number;
   /** The configuration as it is shown; worked out when a copy is made. */
   configText: () => string;
+  /** Copies of another shop's in the same folder are left alone. */
+  owner: Owner;
   journal: BatchJournal | undefined;
   readSpace: ReadSpace;
 }
@@ -37,6 +41,9 @@ export class BackUp implements Job {
   readonly #options: BackUpOptions;
   /** Names of copies begin with the database's own name. */
   readonly #stem: string;
+  /** What the copies in the folder belong to; a copy never changes. */
+  readonly #owners = new Map<string, Owner>();
+  #hasNamedForeign = false;
   #failed: { error: BridgeError; atMs: number } | undefined;
 
   constructor(context: JobContext, options: BackUpOptions) {
@@ -93,8 +100,25 @@ export class BackUp implements Job {
     return { outcome: "done", counts: { copies: 1, ...(removed > 0 && { removed }) } };
   }
 
+  /** Ours alone: another shop's database may bear the same name and be copied into the same folder. */
   #copies(): NamedCopy[] {
-    return findCopies(this.#stem, readdirSync(this.#options.folder));
+    const { folder, owner } = this.#options;
+    const copies = findCopies(this.#stem, readdirSync(folder));
+    const foreign = copies.filter(({ name }) => isForeign(this.#ownerOf(name), owner)).map(({ name }) => name);
+    if (foreign.length > 0 && !this.#hasNamedForeign) {
+      this.#hasNamedForeign = true;
+      const text = `Copies of another shop's database in ${folder} are left alone: ${foreign.join(", ")}.`;
+      this.#context.log.warn({ folder }, text);
+    }
+    return copies.filter(({ name }) => !foreign.includes(name));
+  }
+
+  #ownerOf(name: string): Owner {
+    const known = this.#owners.get(name);
+    if (known !== undefined) return known;
+    const owner = readOwnerOfCopy(path.join(this.#options.folder, name));
+    this.#owners.set(name, owner);
+    return owner;
   }
 
   async #copy(target: string, signal: AbortSignal): Promise<MadeCopy> {

@@ -42,3 +42,8 @@ export function saveHold(store: Store, hold: NewHold): boolean {
 export function deleteHold(store: Store, area: string, reason: HoldReason): boolean {
   return store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason).changes > 0;
 }
+
+/** Wherever it holds. Returns how many were lifted. */
+export function deleteHoldsFor(store: Store, reason: HoldReason): number {
+  return store.prepare("DELETE FROM holds WHERE reason = ?").run(reason).changes;
+}

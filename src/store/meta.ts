@@ -11,6 +11,8 @@ export type MetaKey =
   | "alerts"
   | "page"
   | "clock"
+  | "database"
+  | "credentials"
   | "credential"
   | RestKey;
 

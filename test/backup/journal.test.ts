@@ -65,13 +65,13 @@ describe("the journal", () => {
   it("begins a new file at each start and at each copy, and removes what the oldest copy covers", async () => {
     const folder = path.join(tempFolder("journal"), "deep", "journal");
     const clock = new FakeClock();
-    const first = new BatchJournal(folder, clock);
+    const first = new BatchJournal(folder, clock, { account: "shop", database: undefined });
     for (let copy = 0; copy < 5; copy++) {
       clock.advance(60_000);
       await first.append(entry(`before ${copy}`));
       first.rotate();
     }
-    const second = new BatchJournal(folder, clock);
+    const second = new BatchJournal(folder, clock, { account: "shop", database: undefined });
     clock.jump(-3_600_000);
     await second.append(entry("after the clock was set back"));
     expect([...readJournal(folder)].flatMap(bodies)).toEqual(

@@ -288,6 +288,9 @@ describe("restoring a copy", () => {
       })
       .catch((error: { code: string }) => error);
     expect(report).toMatchObject({ code: "usage" });
+    await expect(scene.restart()).rejects.toMatchObject({ code: "database_refused" });
+    // As `init --force` does where somebody decides so.
+    openStore({ path: scene.database, migrationsFolder: MIGRATIONS_FOLDER, mode: "command" }).close();
     await scene.restart();
     const fresh = createOrders(scene, 3);
     scene.bridge.store.db.prepare(STOCK).run("E", 2);

@@ -96,4 +96,19 @@ describe("a running daemon", PATIENT, () => {
     await third.kill();
     expect(lost(shop)).toEqual([]);
   });
+
+  it("stays with its database where a reload names one that is not there", async () => {
+    const { shop, program } = await startDaemon();
+    shop.writeConfig({ database: { path: "mistyped.db" } });
+    program.child.kill("SIGHUP");
+    await program.says("was not taken over");
+    expect(existsSync(path.join(shop.folder, "mistyped.db"))).toBe(false);
+    addOrders(shop, 5);
+    await confirmed(shop, 15);
+    await program.kill();
+    const again = shop.start("run");
+    expect((await again.exited).code).toBe(78);
+    expect(again.stderr()).toContain("is gone, and there was one before");
+    expect(existsSync(path.join(shop.folder, "mistyped.db"))).toBe(false);
+  });
 });

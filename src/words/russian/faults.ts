@@ -230,6 +230,20 @@ export const faults = {
     "Файлы базы {file} были убраны во время работы программы.",
   "What it held was saved: erp-bridge restore {file}. If it is not wanted, move that file away.":
     "Данные сохранены: erp-bridge restore {file}. Если они не нужны, уберите этот файл.",
+  "The database {file} is gone, and there was one before.": "База {file} исчезла, а раньше она была.",
+  "Correct database.path, or bring back a copy: erp-bridge restore {file}. To begin anew without its orders: erp-bridge init --force.":
+    "Исправьте database.path или верните копию: erp-bridge restore {file}. Начать заново без её заказов: erp-bridge init --force.",
+  "Correct database.path, or bring back a copy: erp-bridge restore FILE. To begin anew without its orders: erp-bridge init --force.":
+    "Исправьте database.path или верните копию: erp-bridge restore ФАЙЛ. Начать заново без её заказов: erp-bridge init --force.",
+  "Copies of another shop's database in {folder} are left alone: {names}.":
+    "Копии базы другого магазина в {folder} не тронуты: {names}.",
+  "Copied, but not verified, because only the ERP has what they need: {names}.":
+    "Скопированы, но не проверены, потому что нужное для этого есть только у ERP: {names}.",
+  "{table} needs what only the ERP has: the copy's rows stay.":
+    "{table}: нужное для записи есть только у ERP, остаются строки копии.",
+  "Another shop's journal was left alone: {files}.": "Журнал другого магазина не тронут: {files}.",
+  "The credentials were changed: the service is asked again at once.":
+    "Учётные данные изменены: запросы к сервису возобновляются сразу.",
   // SQLite and the disk
   "{doing!}: {what!} ({file}, {code=}).": "{doing}: {what} ({file}, {code}).",
   "{doing!}: {what!} ({code=}).": "{doing}: {what} ({code}).",
