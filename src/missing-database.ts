@@ -11,11 +11,13 @@ import type { LoadedConfig } from "./config/load.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { resolveDatabasePath } from "./store/file-checks.ts";
 import type { Store } from "./store/store.ts";
+import { refuseSavedCopy } from "./store/swap-files.ts";
 
 /** @throws BridgeError `database_refused` */
 export function refuseMissingDatabase({ config }: LoadedConfig): void {
   const file = resolveDatabasePath(config.database.path);
   if (existsSync(file)) return;
+  refuseSavedCopy(file); // it has more than any other copy
   const account = accountOf(config);
   const copy = findCopyOf(config.backup.dir, account);
   const { journal } = config.backup;
