@@ -4,17 +4,7 @@
  * start, at each scheduled copy, by size, and after each failure, so that a torn end is always the end of a file. A
  * crash in the middle of an entry leaves such an end: it is recognised by its digest, and its batch was not confirmed.
  */
-import {
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { readTimeInName, timeInName } from "../domain/copy-names.ts";
@@ -75,7 +65,7 @@ export function* readJournal(folder: string): Generator<{ file: string } & ReadF
 /** Whose batches a file holds, by its first entry: another shop's bridge may keep its journal in the same folder. */
 function ownerOfFile(file: string): Owner {
   const head = Buffer.alloc(FIRST_NOTE_BYTES);
-  const descriptor = openSync(file, "r");
+  const descriptor = openRegular(file, constants.O_RDONLY);
   try {
     const length = readSync(descriptor, head, 0, head.length, 0);
     const note = readFirstNote(head.subarray(0, length));
