@@ -38,4 +38,6 @@ export default [
   bundleOf("src/backup/copy-child.ts", "dist/copy-child.cjs"),
   // Moves a long write-ahead log into the database, likewise.
   bundleOf("src/store/checkpoint-child.ts", "dist/checkpoint-child.cjs"),
+  // Tries a feed's SELECT in a process of its own.
+  bundleOf("src/store/source-child.ts", "dist/source-child.cjs"),
 ] satisfies RolldownOptions[];

@@ -6,11 +6,12 @@ import { parseArgs } from "node:util";
 import { checkCopies } from "./host/copies.ts";
 import { checkLife } from "./host/life.ts";
 import { Machine, prepareBase } from "./host/machine.ts";
+import { checkPlanted } from "./host/planted.ts";
 import { checkArchive, checkArrival, checkDeparture, checkShops, checkUpgrade } from "./host/stay.ts";
 import { Trial } from "./host/trial.ts";
 
 /**
- * Takes the package through its life on a Debian of its own: `npm run host -- [--base FOLDER] [--suite bookworm]
+ * Takes the package through its life on a Debian of its own: `npm run host -- [--base FOLDER] [--release bookworm|trixie]
  * [--mirror URL] [--keep]`. Needs root, debootstrap and systemd-container. The base tree is made once, below --base.
  */
 
@@ -19,7 +20,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const { values } = parseArgs({
   options: {
     base: { type: "string", default: path.join(os.tmpdir(), "erp-bridge-host") },
-    suite: { type: "string", default: "bookworm" },
+    release: { type: "string", default: "bookworm" },
     mirror: { type: "string", default: "http://deb.debian.org/debian" },
     keep: { type: "boolean", default: false },
   },
@@ -65,7 +66,7 @@ const packages = {
   version,
 };
 const [archive = ""] = globSync(path.join(work, "*.tar.gz"));
-const machine = new Machine(prepareBase(values.base, values.suite, values.mirror), path.join(work, "machine"));
+const machine = new Machine(prepareBase(values.base, values.release, values.mirror), path.join(work, "machine"));
 const trial = new Trial(machine, packages);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void giveUp());
 
@@ -82,6 +83,7 @@ try {
   );
   await checkArrival(trial);
   await checkLife(trial);
+  await checkPlanted(trial);
   await checkShops(trial);
   await checkUpgrade(trial);
   await checkCopies(trial);

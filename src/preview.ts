@@ -4,7 +4,7 @@ import type { LoadedConfig } from "./config/load.ts";
 import { dotted, nearest } from "./config/problems.ts";
 import { namesIn } from "./config/syntax.ts";
 import { asError, BridgeError } from "./domain/errors.ts";
-import { type FeedName, keyOfReference, sourceOf } from "./domain/feed.ts";
+import { type FeedName, type FeedRules, keyOfReference, sourceOf } from "./domain/feed.ts";
 import type { JobName } from "./domain/job-names.ts";
 import { isGuarded } from "./domain/plan-feed.ts";
 import { compileStatusRules } from "./domain/plan-status.ts";
@@ -12,7 +12,8 @@ import { type PreviewRow, previewConfirms, previewFeed, previewStatuses } from "
 import { MissingColumns } from "./store/feed-triggers.ts";
 import { type KeyShown, loadSentRow } from "./store/feed-views.ts";
 import { loadFeed } from "./store/feeds.ts";
-import { checkNewTable, openSource } from "./store/source-reader.ts";
+import { proveSource } from "./store/prove-source.ts";
+import { checkNewTable, openSource, type SourceReader } from "./store/source-reader.ts";
 import type { Store } from "./store/store.ts";
 
 /*
@@ -63,6 +64,15 @@ export function describeKey(
   return rules === undefined ? undefined : loadSentRow(store, rules, keyOfReference(rules, reference));
 }
 
+/**
+ * Runs the SELECT behind a feed to its end, in a process that is stopped when it takes too long.
+ * @throws BridgeError `table_missing`, `database_busy`
+ */
+export async function proveSourceOf(loaded: LoadedConfig, job: JobName): Promise<void> {
+  const rules = feedRulesOf(loaded).get(job as FeedName);
+  if (rules !== undefined) await lookAt(rules, loaded);
+}
+
 export interface SourceLook {
   feed: FeedName;
   source: string;
@@ -71,25 +81,38 @@ export interface SourceLook {
 }
 
 /**
- * Looks at what feeds read, without reading rows: whether it is there, and has every column that is named.
+ * Looks at what feeds read: whether it is there, has every column that is named, and ends. Of the rows nothing is kept.
  * @param statements what a new database is made with, where there is none yet; null: there is one
  */
-export function readableSources(loaded: LoadedConfig, statements: readonly string[] | null): SourceLook[] {
-  return [...feedRulesOf(loaded).values()].flatMap((feed) => {
+export async function readableSources(
+  loaded: LoadedConfig,
+  statements: readonly string[] | null,
+): Promise<SourceLook[]> {
+  const looks: SourceLook[] = [];
+  for (const feed of feedRulesOf(loaded).values()) {
     const look: SourceLook = { feed: feed.name, source: sourceOf(feed), makesWritersWait: false, error: undefined };
-    const database = loaded.config.database.path;
     try {
       if (feed.file === null && statements !== null) {
         // A query may read tables that the ERP will make.
-        return feed.query === null && checkNewTable(feed, statements) ? [look] : [];
+        if (feed.query === null && checkNewTable(feed, statements)) looks.push(look);
+        continue;
       }
-      const reader = openSource(feed, database);
-      reader.close();
-      return [{ ...look, makesWritersWait: feed.file !== null && reader.makesWritersWait }];
+      const { makesWritersWait } = await lookAt(feed, loaded);
+      looks.push({ ...look, makesWritersWait: feed.file !== null && makesWritersWait });
     } catch (error) {
-      return [{ ...look, error: error instanceof MissingColumns ? placed(loaded, feed.name, error) : asError(error) }];
+      const isPlaced = error instanceof MissingColumns;
+      looks.push({ ...look, error: isPlaced ? placed(loaded, feed.name, error) : asError(error) });
     }
-  });
+  }
+  return looks;
+}
+
+async function lookAt(rules: FeedRules, { config }: LoadedConfig): Promise<SourceReader> {
+  const databasePath = config.database.path;
+  const reader = openSource(rules, databasePath);
+  reader.close();
+  if (reader.mayNotEnd) await proveSource(rules, { databasePath, isStopping: () => false });
+  return reader;
 }
 
 /** The same error with the place in the file that names the column, and the column that was probably meant. */

@@ -36,7 +36,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     checkDatabase(call, loaded),
     checkRuntime(),
     checkDisk(loaded),
-    ...checkSources(loaded),
+    ...(await checkSources(loaded)),
     await checkListen(loaded),
     ...checkInstances(loaded, call.terminal.env),
     ...checkImages(loaded),
@@ -84,26 +84,25 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): string {
   }
 }
 
-/** Whether what feeds read is there, with every column that they name. */
-function checkSources(loaded: LoadedConfig): CheckResult[] {
+/** Whether what feeds read is there, with every column that they name, and ends. */
+async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
   const isThere = existsSync(loaded.config.database.path);
-  return readableSources(loaded, isThere ? null : newDatabaseStatements()).map(
-    ({ feed, source, makesWritersWait, error }) => {
-      const name = `imports.${feed}`;
-      if (error !== undefined) {
-        const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-        return { check: name, ok: false, message: text, exitCode: exitCodeOf(error) };
-      }
-      return makesWritersWait
-        ? {
-            check: name,
-            ok: false,
-            message: `${source} is not in WAL mode: programs that write it wait while it is read`,
-            exitCode: EXIT.attention,
-          }
-        : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
-    },
-  );
+  const looks = await readableSources(loaded, isThere ? null : newDatabaseStatements());
+  return looks.map(({ feed, source, makesWritersWait, error }) => {
+    const name = `imports.${feed}`;
+    if (error !== undefined) {
+      const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+      return { check: name, ok: false, message: text, exitCode: exitCodeOf(error) };
+    }
+    return makesWritersWait
+      ? {
+          check: name,
+          ok: false,
+          message: `${source} is not in WAL mode: programs that write it wait while it is read`,
+          exitCode: EXIT.attention,
+        }
+      : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
+  });
 }
 
 /** Fixes of Node reach an installation with newer packages only. */

@@ -7,7 +7,7 @@ import type { JobName } from "../domain/job-names.ts";
 import { diffJson } from "../domain/json-value.ts";
 import { shortWords } from "../domain/service-error.ts";
 import { JSON_VERSION } from "../platform/terminal.ts";
-import { countGuarded, type PreviewRow, previewSends } from "../preview.ts";
+import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "../preview.ts";
 import { loadHolds } from "../store/holds.ts";
 import type { Store } from "../store/store.ts";
 import { type Call, requireDatabase } from "./command.ts";
@@ -19,7 +19,7 @@ interface Asked {
 }
 
 /** What a sync would send: key, old, new and why. Asks nobody and writes nothing; shows rows as they are found. */
-export function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): ExitCode {
+export async function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
   requireDatabase(loaded);
   const store = openDatabase(loaded, "readonly");
   try {
@@ -34,6 +34,7 @@ export function previewSync(call: Call, loaded: LoadedConfig, { names, only }: A
         done += 1;
         call.progress.show({ what: job, unit: "rows compared", done });
       };
+      await proveSourceOf(loaded, job);
       for (const row of previewSends(store, loaded, job, onRow)) {
         if (only !== undefined && row.key !== only) continue;
         drops += Number(row.isDrop);

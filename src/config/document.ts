@@ -10,6 +10,7 @@ import {
   type Pair,
   parseDocument,
 } from "yaml";
+import { excessIn } from "./depth.ts";
 import { isSecretKey, readSource, type Source } from "./source.ts";
 import { syntaxProblems } from "./syntax-problems.ts";
 import { expandVariables, hasReference } from "./variables.ts";
@@ -59,6 +60,12 @@ export function placeKey(path: Path): string {
 export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expectations): ReadDocument {
   const lines = new LineCounter();
   const source = readSource(text, lines);
+  const excess = excessIn(text);
+  if (excess !== null) {
+    for (const { index } of text.matchAll(/^/gm)) lines.addNewLine(index);
+    source.hideBlindly();
+    return { value: {}, places: new Map(), problems: [{ path: [], ...excess }], source };
+  }
   let document: Document;
   try {
     document = parseDocument(text, {

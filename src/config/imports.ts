@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type FeedName, KEY_COLUMNS_MAX } from "../domain/feed.ts";
+import { tableProblem } from "../domain/source-text.ts";
 import { requestPath } from "./addresses.ts";
 import { imageKeys, refuseImages } from "./images.ts";
 import type { Json, Template } from "./kinds.ts";
@@ -170,6 +171,9 @@ function imageFeed(defaults: FeedDefaults) {
 function refuseFeed(
   feedName: FeedName,
   value: {
+    table: string;
+    query: string | null;
+    file: string | null;
     on_delete: Json;
     parent: string | null;
     key: readonly string[];
@@ -180,6 +184,8 @@ function refuseFeed(
   },
   context: z.core.$RefinementCtx,
 ): void {
+  const wrongTable = value.query === null ? tableProblem(value.table, value.file === null) : null;
+  if (wrongTable !== null) context.addIssue({ code: "custom", message: wrongTable, path: ["table"] });
   const named =
     value.on_delete === "ignore" ? undefined : textsOf(value.on_delete).find(([, part]) => namesIn(part).length > 0);
   if (named !== undefined) {

@@ -1,5 +1,6 @@
 import { validate as isCron } from "node-cron";
 import * as z from "zod";
+import { queryProblem } from "../domain/source-text.ts";
 import { expressionProblem, pathProblem, templateKeyProblem, templateProblem } from "./syntax.ts";
 import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration } from "./units.ts";
 
@@ -80,7 +81,11 @@ export function select() {
     .string()
     .min(1)
     .max(10_000)
-    .refine((value) => /^\s*(SELECT|WITH|VALUES)\b/i.test(value), "begins with neither SELECT, WITH nor VALUES");
+    .refine((value) => /^\s*(SELECT|WITH|VALUES)\b/i.test(value), "begins with neither SELECT, WITH nor VALUES")
+    .superRefine((value, context) => {
+      const message = queryProblem(value);
+      if (message !== null) context.addIssue({ code: "custom", message });
+    });
   return worded(schema, "a SELECT");
 }
 

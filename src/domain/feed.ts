@@ -79,6 +79,9 @@ export interface FeedRules {
   address: string;
 }
 
+/** What is needed to read the rows of a feed. */
+export type SourceRules = Pick<FeedRules, "name" | "table" | "query" | "file" | "columns" | "keys">;
+
 export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
   const files = imageSettingsOf(settings);
   const { kept, onDelete } =

@@ -12,6 +12,7 @@ import { hashRow } from "../domain/row-hash.ts";
 import { deleteDirtyKey, loadDirtyKeys, RawText } from "../store/feed-source.ts";
 import { loadKeyState, loadKnownKeys } from "../store/feeds.ts";
 import { loadRefusedKeys } from "../store/image-files.ts";
+import { proveSource } from "../store/prove-source.ts";
 import { forgetRowHash, loadHashedKeys, loadRowHash, RowStage, type StagedRow } from "../store/row-stage.ts";
 import { openSource, type SourceReader } from "../store/source-reader.ts";
 import {
@@ -30,6 +31,9 @@ import { commit } from "./commit.ts";
 
 /** Keys that stand twice: so many are no slips but a wrong key. */
 const REPEATED_MAX = 100_000;
+
+/** A SELECT may give twice the rows that it gave a moment ago, and so many more. */
+const ROWS_MORE = 10_000;
 
 /** Refused rows whose files are looked at in one pass; the others wait for the night. */
 const REFUSED_PER_PASS = 500;
@@ -53,6 +57,7 @@ export class ScanSource {
   readonly #context: FeedContext;
   readonly #rules: FeedRules;
   readonly #stage: RowStage;
+  readonly #run: typeof proveSource;
   readonly #source: RowSource;
   /** Keys that stand twice, or seem to: their rows are always staged, where they are told apart. */
   readonly #repeated = new Set<string>();
@@ -60,9 +65,11 @@ export class ScanSource {
   #refused = new Set<string>();
   #isWaitTold = false;
 
-  constructor(context: FeedContext, rules: FeedRules) {
+  /** @param run what runs a SELECT to its end before it is read */
+  constructor(context: FeedContext, rules: FeedRules, run: typeof proveSource = proveSource) {
     this.#context = context;
     this.#rules = rules;
+    this.#run = run;
     this.#stage = new RowStage(context.store, rules);
     this.#source = {
       loadRows: (key) => this.#stage.loadRows(key as readonly string[]),
@@ -103,6 +110,7 @@ export class ScanSource {
     const reader = openSource(this.#rules, this.#context.store.path);
     this.#stage.open();
     try {
+      await this.#prove(reader);
       const rows = reader.find(key);
       await this.#context.files?.lookAt(rows, signal);
       this.#stage.stage(rows.map((row) => ({ key, row, hash: this.#hash(row) })));
@@ -140,8 +148,9 @@ export class ScanSource {
     const reader = openSource(this.#rules, this.#context.store.path);
     try {
       this.#tellOfWaiting(reader);
+      const proven = await this.#prove(reader);
       for (let exactly = false; ; ) {
-        const reading = await this.#readAll(reader, { isFull, exactly }, signal);
+        const reading = await this.#readAll(reader, { isFull, exactly, rowsMax: proven * 2 + ROWS_MORE }, signal);
         // Text that is no UTF-8 must not be sent as something that the ERP did not write.
         const isDoubtful: boolean = reader.sawReplaced && !exactly;
         if (!isDoubtful && !reading.isAmbiguous) return reading;
@@ -155,7 +164,7 @@ export class ScanSource {
 
   async #readAll(
     reader: SourceReader,
-    how: { isFull: boolean; exactly: boolean },
+    how: { isFull: boolean; exactly: boolean; rowsMax: number },
     signal: AbortSignal,
   ): Promise<Reading> {
     const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(), isAmbiguous: false };
@@ -163,6 +172,7 @@ export class ScanSource {
     if (how.isFull) this.#context.files?.listNone();
     for (const row of reader.rows(how.exactly)) {
       reading.rows += 1;
+      if (reading.rows > how.rowsMax) throw this.#grown(how.rowsMax);
       step.push(row);
       if (step.length < ROWS_PER_READ) continue;
       await this.#stageStep(step, reading, how.isFull, signal);
@@ -170,6 +180,25 @@ export class ScanSource {
     }
     await this.#stageStep(step, reading, how.isFull, signal);
     return reading;
+  }
+
+  /** Where a SELECT gives the rows it is run to its end elsewhere first. Gives their number. */
+  async #prove(reader: SourceReader): Promise<number> {
+    if (!reader.mayNotEnd) return Number.POSITIVE_INFINITY;
+    const { store, isStopping } = this.#context;
+    return await this.#run(this.#rules, { databasePath: store.path, isStopping });
+  }
+
+  /** It ended a moment ago and may not end now. */
+  #grown(rowsMax: number): BridgeError {
+    const { name } = this.#rules;
+    return new BridgeError(
+      "table_missing",
+      `${name}: ${sourceOf(this.#rules)} gives more than ${rowsMax} rows, twice as many as a moment ago.`,
+      {
+        hint: "It is read again in the next pass. Nothing is deleted on the site meanwhile.",
+      },
+    );
   }
 
   async #stageStep(rows: readonly SourceRow[], reading: Reading, isFull: boolean, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,8 @@
  * text, because a table that was renamed keeps its triggers and one that was made again has none.
  */
 import { BridgeError } from "../domain/errors.ts";
-import { type FeedRules, sourceOf } from "../domain/feed.ts";
+import { type FeedRules, type SourceRules, sourceOf } from "../domain/feed.ts";
+import { tableProblem } from "../domain/source-text.ts";
 import { quoteName } from "./feed-source.ts";
 import type { Store } from "./store.ts";
 
@@ -20,6 +21,7 @@ const OPERATIONS = ["insert", "update", "move", "delete", "replace", "displace"]
  */
 export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
   if (rules.query !== null || rules.file !== null) return "scanned";
+  if (tableProblem(rules.table, true) !== null) throw ownTable(rules);
   const object = store
     .prepare("SELECT type, sql FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')")
     .get(rules.table) as { type: string; sql: string } | undefined;
@@ -34,7 +36,14 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
   return "tracked";
 }
 
-export function missingTable(rules: FeedRules): BridgeError {
+/** A source that is not the ERP's. */
+export function ownTable({ name, table }: SourceRules): BridgeError {
+  return new BridgeError("table_missing", `${name}: ${table} is not a table or view of the ERP.`, {
+    hint: `Set imports.${name}.table to one that is. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+  });
+}
+
+export function missingTable(rules: SourceRules): BridgeError {
   const place = rules.file === null ? "the database" : rules.file;
   return new BridgeError("table_missing", `${rules.name}: there is no table ${rules.table} in ${place}.`, {
     hint: `Make the table again, or set imports.${rules.name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.`,
@@ -47,7 +56,7 @@ export class MissingColumns extends BridgeError {
   /** What the source has. */
   readonly there: readonly string[];
 
-  constructor(rules: FeedRules, missing: readonly string[], there: readonly string[]) {
+  constructor(rules: SourceRules, missing: readonly string[], there: readonly string[]) {
     const which = `column${missing.length > 1 ? "s" : ""} ${missing.join(", ")}`;
     super("table_missing", `${rules.name}: ${sourceOf(rules)} has no ${which}.`, {
       hint: `Add the ${which}, or set imports.${rules.name}.record, key and available to columns that there are.`,
@@ -58,7 +67,7 @@ export class MissingColumns extends BridgeError {
 }
 
 /** @throws MissingColumns naming what the rows lack. */
-export function checkColumns(rules: FeedRules, columns: readonly string[]): void {
+export function checkColumns(rules: SourceRules, columns: readonly string[]): void {
   const there = new Set(columns.map((column) => column.toLowerCase()));
   const missing = rules.columns.filter((column) => !there.has(column.toLowerCase()));
   if (missing.length > 0) throw new MissingColumns(rules, missing, columns);

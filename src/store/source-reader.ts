@@ -6,9 +6,11 @@
 import { isUtf8 } from "node:buffer";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
-import { type ColumnValue, type FeedRules, type SourceRow, sourceOf } from "../domain/feed.ts";
+import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "../domain/feed.ts";
+import { queryProblem, tableProblem } from "../domain/source-text.ts";
 import { quoteName } from "./feed-source.ts";
-import { checkColumns, missingTable } from "./feed-triggers.ts";
+import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
+import { APPLICATION_ID } from "./migrate.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
@@ -18,18 +20,21 @@ const REPLACED = "\uFFFD";
 
 export class SourceReader {
   readonly #db: Database.Database;
-  readonly #rules: FeedRules;
+  readonly #rules: SourceRules;
   readonly #from: string;
   /** Whether a program that writes the file has to wait while it is read. */
   readonly makesWritersWait: boolean;
+  /** Whether reading it runs a SELECT, which may never end: {@link proveSource}. */
+  readonly mayNotEnd: boolean;
   #sawReplaced = false;
 
   /** Use {@link openSource}. */
-  constructor(db: Database.Database, rules: FeedRules) {
+  constructor(db: Database.Database, rules: SourceRules) {
     this.#db = db;
     this.#rules = rules;
     this.makesWritersWait = db.pragma("journal_mode", { simple: true }) !== "wal";
     this.#from = rules.query === null ? quoteName(rules.table) : checkedQuery(db, rules.query);
+    this.mayNotEnd = rules.query !== null || isView(db, rules.table);
     checkColumns(rules, this.#columns());
   }
 
@@ -58,6 +63,13 @@ export class SourceReader {
     } finally {
       rows.return?.();
     }
+  }
+
+  /** How many rows there are, with every column of each worked out. */
+  countRows(): number {
+    const columns = this.#rules.columns.map((column) => `max(${quoteName(column)})`).join(", ");
+    const sql = `SELECT count(*), ${columns} FROM ${this.#from}`;
+    return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
   }
 
   /** The rows of one key, at most two; text that is no UTF-8 comes as a Buffer. Reads through everything where the source has no index that helps. */
@@ -102,13 +114,14 @@ export class SourceReader {
  * @param databasePath the bridge's own database, where the feed names no other file
  * @throws BridgeError `table_missing` with SQLite's words, `database_busy` where another program holds a lock on it
  */
-export function openSource(rules: FeedRules, databasePath: string): SourceReader {
+export function openSource(rules: SourceRules, databasePath: string): SourceReader {
   let db: Database.Database | undefined;
   try {
     db = new Database(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     db.pragma("query_only = ON");
     db.pragma("trusted_schema = OFF");
     db.pragma("cell_size_check = ON");
+    if (rules.query === null && tableProblem(rules.table, isBridges(db)) !== null) throw ownTable(rules);
     const isThere =
       rules.query !== null ||
       db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) !== undefined;
@@ -124,7 +137,7 @@ export function openSource(rules: FeedRules, databasePath: string): SourceReader
  * The columns of a feed's table in a database that does not exist yet, where it is one that the bridge makes.
  * @throws MissingColumns
  */
-export function checkNewTable(rules: FeedRules, statements: readonly string[]): boolean {
+export function checkNewTable(rules: SourceRules, statements: readonly string[]): boolean {
   const db = new Database(":memory:");
   try {
     for (const statement of statements) db.exec(statement);
@@ -140,8 +153,21 @@ export function checkNewTable(rules: FeedRules, statements: readonly string[]): 
   }
 }
 
+/** Whether a bridge works on this file, this one or another. */
+function isBridges(db: Database.Database): boolean {
+  return db.pragma("application_id", { simple: true }) === APPLICATION_ID;
+}
+
+function isView(db: Database.Database, name: string): boolean {
+  return (
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'").get(name) !== undefined
+  );
+}
+
 /** The statement in parentheses, once SQLite has said that it is one SELECT and nothing else. */
 function checkedQuery(db: Database.Database, query: string): string {
+  const problem = queryProblem(query);
+  if (problem !== null) throw new Error(problem);
   const statement = db.prepare(query);
   if (!statement.reader || !statement.readonly) throw new Error("it is no SELECT");
   // Line ends around it, because it may end with a comment.
@@ -149,13 +175,13 @@ function checkedQuery(db: Database.Database, query: string): string {
 }
 
 /** An error of SQLite's that only what the feed reads can be the reason of: a collation or a function that the ERP alone has. */
-export function sourceFault(rules: FeedRules, error: unknown): unknown {
+export function sourceFault(rules: SourceRules, error: unknown): unknown {
   return /^SQLITE_ERROR/.test(faultCodeOf(error) ?? "") && !(error instanceof BridgeError)
     ? sourceError(rules, error)
     : error;
 }
 
-function sourceError(rules: FeedRules, error: unknown): BridgeError {
+function sourceError(rules: SourceRules, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error;
   const fault = faultCodeOf(error) ?? "";
   const source = sourceOf(rules);

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the file, meant as it stands
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { excessIn } from "../../src/config/depth.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { showConfig } from "../../src/config/show.ts";
 import { BridgeError } from "../../src/domain/errors.ts";
@@ -135,5 +136,77 @@ describe("no text whatever makes anything but a clear refusal", () => {
     const startedAt = performance.now();
     survives(text, { A: "x" });
     expect(performance.now() - startedAt).toBeLessThan(10_000);
+  });
+});
+
+const MEGABYTE = 1_000_000;
+const many = (piece: string) => piece.repeat(Math.floor(MEGABYTE / piece.length));
+
+describe("a megabyte that would keep the parser busy", () => {
+  const stairs = Array.from({ length: 1_400 }, (_, depth) => `${" ".repeat(depth)}a:\n`).join("");
+  it.each([
+    ["brackets", `a: ${many("[")}`],
+    ["braces", many("{a: ")],
+    ["both", many("[{a: ")],
+    ["brackets within a block", `a:\n  b:\n    - ${many("[")}`],
+    ["dashes in one line", many("- ")],
+    ["dashes and brackets", many("- [")],
+    ["questions in one line", many("? ")],
+    ["keys in one line", many("a: ")],
+    ["long keys", many(`${"k".repeat(500)}: `)],
+    ["indentation", stairs],
+    ["indented dashes", Array.from({ length: 1_400 }, (_, depth) => `${" ".repeat(depth)}-\n`).join("")],
+    ["anchored levels", many("&a [")],
+    ["tagged levels", many("!!seq [")],
+  ])("is refused at the level that is too deep, without a look at the rest: %s", (_, text) => {
+    const found = excessIn(text);
+    expect(found?.problem).toBe("is nested too deeply");
+    // The place is where the reading stopped: so much work was done and no more.
+    expect(found?.at).toBeLessThan(60_000);
+    expect(() => parse(text)).toThrow(/nested too deeply/);
+  });
+
+  it.each([
+    ["anchors", `a: ${many("&a ")}`],
+    ["tags", `a: ${many("!!a ")}`],
+    ["values in a list", `a: [${many("a,")}`],
+    ["keys", many("a: 1\n")],
+    ["empty items", many("-\n")],
+    ["block texts", many("a: |\n")],
+    ["aliases", `a: &a 1\nb: [${many("*a,")}`],
+    ["documents", many("---\n")],
+    ["closing brackets", many("]")],
+    ["commas", `a: [${many(",")}`],
+    ["comments", many("#\n")],
+    ["quotes", many('""')],
+  ])("is refused where it holds too much, without a look at the rest: %s", (_, text) => {
+    const found = excessIn(text);
+    expect(found?.problem).toMatch(/more than 100000 words and signs/);
+    expect(found?.at).toBeLessThan(600_000);
+    expect(() => parse(text)).toThrow(/more than 100000/);
+  });
+
+  it("is refused with its place", () => {
+    expect(() => parse(`service:\n  client_id: a\n  base_url: ${"[".repeat(200)}`)).toThrow(
+      /:3:1[0-9]{2}: the file is nested too deeply/,
+    );
+  });
+
+  it("and no text that a person writes is", () => {
+    const deep = (levels: number) =>
+      `${Array.from({ length: levels }, (_, at) => `${"  ".repeat(at)}k${at}:`).join("\n")} 1`;
+    for (const text of [
+      MINIMAL,
+      exampleConfig({}),
+      deep(40),
+      `a: ${"[".repeat(40)}${"]".repeat(40)}`,
+      many("# words\n").slice(0, 300_000),
+    ])
+      expect(excessIn(text)).toBeNull();
+    const columns = Array.from(
+      { length: 60 },
+      (_, at) => `${"\n".repeat(at % 2)}- a: 1\n  b: { c: [d, "e: [", 'f: {'] } # [[[`,
+    ).join("\n");
+    expect(excessIn(columns)).toBeNull();
   });
 });

@@ -25,6 +25,12 @@ export const config = {
   "host:port of loopback, or off": "адрес loopback и порт или off",
   // the document
   "is nested too deeply": "слишком глубокая вложенность",
+  "holds more than {max} words and signs": "содержит больше {max} слов и знаков",
+  "is SQLite's own; name a table or view of the ERP": "служебное имя SQLite; укажите таблицу или представление ERP",
+  "is the bridge's own; name a table or view of the ERP":
+    "принадлежит самой программе; укажите таблицу или представление ERP",
+  "holds more than one statement": "содержит больше одной команды",
+  "calls load_extension, which no source needs": "вызывает load_extension, а источнику это не нужно",
   "is empty; erp-bridge init writes one with every key explained":
     "пуст; erp-bridge init создаёт файл с пояснением каждого ключа",
   "holds no keys; it must begin with a line such as service:":

@@ -106,6 +106,18 @@ export const faults = {
   "Make the table again, or set imports.{name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.":
     "Создайте таблицу заново или задайте imports.{name}.table. Пока ничего не отправляется и на сайте ничего не удаляется.",
   "{name}: {source!} has no {which~}.": "{name}: {source}: нет {which}.",
+  "{name}: {table} is not a table or view of the ERP.": "{name}: {table} не таблица и не представление ERP.",
+  "Set imports.{name}.table to one that is. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Укажите в imports.{name}.table таблицу или представление ERP. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  "{name}: {source!} did not end within {seconds} s and was stopped.":
+    "{name}: {source}: не завершилось за {seconds} с и было остановлено.",
+  "Put imports.{name} right: a recursion may run in a circle, or a join may lack its condition or an index. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Исправьте imports.{name}: возможно, рекурсия идёт по кругу или соединению не хватает условия либо индекса. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  "{name}: {source!} gives more than {max} rows, twice as many as a moment ago.":
+    "{name}: {source}: больше {max} строк, вдвое больше, чем только что.",
+  "It is read again in the next pass. Nothing is deleted on the site meanwhile.":
+    "Источник будет прочитан снова при следующем проходе. Пока на сайте ничего не удаляется.",
+  "The process that tries a source ended early.": "Процесс, проверяющий источник, завершился раньше времени.",
   "Add the {which~}, or set imports.{name}.record, key and available to columns that there are.":
     "Нет {which}: добавьте или укажите в imports.{name}.record, key и available имеющиеся столбцы.",
   "column {name}": "столбца {name}",

@@ -1,0 +1,66 @@
+import { Lexer } from "yaml";
+
+/** Each level of a configuration is one or two of these: its own and that of the value behind a key. */
+const LEVELS_MAX = 100;
+/** No configuration comes near; the parser takes seconds for so many. */
+const TOKENS_MAX = 100_000;
+
+/**
+ * What in a text would keep the parser busy for long: levels without end, or too many words and signs. Looks at the
+ * tokens alone, each once, and stops at the first that is too much; null where the text may be parsed.
+ */
+export function excessIn(text: string): { at: number; problem: string } | null {
+  const levels = new Levels();
+  let at = 0;
+  let tokens = 0;
+  for (const token of new Lexer().lex(text)) {
+    tokens += 1;
+    if (tokens > TOKENS_MAX) return { at, problem: `holds more than ${TOKENS_MAX} words and signs` };
+    if (levels.depthAfter(token) > LEVELS_MAX) return { at, problem: "is nested too deeply" };
+    // A sign of the lexer's own stands for no text.
+    if (!isOwnSign(token)) at += token.length;
+  }
+  return null;
+}
+
+/** The lexer's signs for a byte order mark, a document, the rest of a flow and a scalar that follows. */
+function isOwnSign(token: string): boolean {
+  return token === "\u0002" || token === "\u0018" || token === "\u001f";
+}
+
+/** Brackets and braces, and the columns at which blocks within blocks begin. */
+class Levels {
+  #flow = 0;
+  readonly #columns: number[] = [];
+  #column = 0;
+  /** Whether what comes next begins a block of its own: at a line's beginning, and behind `-`, `?` and `:`. */
+  #isBlockNext = true;
+
+  depthAfter(token: string): number {
+    const first = token[0] ?? "";
+    if (isOwnSign(token)) return this.#depth;
+    if (first === "\n" || first === "\r") {
+      this.#column = 0;
+      this.#isBlockNext = true;
+      return this.#depth;
+    }
+    if (first !== " " && first !== "\t" && first !== "#") {
+      if (this.#isBlockNext && this.#flow === 0) this.#beginBlock();
+      this.#isBlockNext = token === "-" || token === "?" || token === ":";
+      if (token === "[" || token === "{") this.#flow += 1;
+      if (token === "]" || token === "}") this.#flow = Math.max(0, this.#flow - 1);
+    }
+    const line = token.lastIndexOf("\n");
+    this.#column = line < 0 ? this.#column + token.length : token.length - line - 1;
+    return this.#depth;
+  }
+
+  get #depth(): number {
+    return this.#flow + this.#columns.length;
+  }
+
+  #beginBlock(): void {
+    while (this.#columns.length > 0 && (this.#columns.at(-1) ?? 0) >= this.#column) this.#columns.pop();
+    this.#columns.push(this.#column);
+  }
+}

@@ -1,0 +1,47 @@
+/** What of the ERP's may be named as the source of a feed, as far as its text alone can tell. */
+
+/** Tables and views that the bridge made for itself and for the ERP to read; those of the feeds are the ERP's to write. */
+export const OWN_NAMES: ReadonlySet<string> = new Set([
+  ...["__drizzle_migrations", "batches", "compared_orders", "erp_orders", "erp_queue", "feed_dirty", "feed_drops"],
+  ...[
+    "feed_outbox",
+    "feed_rows",
+    "feed_sent",
+    "feeds",
+    "flows",
+    "holds",
+    "image_files",
+    "matched_paths",
+    "meta",
+    "missing_orders",
+  ],
+  ...["observations", "order_event_rows", "order_line_rows", "orders", "owed_reads", "pull_mark", "quarantine", "runs"],
+  ...["seen_changes", "status_requests", "sync_requests", "watermarks", "sync_status"],
+  ...["stock_sent", "prices_sent", "products_sent", "images_sent", "orders_blocked", "orders_pending", "orders_wide"],
+  ...["order_events", "order_lines", "order_lines_wide"],
+]);
+
+/** What is wrong with a table's name as a source; null where nothing is. */
+export function tableProblem(table: string, isOwnFile: boolean): string | null {
+  if (/^(sqlite|pragma)_/i.test(table)) return "is SQLite's own; name a table or view of the ERP";
+  if (isOwnFile && OWN_NAMES.has(table.toLowerCase())) return "is the bridge's own; name a table or view of the ERP";
+  return null;
+}
+
+/** What is wrong with a SELECT before SQLite has looked at it; null where nothing is. */
+export function queryProblem(query: string): string | null {
+  let hasEnded = false;
+  let word = "";
+  for (const [token] of query.matchAll(TOKENS)) {
+    if (/^(\s|--|\/\*)/.test(token)) continue;
+    if (hasEnded && token !== ";") return "holds more than one statement";
+    hasEnded = token === ";";
+    if (token === "(" && word === "load_extension") return "calls load_extension, which no source needs";
+    word = token.replace(/^["'`[]|["'`\]]$/g, "").toLowerCase();
+  }
+  return null;
+}
+
+/** As SQLite reads a statement; whatever does not end goes on to the end of the text. */
+const TOKENS =
+  /\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)|[\w$\u0080-\uffff]+|[\s\S]/g;
