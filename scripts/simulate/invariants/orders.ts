@@ -50,6 +50,12 @@ export class OrderInvariants {
     return this.#sql("isQuarantined").get(orderId, this.#scene.versions.bad.get(orderId) ?? "") !== undefined;
   }
 
+  /** Deleted by the service before it was shown to anybody: nobody can have it any more. */
+  #isGone(orderId: string): boolean {
+    const { service, versions } = this.#scene;
+    return versions.newest(orderId) !== undefined && service.statusOf(orderId) === undefined;
+  }
+
   onSent({ route, request }: Sent) {
     if (route.kind !== "confirm") return;
     const body = request.body.toString("utf8");
@@ -58,7 +64,7 @@ export class OrderInvariants {
       this.#scene.fail(8, `a confirm names what was never received whole: ${body}`);
       return;
     }
-    const missing = covered.filter((id) => !this.isKept(id));
+    const missing = covered.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
     if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
     else this.#scene.fail(2, `a confirm leaves for orders that are not on disk: ${missing.join(", ")}`);
@@ -73,7 +79,7 @@ export class OrderInvariants {
   /** The service has taken something as confirmed. */
   onEntry({ effect }: LedgerEntry) {
     if (effect?.kind !== "confirmed") return;
-    const missing = effect.orderIds.filter((id) => !this.isKept(id));
+    const missing = effect.orderIds.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
     if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
     else this.#scene.fail(1, `confirmed and not on disk: ${missing.join(", ")}`);
@@ -100,7 +106,9 @@ export class OrderInvariants {
   /** At every crash and at the end. */
   checkImage() {
     const { fail, service } = this.#scene;
-    const confirmed = [...service.ledger.confirmedOrderIds()].filter((id) => !this.isKept(id) && !this.losses.has(id));
+    const confirmed = [...service.ledger.confirmedOrderIds()].filter(
+      (id) => !this.isKept(id) && !this.losses.has(id) && !this.#isGone(id),
+    );
     if (confirmed.length > 0) fail(1, `confirmed and not on disk: ${confirmed.join(", ")}`);
     const both = this.#sql("both").all() as { order_id: string }[];
     if (both.length > 0) fail(3, `stored and quarantined: ${both.map(({ order_id }) => order_id).join(", ")}`);

@@ -56,8 +56,9 @@ export class PositionInvariants {
     }
     const { bare, next } = this.#scene.forms;
     const [, token, digits] = (next === "none" ? null : /"next":(?:"([^"]*)"|([\d.]+))/.exec(told.body)) ?? [];
-    // Nothing is no position.
-    if (![undefined, "", "0"].includes(token ?? digits)) this.#sentTexts.add(token ?? digits ?? "");
+    const asked = new URLSearchParams(route.query).get("since");
+    // Nothing is no position, unless it was asked for.
+    if (![undefined, "", "0"].includes(token ?? digits) || token === asked) this.#sentTexts.add(token ?? digits ?? "");
     if (!told.isTrue || told.body === "") return;
     const root = JSON.parse(told.body) as { data?: { updates?: object[] | null } | null; next?: unknown } | object[];
     const list = Array.isArray(root) ? (bare ? root : []) : (root.data?.updates ?? []);
