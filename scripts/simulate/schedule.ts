@@ -257,9 +257,14 @@ function makeUsual(seed: number): Schedule {
 
 // ------------------------------------------------------------------------------------------------------- hostile
 
-/** Every this many seeds one has more changes than one pass may read; it costs as much as ten others. */
-const FLOOD_EVERY = 100;
-const FLOOD = 1_100;
+/** Every this many seeds one has more changes within the look back than one pass may read. */
+const FLOOD_EVERY = 20;
+const FLOOD = 60;
+/** One change a page, each with a stamp of its own that can be asked for. */
+const FLOODED = {
+  ...({ perSecond: 10_000, history: "log", page: 1, boundary: "exclusive", since: "iso", next: "none" } as const),
+  ...({ stamps: "iso-z", precision: "ms", lookBackMs: 600_000 } as const),
+};
 const YEAR_MS = 365 * DAY_MS;
 const CLOCK_JUMPS = [-HOUR_MS, HOUR_MS, -DAY_MS, DAY_MS, -YEAR_MS, YEAR_MS, 3 * YEAR_MS, -30 * YEAR_MS, 60 * YEAR_MS];
 const COMMAND_NAMES = ["orders", "updates", "statuses", "imports", "stocks", "prices", "reconcile"] as const;
@@ -276,8 +281,8 @@ function makeHostile(seed: number): Schedule {
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
   ];
   if (seed % FLOOD_EVERY === 7) {
-    forms = { ...forms, perSecond: 10_000, history: "log" };
-    steps.push({ after: 20_000, do: "page", limit: 1, ms: 2 * HOUR_MS }, { after: 0, do: "flood", count: FLOOD });
+    forms = { ...forms, ...FLOODED };
+    steps.push({ after: MINUTE, do: "flood", count: FLOOD });
     steps.push({ after: HOUR_MS, do: "wait" });
   }
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);

@@ -28,6 +28,7 @@ export class Versions {
   readonly bad = new Map<string, string>();
   /** Orders whose newest version has an absurd value somewhere. */
   readonly odd = new Set<string>();
+  hadOdd = false;
   /** Of each order, the latest stamp that it ever had. */
   readonly #latestStamps = new Map<string, string>();
   readonly #misleading = new Set<string>();

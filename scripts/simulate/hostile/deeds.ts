@@ -8,6 +8,9 @@ import type { HostileDeed, PersonDeed, Reload } from "../schedule.ts";
 import type { World } from "../world.ts";
 import { EXTREMES, withValue } from "./values.ts";
 
+/** So that all of a flood lie within the look back. */
+const FLOOD_GAP_MS = 800;
+
 const RELOADS: Record<Reload, Changed & { secret?: string }> = {
   "wrong secret": { secret: "another" },
   "other template": { unit: true },
@@ -56,6 +59,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
     service.changeOrder(id, { raw: withValue(service.newestText(id) ?? "{}", deed.field, value), keepStamp: true });
     versions.note(id);
     versions.odd.add(id);
+    versions.hadOdd = true;
     return;
   }
   const living = versions.ids.filter((each) => service.statusOf(each) !== undefined);
@@ -65,6 +69,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   service.changeOrder(id, { raw: withValue(text, deed.field, value) });
   versions.note(id);
   versions.odd.add(id);
+  versions.hadOdd = true;
 }
 
 /** Whoever runs the service has put the records right. */
@@ -84,8 +89,8 @@ function flood(world: World, count: number): void {
   if (id === undefined) return;
   const nowMs = service.now();
   for (let made = 0; made < count; made++) {
-    const stamp = Math.floor(nowMs - (count - made) * 10);
-    service.changeOrder(id, { status: made % 2 === 0 ? "accepted" : "new", stamp });
+    const stamp = Math.floor(nowMs - (count - made) * FLOOD_GAP_MS);
+    service.changeOrder(id, { status: made % 2 === 0 ? "new" : "accepted", stamp });
     versions.note(id, stamp);
   }
 }

@@ -101,6 +101,13 @@ export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
       : random() < 0.35
         ? { requests: one(1, 1, 2, 3, 5, 20) }
         : { ms: pickOne(random, SPANS) };
+  // A table that is sent as a whole is refused as a whole.
+  const isWhole = on === "import" && forms.whole;
+  if (span === "for ever" && isWhole)
+    return safe(
+      { on, status: 422, body: "refusal", when: "before", of: "all", span: { ms: HOUR_MS }, ageMs: 0 },
+      forms,
+    );
   if (span === "for ever") {
     const said = pickOne(random, on === "import" ? OF_ONE_ROW : OF_ONE_ORDER);
     return { on, status: said, body: one("refusal", "html", "empty", "text"), when: "before", of, span, ageMs: 0 };
@@ -127,6 +134,10 @@ function chooseStatus(random: Random): number {
 function safe(lie: Lie, forms: Forms): Lie {
   const { on, status, body } = lie;
   const isSuccess = status >= 200 && status < 300;
+  // An error that is told of a status which took effect is a refusal of what did, too.
+  if (on === "status" && isSuccess && !BODYLESS.has(status) && UNTRUE.has(body) && body !== "html") {
+    return { ...lie, when: "before" };
+  }
   const isPost = on === "confirm" || on === "status" || on === "import";
   if (isPost) {
     if (isSuccess && (!UNTRUE.has(body) || BODYLESS.has(status))) return { ...lie, when: "after" };

