@@ -12,7 +12,7 @@ import type { ServiceError } from "../domain/service-error.ts";
 import { deleteMissingOrder } from "../store/missing-orders.ts";
 import { isSameFence, loadOrderFence, loadOrderMark } from "../store/orders.ts";
 import { requestRead } from "../store/positions.ts";
-import { releaseQuarantined } from "../store/quarantine.ts";
+import { loadQuarantineState, releaseQuarantined } from "../store/quarantine.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
@@ -80,9 +80,16 @@ export class OrderReader {
   readonly store = ({ body, record }: OrderAnswer, at: string): Taken => {
     const { store } = this.#context;
     const taken = takeRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
-    if (taken !== "quarantined" && record.ok) releaseQuarantined(store, ORDER_KINDS, record.orderId);
+    if (taken !== "quarantined" && record.ok && !this.#isHeld(record)) {
+      releaseQuarantined(store, ORDER_KINDS, record.orderId);
+    }
     return taken;
   };
+
+  /** The very record that is held, read again, is no good one. */
+  #isHeld({ orderId, hash }: { orderId: string; hash: Buffer }): boolean {
+    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference: orderId, hash }) === "held";
+  }
 
   /**
    * Reads an order because somebody must know its status now.

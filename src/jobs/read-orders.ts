@@ -167,7 +167,8 @@ export class ReadOrders {
         this.#wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
-      if (mark === undefined) this.#keepChange(owed, `the service does not know this order (${missing?.status})`, at);
+      if (mark === undefined && owed.record !== "")
+        this.#keepChange(owed, `the service does not know this order (${missing?.status})`, at);
       this.#endDebt(owed);
       return mark !== undefined && markOrderRemoved(store, mark.orderKey, at);
     });

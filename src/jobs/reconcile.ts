@@ -26,6 +26,7 @@ import { type Compared, CompareOrders } from "./compare-orders.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import { OrderReader } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
+import { requestHeldReads } from "./request-held-reads.ts";
 import { scrubPayloads } from "./scrub-payloads.ts";
 
 /** Orders asked for in one pass; the next follows at once, and a stop and a hold are noticed in between. */
@@ -84,6 +85,7 @@ export class Reconcile implements Job {
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const state = loadReconcileState(this.#context.store);
+    if (state.round === null) await requestHeldReads(this.#context, signal);
     const round = state.round ?? this.#beginPhase(state, "scrub", {});
     const pass: Pass = { state, round, signal, reads: 0, seen: new ReadPass(this.#context, this.#reader, { signal }) };
     const before = { ...round.counts };

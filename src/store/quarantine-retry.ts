@@ -45,6 +45,25 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
   return rows.map(({ reference }) => reference);
 }
 
+export interface HeldOrder {
+  reference: string;
+  /** As the service writes it, where the order or the record tells. */
+  serviceId: string | null;
+}
+
+/** The orders of held records of these kinds, those that were held last first. */
+export function loadHeldOrders(store: Store, kinds: readonly BadRecord["kind"][], limit: number): HeldOrder[] {
+  const place = "instr(lower(payload), lower(reference))";
+  return store
+    .prepare(
+      `SELECT reference, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = lower(reference)),
+         CASE WHEN ${place} > 0 THEN substr(payload, ${place}, length(reference)) END) AS serviceId
+       FROM quarantine WHERE state = 'held' AND kind IN (${kinds.map(() => "?").join(", ")}) AND length(reference) = 36
+       ORDER BY id DESC LIMIT ?`,
+    )
+    .all(...kinds, limit) as HeldOrder[];
+}
+
 export function markQuarantined(store: Store, id: number, state: QuarantineRow["state"]): boolean {
   return store.prepare("UPDATE quarantine SET state = ? WHERE id = ? AND state <> ?").run(state, id, state).changes > 0;
 }

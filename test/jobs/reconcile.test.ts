@@ -50,6 +50,31 @@ describe("reconcile", () => {
     ).toEqual([{ revision: 2, comment: "do not ring" }]);
   });
 
+  it("owes a read to the orders of held records, and releases what the service has put right", async () => {
+    const t = await startTestBridge({ sandbox: { options: { shape: { upperCaseIds: true } } } });
+    const { service } = t.sandbox;
+    const [never, stored, still] = [service.createOrder(), service.createOrder(), service.createOrder()];
+    for (const id of [never, still]) {
+      service.changeOrder(id, {
+        raw: service.newestText(id)!.replace('"items":[', '"items":7,"was":['),
+        keepStamp: true,
+      });
+    }
+    await t.run("orders");
+    expect(t.rows("SELECT reference FROM quarantine WHERE state = 'held'")).toHaveLength(2);
+    service.changeOrder(stored, { raw: service.newestText(stored)!.replace('"number":', '"number":[],"was":') });
+    await t.run("updates");
+    service.changeOrder(stored, { raw: null, keepStamp: true });
+    service.changeOrder(never, { raw: null, keepStamp: true });
+    await t.run("reconcile");
+    await t.run("updates");
+    expect(t.rows("SELECT DISTINCT reference FROM quarantine WHERE state = 'held'")).toEqual([{ reference: still }]);
+    expect(t.rows("SELECT order_id FROM orders ORDER BY order_id")).toEqual(
+      [never, stored].toSorted().map((order_id) => ({ order_id })),
+    );
+    expect(t.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
   it("believes no service that suddenly knows none of its orders", async () => {
     const t = await withOrders(20);
     t.sandbox.faults.add({ match: { path: "snapshot" }, times: 1000, do: { kind: "status", status: 404 } });

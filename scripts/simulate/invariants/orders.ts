@@ -25,7 +25,7 @@ const SQL = {
     FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ?`,
   order: "SELECT order_id, payload, payload_hash, removed_at IS NOT NULL AS is_removed FROM orders WHERE order_id = ?",
   both: `SELECT o.order_id FROM orders o JOIN quarantine q ON q.payload = o.payload
-    WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot')`,
+    WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot') AND q.reason NOT LIKE 'its snapshot%'`,
   twice: "SELECT order_id FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) > 1",
 };
 

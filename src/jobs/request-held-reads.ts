@@ -1,0 +1,28 @@
+/*
+ * Owes a read to the orders whose records are held. A record may have been bad for a while only: written in another
+ * encoding, or put right since without anything that looks new. What the service says of the order now settles it: a good
+ * snapshot releases what is held, a bad one stays held. In one transaction; after a crash the reads are owed again.
+ */
+import { isoTime } from "../domain/ports.ts";
+import { readOrderId } from "../domain/uuid.ts";
+import { requestRead } from "../store/positions.ts";
+import { loadHeldOrders } from "../store/quarantine-retry.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+import { ORDER_KINDS } from "./take-orders.ts";
+
+/** The newest; as many as a night of reads can bear. */
+const HELD_PER_ROUND = 500;
+
+export async function requestHeldReads(context: JobContext, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  const held = loadHeldOrders(store, ORDER_KINDS, HELD_PER_ROUND);
+  if (held.length === 0) return;
+  await commit(context, signal, () => {
+    for (const { reference, serviceId } of held) {
+      const orderId = readOrderId(reference);
+      if (orderId === undefined) continue;
+      requestRead(store, { orderId, serviceId: serviceId ?? orderId }, isoTime(clock.nowMs()));
+    }
+  });
+}
