@@ -1,6 +1,7 @@
 import os from "node:os";
 import path from "node:path";
 import { callOutside } from "./api/outside-call.ts";
+import { routeOf } from "./build-client.ts";
 import { findStaleCredential } from "./config/credential.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { compileObserveRules } from "./domain/observe.ts";
@@ -42,7 +43,9 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
     looks.push({ name: "alerts", look: (signal) => alerts.look(signal) });
   }
   if (heartbeat !== null) {
-    const call = (signal: AbortSignal) => callOutside({ method: "GET", url: heartbeat, userAgent: USER_AGENT, signal });
+    const route = routeOf(config);
+    const call = (signal: AbortSignal) =>
+      callOutside({ method: "GET", url: heartbeat, userAgent: USER_AGENT, signal, route });
     const beat = new SendHeartbeat(context, channels, call);
     looks.push({ name: "heartbeat", look: (signal) => beat.look(signal) });
   }
@@ -54,6 +57,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
   const { webhook, command } = config.alerts;
   const origin = { host: os.hostname(), instance: path.basename(file, path.extname(file)) };
   const say = speaking(config.language);
+  const route = routeOf(config);
   const receivers: Receiver[] = [];
   if (webhook !== null) {
     receivers.push({
@@ -65,6 +69,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
           body: bodyOf({ ...message, text: say(message.text) }, { at, ...origin }),
           userAgent: USER_AGENT,
           signal,
+          route,
         }),
     });
   }

@@ -14,7 +14,8 @@ import {
   shortWords,
   type Target,
 } from "../domain/service-error.ts";
-import { HttpAgent } from "./agent.ts";
+import { createHttpAgent, type Route } from "./agent.ts";
+import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
 import { Pacer } from "./pacer.ts";
 
 export interface ClientOptions {
@@ -31,6 +32,8 @@ export interface ClientOptions {
   answerLimits?: AnswerLimits;
   userAgent: string;
   clock: Clock;
+  /** Through which proxy the service is reached, and whose certificates are believed; directly and the usual ones unless said. */
+  route?: Route;
   /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
   dispatcher?: Dispatcher;
 }
@@ -62,6 +65,7 @@ export interface ServiceAnswer {
   readWithinMs?: number;
 }
 
+const DIRECT: Route = { proxy: null, authorities: [] };
 const HEADER_BYTES_MAX = 64 * 1024;
 /** How much of an error's body is read: enough for its words, never a download. */
 const ERROR_BODY_BYTES_MAX = 64 * 1024;
@@ -95,7 +99,7 @@ export class ServiceClient {
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
     const dispatcher =
       options.dispatcher ??
-      new HttpAgent({
+      createHttpAgent(this.#base, options.route ?? DIRECT, {
         connect: { timeout: options.connectTimeoutMs },
         headersTimeout: options.headersTimeoutMs,
         bodyTimeout: options.totalTimeoutMs,
@@ -159,6 +163,7 @@ export class ServiceClient {
       if (error instanceof BridgeError) throw error;
       if (request.signal.aborted)
         throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
+      if (isCertificateFault(codeOf(error))) throw await this.#certificateFault(request, error);
       const effect = this.#begun.has(sent) ? "unknown" : "none";
       throw this.#failure(request, error, { effect, deadlineMs: deadline.aborted ? totalMs : undefined });
     }
@@ -265,6 +270,13 @@ export class ServiceClient {
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       },
     );
+  }
+
+  async #certificateFault(request: ServiceRequest, cause: unknown): Promise<ServiceError> {
+    // Through a proxy another machine would be looked at.
+    const shown = this.#options.route?.proxy == null ? await lookAtCertificate(this.#base) : undefined;
+    const { what, hint } = describeCertificateFault(codeOf(cause), shown);
+    return this.#error("unreachable", request, what, { cause, effect: "none", hint });
   }
 
   /** What did not come to an answer. Before a request begins the service can have seen nothing of it, whatever failed. */

@@ -1,5 +1,5 @@
 import { BridgeError } from "../domain/errors.ts";
-import { HttpAgent } from "./agent.ts";
+import { createHttpAgent, type Route } from "./agent.ts";
 
 /** A receiver of alerts is small and near or it is down: nothing waits for it longer than this. */
 const CONNECT_MS = 5_000;
@@ -15,6 +15,8 @@ export interface OutsideCall {
   body?: string;
   userAgent: string;
   signal: AbortSignal;
+  /** As for the service, but for a proxy that is named for the service alone. */
+  route?: Route;
 }
 
 /**
@@ -23,15 +25,21 @@ export interface OutsideCall {
  * @throws BridgeError `unreachable`, `timed_out` or `request_refused`, none of which holds the address
  */
 export async function callOutside(call: OutsideCall): Promise<void> {
-  const agent = new HttpAgent({
-    connect: { timeout: CONNECT_MS },
-    headersTimeout: TOTAL_MS,
-    bodyTimeout: TOTAL_MS,
-    connections: 1,
-    allowH2: false,
-  });
+  const url = new URL(call.url);
+  const { proxy = null, authorities = [] } = call.route ?? {};
+  const agent = createHttpAgent(
+    url,
+    { proxy: proxy === "env" ? proxy : null, authorities },
+    {
+      connect: { timeout: CONNECT_MS },
+      headersTimeout: TOTAL_MS,
+      bodyTimeout: TOTAL_MS,
+      connections: 1,
+      allowH2: false,
+    },
+  );
   const deadline = AbortSignal.timeout(TOTAL_MS);
-  const { origin, pathname, search } = new URL(call.url);
+  const { origin, pathname, search } = url;
   try {
     const response = await agent.request({
       origin,

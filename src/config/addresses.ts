@@ -49,6 +49,16 @@ export function outsideUrl() {
   return worded(schema, "an http or https address", "token-url");
 }
 
+/** `env`, or the address of a proxy, which may hold its credentials; null: none. */
+export function proxy() {
+  const schema = text(500)
+    .refine((value) => value === "env" || /^https?:$/.test(parseUrl(value)?.protocol ?? ""), {
+      error: "is neither env nor an address such as http://proxy.example:3128",
+    })
+    .nullable();
+  return worded(schema, "env, an http or https address, or null", "token-url");
+}
+
 const REQUEST_PATH = /^\/(?!\/)[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*(\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;
 
 /** Steps that a server or a URL parser would climb up with, also in their percent-encoded forms. */

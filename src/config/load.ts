@@ -186,7 +186,12 @@ function effective(
     ...parsed,
     // What is written wins over the surroundings, and they over the default.
     language: written.has("language") ? parsed.language : localeLanguage(env),
-    service: { ...service, client_secret: secret.secret, client_secret_file: secret.file },
+    service: {
+      ...service,
+      client_secret: secret.secret,
+      client_secret_file: secret.file,
+      ca_file: service.ca_file === null ? null : absolute(service.ca_file),
+    },
     database: { ...database, path: absolute(database.path) },
     imports: withFiles(parsed.imports, absolute),
     backup: {

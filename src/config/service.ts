@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { baseUrl } from "./addresses.ts";
+import { baseUrl, proxy } from "./addresses.ts";
 import { bytes, decimal, duration, integer, key, section, text, worded } from "./kinds.ts";
 
 /** Printable ASCII, because it travels in a header; no colon, because Basic authentication ends the id there. */
@@ -55,6 +55,14 @@ export const service = section("The service, and how the bridge behaves towards 
     total: key(duration("10ms", "1h").prefault("60s"), "Until the whole answer is read."),
     import: key(duration("10ms", "2h").prefault("120s"), "The same for an import; also how long rows in doubt rest."),
   }),
+  proxy: key(
+    proxy().prefault(null),
+    "How the service is reached from a network that lets nothing out directly: env (HTTPS_PROXY and NO_PROXY of the program's environment), the address of a proxy, or null. A service on loopback is asked directly.",
+  ),
+  ca_file: key(
+    text(1000, "a file").nullable().prefault(null),
+    "File with certificates (PEM) of authorities that are believed beside the usual ones, relative to this file, for a network that inspects TLS.",
+  ),
   answer_bytes_max: key(
     bytes("1KB", "500MB").prefault("256MB"),
     "The largest answer that is read; a larger one is an error and confirms nothing.",

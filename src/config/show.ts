@@ -42,7 +42,7 @@ function notation({ kind }: KeyMeta, value: unknown): string | string[] | undefi
 
 /** Such an address often carries its token in the path or the query. */
 function withoutToken(address: string): string {
-  return `${new URL(address).origin}/${HIDDEN}`;
+  return URL.canParse(address) ? `${new URL(address).origin}/${HIDDEN}` : address;
 }
 
 /** JSON Schema (draft 7, which editors read) of the file as it is written. */

@@ -23,6 +23,8 @@ export interface ServiceErrorDetails {
   /** The body is a web page: a proxy, a portal or a deployment speaks, not the service. */
   isWebPage?: boolean;
   cause?: unknown;
+  /** What a person can do. */
+  hint?: string;
 }
 
 /** An answer that is no success, or no answer at all. */
@@ -38,7 +40,7 @@ export class ServiceError extends BridgeError {
   readonly isWebPage: boolean;
 
   constructor(code: ErrorCode, message: string, details: ServiceErrorDetails) {
-    super(code, message, { cause: details.cause });
+    super(code, message, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
     this.name = "ServiceError";
     this.area = details.area;
     this.target = details.target ?? "collection";

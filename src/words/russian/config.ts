@@ -11,6 +11,9 @@ export const config = {
   "an https address": "адрес https",
   "is not an address that begins with https:// or http://": "это не адрес, начинающийся с https:// или http://",
   "an http or https address": "адрес http или https",
+  "is neither env nor an address such as http://proxy.example:3128":
+    "это ни env, ни адрес вроде http://proxy.example:3128",
+  "env, an http or https address, or null": "env, адрес http или https или null",
   "must begin with /": "должно начинаться с /",
   "must hold no ..": "не должно содержать ..",
   "is not a path such as /api/v1/import/stocks": "это не путь вида /api/v1/import/stocks",

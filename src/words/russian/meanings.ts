@@ -126,6 +126,10 @@ export const meanings = {
     "Наибольшее число записей (заказов, изменений) в одном ответе; если их больше, это ошибка и ничего не подтверждается. При чтении 200 000 записей занимают около 400 МБ памяти.",
   "The most JSON values that one answer may hold; more are an error and confirm nothing.":
     "Наибольшее число значений JSON в одном ответе; если их больше, это ошибка и ничего не подтверждается.",
+  "How the service is reached from a network that lets nothing out directly: env (HTTPS_PROXY and NO_PROXY of the program's environment), the address of a proxy, or null. A service on loopback is asked directly.":
+    "Как обращаться к сервису из сети, откуда нет прямого выхода: env (HTTPS_PROXY и NO_PROXY из окружения программы), адрес прокси или null. К сервису на loopback обращение всегда прямое.",
+  "File with certificates (PEM) of authorities that are believed beside the usual ones, relative to this file, for a network that inspects TLS.":
+    "Файл с сертификатами (PEM) центров, которым доверяют помимо обычных, относительно этого файла; нужен в сети, которая проверяет TLS.",
   // upkeep
   "The table must be written at least once in this time; null: its silence is no trouble.":
     "За это время таблица должна быть записана хотя бы раз; null: её молчание не считается сбоем.",

@@ -30,6 +30,23 @@ export const service = {
     "{file} записан уже после того, как systemd передал Client Secret.",
   "A reload reads the old copy; take the new one over with: systemctl restart erp-bridge (or erp-bridge@NAME)":
     "При перечитывании берётся старая копия; чтобы взять новую: systemctl restart erp-bridge (или erp-bridge@NAME)",
+  "{method=} {path=} shows a certificate for {subject}, which is another name":
+    "{method} {path}: показан сертификат для {subject}, а это другое имя",
+  "{method=} {path=} shows a certificate for {subject} that is out of date (valid from {from} to {to})":
+    "{method} {path}: показан сертификат для {subject}, срок действия не подходит (с {from} по {to})",
+  "{method=} {path=} shows a certificate for {subject}, issued by {issuer}, which no authority known here vouches for":
+    "{method} {path}: показан сертификат для {subject}, выданный {issuer}; здесь этому центру не доверяют",
+  "Put service.base_url right; somebody else may answer at this address.":
+    "Исправьте service.base_url; возможно, по этому адресу отвечает кто-то другой.",
+  "Compare this machine's clock; where it is right, the service must renew its certificate.":
+    "Сверьте часы этой машины; если они верны, обновить сертификат должен сервис.",
+  "Where the network inspects TLS, put the certificate of its authority into service.ca_file.":
+    "Если сеть проверяет TLS, укажите сертификат её центра в service.ca_file.",
+  "service.ca_file: {file} holds no certificate in PEM form.":
+    "service.ca_file: в {file} нет сертификата в формате PEM.",
+  "service.ca_file: {file} {problem!}.": "service.ca_file: {file} {problem}.",
+  "Ask the network's administrator for the authority's certificate; it begins with -----BEGIN CERTIFICATE-----":
+    "Возьмите сертификат центра у администратора сети; он начинается с -----BEGIN CERTIFICATE-----",
   "{method=} {path=} was answered with {status#} to {place}: {words*}":
     "{method} {path}: ответ {status}, отсылает к {place}: {words}",
   "{method=} {path=} was answered with {status#} to {place}": "{method} {path}: ответ {status}, отсылает к {place}",
