@@ -1,9 +1,9 @@
 import os from "node:os";
 import path from "node:path";
 import { callOutside } from "./api/outside-call.ts";
-import { routeOf } from "./build-client.ts";
 import { findStaleCredential } from "./config/credential.ts";
 import type { LoadedConfig } from "./config/load.ts";
+import { routeOf } from "./config/route.ts";
 import { compileObserveRules } from "./domain/observe.ts";
 import { compileOrderRules } from "./domain/order-rules.ts";
 import type { AlertMessage } from "./domain/plan-alerts.ts";

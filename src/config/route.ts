@@ -1,0 +1,40 @@
+import { X509Certificate } from "node:crypto";
+import { BridgeError } from "../domain/errors.ts";
+import type { Config } from "./schema.ts";
+import { readSmallFile } from "./small-file.ts";
+
+/**
+ * How the service is reached, and whose certificates are believed there beside the usual ones.
+ * @throws BridgeError `config_invalid` where service.ca_file is none
+ */
+export function routeOf({ service }: Pick<Config, "service">): { proxy: string | null; authorities: string[] } {
+  return { proxy: service.proxy, authorities: readAuthorities(service.ca_file) };
+}
+
+const CA_BYTES_MAX = 1_000_000;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/**
+ * How the service is reached, and whose certificates are believed there beside the usual ones.
+ * @throws BridgeError `config_invalid` where the file cannot be read or holds no certificate. */
+function readAuthorities(file: string | null): string[] {
+  if (file === null) return [];
+  const read = readSmallFile(file, CA_BYTES_MAX);
+  const found = "problem" in read ? [] : (read.bytes.toString("latin1").match(CERTIFICATE) ?? []);
+  if (found.length > 0 && found.every(isCertificate)) return found;
+  const message =
+    "problem" in read
+      ? `service.ca_file: ${file} ${read.problem}.`
+      : `service.ca_file: ${file} holds no certificate in PEM form.`;
+  throw new BridgeError("config_invalid", message, {
+    hint: "Ask the network's administrator for the authority's certificate; it begins with -----BEGIN CERTIFICATE-----",
+  });
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).subject !== "";
+  } catch {
+    return false;
+  }
+}
