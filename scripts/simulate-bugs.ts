@@ -38,8 +38,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 /** Plays seeds in the copy until one fails. */
-function simulate(copy: string): Promise<Omit<Finding, "bug">> {
-  const part = { from: Number(values.from), count: Number(values.seeds), failuresMax: 1 };
+function simulate(copy: string, world: PlantedBug["world"]): Promise<Omit<Finding, "bug">> {
+  const part = { from: Number(values.from), count: Number(values.seeds), failuresMax: 1, world };
   const child = fork(path.join(copy, "scripts/simulate.ts"), ["--worker", JSON.stringify(part)], { silent: true });
   let finding: Omit<Finding, "bug"> = { found: false, effort: `${part.count} seeds`, by: "nobody" };
   let words = "";
@@ -68,7 +68,8 @@ async function checkDirectly(copy: string, check: string): Promise<Omit<Finding,
 async function find(bug: PlantedBug, number: number): Promise<Finding> {
   const copy = path.join(folder, String(number));
   plant(ROOT, copy, bug);
-  const finding = bug.foundBy === "simulation" ? await simulate(copy) : await checkDirectly(copy, bug.foundBy);
+  const finding =
+    bug.foundBy === "simulation" ? await simulate(copy, bug.world) : await checkDirectly(copy, bug.foundBy);
   rmSync(copy, { recursive: true, force: true });
   return { bug: bug.name, ...finding };
 }

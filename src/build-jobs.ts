@@ -33,7 +33,12 @@ const HOUSE_SCHEDULE = "23 4 * * *";
 /** Builds every job that the configuration switches on, and says when each runs. */
 export function buildJobs(
   context: JobContext,
-  options: { loaded: LoadedConfig; onResult?: (job: string, result: RunResult) => void; readSpace?: ReadSpace },
+  options: {
+    loaded: LoadedConfig;
+    onResult?: (job: string, result: RunResult) => void;
+    readSpace?: ReadSpace;
+    pagesMax?: number;
+  },
 ): ScheduleEntry[] {
   const { config } = options.loaded;
   const { orders, updates, statuses, service } = config;
@@ -65,7 +70,12 @@ export function buildJobs(
   );
   const readOrders = new ReadOrders(context, rules);
   const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
-  const followJob = new FollowUpdates(context, { rules, follow, sweepOverlapMs: updates.sweep.overlap }, readOrders);
+  const bounds = options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax };
+  const followJob = new FollowUpdates(
+    context,
+    { rules, follow, sweepOverlapMs: updates.sweep.overlap, ...bounds },
+    readOrders,
+  );
   const followRunner = runnerOf(followJob);
   const entries: ScheduleEntry[] = [
     { pattern: orders.schedule, runner: pull },

@@ -12,6 +12,8 @@ export interface PlantedBug {
   readonly name: string;
   readonly edits: readonly Edit[];
   /** `simulation`, or the direct check of that name for what no simulation of one process can see. */
+  /** Where the simulation has to play one world alone, so that few seeds find it. */
+  readonly world?: "hostile";
   readonly foundBy: "simulation" | "second instance" | "secret" | "encoded id";
 }
 
@@ -19,6 +21,12 @@ const one = (name: string, file: string, find: string, replace: string): Planted
   name,
   edits: [{ file, find, replace }],
   foundBy: "simulation",
+});
+
+/** A bug that only the hostile world meets. */
+const hostile = (name: string, file: string, find: string, replace: string): PlantedBug => ({
+  ...one(name, file, find, replace),
+  world: "hostile",
 });
 
 const PULL = "src/jobs/pull-orders.ts";
@@ -253,5 +261,78 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     FOLLOW,
     "  if (isLater(candidate, watermark, rules)) return true;\n",
     "  if (candidate !== watermark) return true;\n",
+  ),
+  hostile(
+    "a missing order believed at once",
+    "src/jobs/missing-orders.ts",
+    "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
+    "      return true;",
+  ),
+  hostile("a web page believed about an order", "src/domain/missing-order.ts", " && !error.isWebPage;", ";"),
+  hostile(
+    "an error without records read as nothing new",
+    "src/domain/read-answer.ts",
+    "  if (error !== undefined) throw reportedError(error);\n",
+    "",
+  ),
+  hostile(
+    "an error with success taken for acceptance",
+    "src/domain/acceptance.ts",
+    '  return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };',
+    '  return words === "" ? { kind: "error", words, root } : { kind: "accepted", root };',
+  ),
+  hostile(
+    "a cut answer taken for acceptance",
+    "src/domain/acceptance.ts",
+    '    return { kind: "cut" };',
+    '    return { kind: "accepted" };',
+  ),
+  hostile(
+    "one order's refusal holds its area",
+    "src/domain/holds.ts",
+    '  const isOfOrder = error.target === "order";\n  const ofFlow',
+    "  const isOfOrder = false;\n  const ofFlow",
+  ),
+  hostile(
+    "a refused status believed at once",
+    "src/domain/plan-status.ts",
+    "  if (times < 2) return false;\n",
+    "  if (times > 0) return true;\n",
+  ),
+  hostile(
+    "history removed by the machine's clock alone",
+    "src/jobs/keep-house.ts",
+    "    if (!this.#isTimeConfirmed()) return",
+    "    if (!this.#isTimeConfirmed() && this.#retention.runsMs < 0) return",
+  ),
+  hostile(
+    "a stamp beyond 2262 written as it is",
+    "src/domain/seen-changes.ts",
+    "  return stampNs > LAST_STAMP_NS ? LAST_STAMP_NS : stampNs;",
+    "  return stampNs < LAST_STAMP_NS ? stampNs : stampNs;",
+  ),
+  hostile(
+    "no position taken for one",
+    "src/domain/next-token.ts",
+    "  return NOTHING.has(token.trim().toLowerCase()) ? undefined : token;",
+    "  return token;",
+  ),
+  hostile(
+    "held orders never read again",
+    "src/jobs/reconcile.ts",
+    "    if (state.round === null) await requestHeldReads(this.#context, signal);\n",
+    "    if (state.round?.left === -1) await requestHeldReads(this.#context, signal);\n",
+  ),
+  hostile(
+    "a hold of a feed that only a person ends",
+    "src/domain/holds.ts",
+    '      return { ...ofFlow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };',
+    '      return { ...ofFlow, reason: "refused", probeAfterMs: null };',
+  ),
+  hostile(
+    "a pass that reaches its bound begins anew",
+    "src/jobs/follow-updates.ts",
+    "    else saveRest(store, key, rest, this.#signature);",
+    "    else if (rest === undefined) saveRest(store, key, rest, this.#signature);",
   ),
 ];

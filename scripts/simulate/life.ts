@@ -35,6 +35,8 @@ export interface LifeOptions {
   line: Line;
   random: Random;
   hooks: CommitHooks;
+  /** Pages of updates in one pass, where it is not the product's own bound. */
+  pagesMax?: number | undefined;
   onLog: (level: string, message: string) => void;
   onResult: (life: ProgramLife, job: string, result: RunResult) => void;
 }
@@ -71,6 +73,7 @@ export class ProgramLife {
     this.entries = buildJobs(this.context, {
       loaded,
       onResult: (job, result) => options.onResult(this, job, result),
+      ...(options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax }),
       readSpace: () => ({ free: 1e12, total: 2e12 }),
     });
     this.store.write(() => {

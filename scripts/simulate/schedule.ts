@@ -233,8 +233,11 @@ export function makeSchedule(seed: number, world: WorldKind = worldOf(seed)): Sc
   return world === "hostile" ? makeHostile(seed) : makeUsual(seed);
 }
 
-function worldOf(_seed: number): WorldKind {
-  return "usual";
+/** One life in so many is of the hostile world; it costs about twice as much as another. */
+const HOSTILE_EVERY = 4;
+
+function worldOf(seed: number): WorldKind {
+  return seed % HOSTILE_EVERY === HOSTILE_EVERY - 1 ? "hostile" : "usual";
 }
 
 function makeUsual(seed: number): Schedule {

@@ -1,6 +1,7 @@
 /* What happens in the hostile world alone. */
 
 import { retryRecords } from "../../../src/repair.ts";
+import { writeStamp } from "../../../src/sandbox/stamps.ts";
 import { approveGuarded } from "../../../src/store/feeds.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/store/quarantine-retry.ts";
 import type { Changed } from "../forms.ts";
@@ -66,7 +67,9 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   const id = living[deed.order % Math.max(1, living.length)];
   const text = id === undefined ? undefined : service.newestText(id);
   if (id === undefined || text === undefined) return;
-  service.changeOrder(id, { raw: withValue(text, deed.field, value) });
+  const stamp = Math.floor(service.now());
+  const stamped = withValue(text, "updated_at", writeStamp(stamp * 1000, service.options));
+  service.changeOrder(id, { raw: withValue(stamped, deed.field, value), stamp });
   versions.note(id);
   versions.odd.add(id);
   versions.hadOdd = true;

@@ -147,6 +147,7 @@ function safe(lie: Lie, forms: Forms): Lie {
   const hidesOrders = BODYLESS.has(status) || body === "nothing new" || body === "stale" || body === "null";
   if (isSuccess && body === "right") return { ...lie, when: "after" };
   if (namesBatches(forms)) return lie;
+  if (status >= 300 && status < 500 && status !== 408) return { ...lie, when: "before" };
   if (body === "stale") return { ...lie, body: "nothing new", when: "before" };
   if (isSuccess && hidesOrders) return { ...lie, when: "before" };
   const isKept = isSuccess && !["html", "empty", "huge", "cp1251", "utf-16", "cut", "text"].includes(body);

@@ -101,7 +101,9 @@ function approve({ life, erp, auditor }: World): void {
 /** The jobs of the night, one after the other. */
 async function night(world: World): Promise<void> {
   const { life } = world;
-  for (const entry of life?.entries ?? []) {
+  // A round that the trouble has interrupted is finished first; what could not be read in it has its turn in the next.
+  const again = life?.entries.filter(({ runner }) => runner.name === "reconcile") ?? [];
+  for (const entry of [...(life?.entries ?? []), ...again]) {
     const { before, runner } = entry;
     if (world.violation !== undefined) return;
     if (before === undefined && runner.name !== "reconcile" && runner.name !== "upkeep") continue;
