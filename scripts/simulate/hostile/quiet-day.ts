@@ -76,10 +76,11 @@ function live(world: World): void {
     .prepare("SELECT order_id FROM orders WHERE removed_at IS NULL ORDER BY order_key")
     .pluck()
     .all();
+  const wasAsked = (orderId: string) => erp.asked.some((each) => each.orderId === orderId);
   const id = (stored as string[]).findLast((each) => {
     const place = versions.ids.indexOf(each);
     const isTold = lies.standing.some(({ lie }) => typeof lie.of === "object" && lie.of.nth === place);
-    const isWell = service.statusOf(each) !== undefined && !versions.odd.has(each) && !isTold;
+    const isWell = service.statusOf(each) !== undefined && !versions.odd.has(each) && !isTold && !wasAsked(each);
     return isWell && Object.hasOwn(TRANSITIONS, service.statusOf(each) ?? "");
   });
   const next = TRANSITIONS[service.statusOf(id ?? "") as keyof typeof TRANSITIONS]?.[0];
