@@ -5,7 +5,9 @@ import { FEED_NAMES } from "./domain/feed.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
 import { type RemapReport, remapOrders } from "./jobs/remap-orders.ts";
 import { type RetryOutcome, retryQuarantined } from "./jobs/retry-quarantined.ts";
+import { loadUnreadBody } from "./store/batches.ts";
 import { saveErpWatch } from "./store/erp-writes.ts";
+import { deleteHold } from "./store/holds.ts";
 import { isLocked } from "./store/instance-lock.ts";
 import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "./store/mapping.ts";
 import { loadQuarantined } from "./store/quarantine-retry.ts";
@@ -30,7 +32,10 @@ export function applyConfiguration(store: Store, loaded: LoadedConfig, at: strin
       at,
     });
   }
-  return noteMapping(store, orderRulesOf(loaded).columnSignature, at);
+  const rules = orderRulesOf(loaded);
+  // What is kept may be readable now: that waits for no probe.
+  if (loadUnreadBody(store, rules.signature) !== undefined) deleteHold(store, "orders", "unread");
+  return noteMapping(store, rules.columnSignature, at);
 }
 
 export type { RemapReport };

@@ -4,14 +4,9 @@ import { inertText } from "../domain/inert-text.ts";
 import { isoTime } from "../domain/ports.ts";
 import { shortWords } from "../domain/service-error.ts";
 import { jsonLine } from "../platform/terminal.ts";
+import { dropKept } from "../store/kept-bodies.ts";
 import { loadQuarantine } from "../store/quarantine.ts";
-import {
-  dropUnreadBatch,
-  loadQuarantined,
-  loadUnreadBatch,
-  loadUnreadBatches,
-  markQuarantined,
-} from "../store/quarantine-retry.ts";
+import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../store/quarantine-retry.ts";
 import type { Store } from "../store/store.ts";
 import { type Call, type Command, load, requireDatabase } from "./command.ts";
 
@@ -82,7 +77,7 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { na
             : loadQuarantined(store, each.id) !== undefined;
         if (!isKnown) throw unknownRecord(each);
         const isDropped =
-          each.kind === "batch" ? dropUnreadBatch(store, each.id, at) : markQuarantined(store, each.id, "dropped");
+          each.kind === "batch" ? dropKept(store, each.id, at) : markQuarantined(store, each.id, "dropped");
         if (!isDropped && each.kind === "batch") {
           throw new BridgeError("usage", `${each.text} is being stored at this moment.`, {
             hint: "Nothing was dropped.",

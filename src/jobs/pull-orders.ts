@@ -17,7 +17,7 @@ import { commit } from "./commit.ts";
 import { ConfirmBatches } from "./confirm-batches.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import { JournalBatches } from "./journal-batches.ts";
-import { beginPass, type PullPass, type StoredBatch } from "./pull-pass.ts";
+import { beginPass, count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { StoreBatches } from "./store-batches.ts";
 import type { WatchDisk } from "./watch-disk.ts";
 
@@ -66,6 +66,7 @@ export class PullOrders implements Job {
       pass.failure ??= error;
       if (error instanceof ServiceError) this.#confirms.expectTrouble(pass);
     }
+    if (pass.failure === undefined) count(pass, "settled", await this.#batches.kept.settle(signal));
     const more = await this.#confirms.confirmOwed(pass);
     if (pass.failure !== undefined) throw pass.failure;
     const worked = Object.keys(pass.counts).length > 0;

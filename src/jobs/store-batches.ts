@@ -8,6 +8,7 @@ import type { ServiceAnswer } from "../api/client.ts";
 import { confirmNames, confirmNamesOrders } from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { REFUSED_PROBE_MS } from "../domain/holds.ts";
+import { idsByPathInSlices, recordIdsOf } from "../domain/ids-by-path.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { type Span, textOf } from "../domain/json-text.ts";
 import { newestInSlices } from "../domain/newest-records.ts";
@@ -46,6 +47,7 @@ import type { JobContext } from "./job.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { readInTurns } from "./read-in-turns.ts";
+import { SettleKept } from "./settle-kept.ts";
 import { takeRecord } from "./take-orders.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
@@ -90,12 +92,15 @@ export class StoreBatches {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #journal: JournalBatches;
+  /** What is kept because it could not be read. */
+  readonly kept: SettleKept;
   #waiting: ServiceAnswer | undefined;
 
   constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
     this.#context = context;
     this.#rules = rules;
     this.#journal = journal;
+    this.kept = new SettleKept(context, rules);
   }
 
   /**
@@ -301,7 +306,15 @@ export class StoreBatches {
   /** Keeps a JSON body whose shape is not understood: the service may never serve it again. */
   async #keepUnread(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
     const { store, clock, client } = this.#context;
-    if (error.code !== "answer_shape" || !mayHoldRecords(answer.body, readJson(answer))) return;
+    if (error.code !== "answer_shape") return;
+    this.kept.noteUnread();
+    const root = readJson(answer);
+    if (!mayHoldRecords(answer.body, root)) return;
+    const paths = await readInTurns(clock, answer, idsByPathInSlices(answer.body, root), signal);
+    const fingerprint = bodyFingerprint(
+      answer.body,
+      recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1))),
+    );
     const at = isoTime(clock.nowMs());
     const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
     await commit(this.#context, signal, () => {
@@ -309,7 +322,7 @@ export class StoreBatches {
       const hasRoom = kept < UNREAD_HELD_MAX && bytes + answer.body.length <= UNREAD_BYTES_MAX;
       if (hasRoom) {
         saveUnreadBody(store, {
-          fingerprint: bodyFingerprint(answer.body),
+          fingerprint,
           body: withoutSecrets(answer.body, client.hideSecrets),
           date: answer.date,
           mapping: this.#rules.signature,
@@ -356,7 +369,9 @@ function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {
   return [...parts, part];
 }
 
-function bodyFingerprint(body: Buffer): string {
+/** The same orders in another answer are one kept body: a time that moves on in it must not fill the store. */
+function bodyFingerprint(body: Buffer, ids?: readonly string[]): string {
+  if (ids !== undefined) return `ids:${hash("sha256", JSON.stringify(ids), "hex")}`;
   return `body:${hash("sha256", body, "hex")}`;
 }
 

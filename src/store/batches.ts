@@ -235,7 +235,10 @@ export function countRefusedConfirms(store: Store): number {
   return row.n;
 }
 
-/** Keeps a body that could not be read. The same body twice is one row. */
+/** How long a kept body of the same orders stays the newer one. */
+const KEPT_ANEW = "-1 hour";
+
+/** Keeps a body that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
 export function saveUnreadBody(
   store: Store,
   unread: {
@@ -252,7 +255,9 @@ export function saveUnreadBody(
     .prepare(
       `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, body)
        VALUES (?, ?, 0, 'unread', ?, ?, ?, ?)
-       ON CONFLICT (fingerprint) DO NOTHING`,
+       ON CONFLICT (fingerprint) DO UPDATE SET body = excluded.body, received_at = excluded.received_at
+       WHERE state = 'unread' AND body <> excluded.body
+         AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
     )
     .run(unread.fingerprint, unread.at, unread.error, unread.mapping, unread.date ?? null, unread.body);
   return (store.prepare("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint) as { id: number }).id;

@@ -4,6 +4,7 @@
  * after a crash it is where it was before.
  */
 import { hash } from "node:crypto";
+import { deleteHold } from "./holds.ts";
 import type { BadRecord, QuarantineRow } from "./quarantine.ts";
 import type { Store } from "./store.ts";
 
@@ -108,29 +109,8 @@ export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body
     .get(id) as (UnreadBatch & { body: Buffer }) | undefined;
 }
 
-/** The next pull tries it again, whatever it was tried with before. */
+/** The next pull tries it again, whatever it was tried with before, and waits for no probe. */
 export function markUnreadUntried(store: Store, id: number): boolean {
+  deleteHold(store, "orders", "unread");
   return store.prepare("UPDATE batches SET read_with = NULL WHERE id = ? AND state = 'unread'").run(id).changes > 0;
-}
-
-/** Takes an unread batch out of the way. Its body stays in the quarantine as a dropped record: nothing is thrown away. */
-export function dropUnreadBatch(store: Store, id: number, at: string): boolean {
-  const batch = loadUnreadBatch(store, id);
-  if (batch === undefined || batch.lastError === null) return false;
-  store
-    .prepare(
-      `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, state, first_seen_at, last_seen_at)
-       VALUES ('batch', ?, ?, ?, ?, 'dropped', ?, ?)
-       ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET state = 'dropped', last_seen_at = excluded.last_seen_at`,
-    )
-    .run(
-      `batch:${id}`,
-      batch.lastError,
-      batch.body.toString("utf8"),
-      hash("sha256", batch.body, "buffer"),
-      batch.receivedAt,
-      at,
-    );
-  store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
-  return true;
 }

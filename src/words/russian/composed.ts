@@ -94,6 +94,7 @@ export const composed = {
   "{n#} damaged": "повреждено: {n}",
   "{n#} compared": "сравнено: {n}",
   "{n#} rescued": "восстановлено: {n}",
+  "{n#} settled": "улажено: {n}",
   "{n#} already": "уже отправлено: {n}",
   "{n#} failed": "не удалось: {n}",
   "{n#} tables of the ERP": "таблиц ERP: {n}",

@@ -28,6 +28,12 @@ export const jobs = {
     "Не удалось прочитать пакетов: {count}, они сохранены. Раз в пять минут один запрос проверяет, читаются ли ответы снова.",
   "{count#} batches could not be read and are kept; no further one has room. What came at {at} was neither kept nor confirmed.":
     "Не удалось прочитать пакетов: {count}, они сохранены, для следующих места нет. Пришедшее в {at} не сохранено и не подтверждено.",
+  "A kept answer that cannot be read names no order.":
+    "Сохранённый ответ, который не удалось прочитать, не называет ни одного заказа.",
+  "The service knows none of the ids in a kept answer that cannot be read.":
+    "Сервис не знает ни одного идентификатора из сохранённого ответа, который не удалось прочитать.",
+  "The orders of a kept answer that cannot be read have been stored since.":
+    "Заказы из сохранённого ответа, который не удалось прочитать, с тех пор записаны.",
   "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",
   "The answer has no {path} (batch id): {miss~}.": "В ответе нет {path} (идентификатор пачки): {miss}.",
   "it is null": "там null",
