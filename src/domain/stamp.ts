@@ -172,6 +172,20 @@ export function isStrictlyNewer(a: string | null, b: string | null, zone: string
   return left !== undefined && right !== undefined && left.instantNs > right.instantNs;
 }
 
+/**
+ * Whether `a` is earlier than `b`, as far as both can tell. False where they are written in different ways: a zone or a unit
+ * that only one of them names may be understood wrongly.
+ */
+export function isOlder(a: string | null, b: string | null, zone: string): boolean {
+  const left = a === null ? undefined : parseStamp(a, zone);
+  const right = b === null ? undefined : parseStamp(b, zone);
+  if (left === undefined || right === undefined) return false;
+  if (left.form.kind !== right.form.kind || left.form.zone !== right.form.zone) return false;
+  const [fine, coarse] = [unitNs(left.form), unitNs(right.form)];
+  const unit = fine > coarse ? fine : coarse;
+  return floorDiv(left.instantNs, unit) < floorDiv(right.instantNs, unit);
+}
+
 function floorDiv(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value < 0n && quotient * by !== value ? quotient - 1n : quotient;

@@ -61,6 +61,10 @@ export class CompareOrders {
 
   #take(order: Candidate, answer: OrderAnswer, isDamaged: boolean, at: string): Compared {
     const { record, body } = answer;
+    if (this.#reader.isStale(answer)) {
+      this.#reader.store(answer, at);
+      return "skipped";
+    }
     const mapping = this.#rules.snapshot;
     const mark = loadOrderMark(this.#context.store, order.orderId);
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };

@@ -4,11 +4,13 @@
  * order has overtaken is dropped: stored late, it would undo that change.
  */
 import { BridgeError } from "../domain/errors.ts";
+import { isFromFuture } from "../domain/follow.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import type { ServiceError } from "../domain/service-error.ts";
+import { isOlder } from "../domain/stamp.ts";
 import { deleteMissingOrder } from "../store/missing-orders.ts";
 import { isSameFence, loadOrderFence, loadOrderMark } from "../store/orders.ts";
 import { requestRead } from "../store/positions.ts";
@@ -76,19 +78,46 @@ export class OrderReader {
     });
   }
 
+  /** Stores an answer, or owes another read where it is older than what is stored. Inside the transaction. */
+  readonly store = (answer: OrderAnswer, at: string): Taken => {
+    if (!this.isStale(answer)) return this.storeAnyway(answer, at);
+    if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
+    return "owed";
+  };
+
+  /**
+   * Whether the answer is older than what is stored, by their stamps: a replica that lags behind, or an order that the service
+   * has set back. Which of the two only time tells: `ReadOrders` asks again until then. A stamp from the future says nothing.
+   */
+  isStale(answer: OrderAnswer): boolean {
+    if (!answer.record.ok) return false;
+    const { store, client } = this.#context;
+    const { timezone } = this.#rules.plan;
+    const stored = loadOrderMark(store, answer.record.orderId)?.updatedAt ?? null;
+    if (stored === null || isFromFuture(stored, client.serviceNow, timezone)) return false;
+    return isOlder(this.stampOf(answer), stored, timezone);
+  }
+
+  /** The stamp of an answer as the service wrote it. */
+  stampOf({ body, record }: OrderAnswer): string | null {
+    const found = resolvePath(body, record.span, this.#rules.snapshot.paths.updated_at);
+    return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
+  }
+
   /** Stores an answer as it is. Inside the transaction. */
-  readonly store = ({ body, record }: OrderAnswer, at: string): Taken => {
+  storeAnyway({ body, record }: OrderAnswer, at: string): Taken {
     const { store } = this.#context;
     const taken = takeRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
-    if (taken !== "quarantined" && record.ok && !this.#isHeld(record)) {
+    if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }
     return taken;
-  };
+  }
 
-  /** The very record that is held, read again, is no good one. */
-  #isHeld({ orderId, hash }: { orderId: string; hash: Buffer }): boolean {
-    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference: orderId, hash }) === "held";
+  /** Whether this very answer is held: read again, it is no better one. */
+  isHeld({ record }: Pick<OrderAnswer, "record">): boolean {
+    const reference = record.ok ? record.orderId : record.reference;
+    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash: record.hash }) === "held";
   }
 
   /**
@@ -98,9 +127,16 @@ export class OrderReader {
    */
   async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
     for (let reads = 0; reads < READS_MAX; reads++) {
-      const settle = (refreshed: Refreshed, at: string) => decide(this.#see(order, refreshed, at), at);
-      const settled = await this.refresh(order, { store: this.store, settle }, signal);
-      if (settled !== undefined) return settled.value;
+      let isStale = false;
+      const take = (answer: OrderAnswer, at: string) => {
+        isStale = this.isStale(answer);
+        return this.store(answer, at);
+      };
+      const settle = (refreshed: Refreshed, at: string) =>
+        isStale ? undefined : { decided: decide(this.#see(order, refreshed, at), at) };
+      const settled = await this.refresh(order, { store: take, settle }, signal);
+      if (settled?.value !== undefined) return settled.value.decided;
+      if (isStale) throw olderThanStored(order.orderId);
     }
     throw new BridgeError("answer_unreadable", `The order ${order.orderId} changed each time while it was read.`);
   }
@@ -122,4 +158,11 @@ export class OrderReader {
     if (text !== undefined) return text;
     throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no ${path.text} (status).`);
   }
+}
+
+export function olderThanStored(orderId: string): BridgeError {
+  return new BridgeError(
+    "answer_unreadable",
+    `The answer of GET /orders/${orderId} is older than what is stored of the order.`,
+  );
 }

@@ -7,9 +7,14 @@
 
 import { asError, BridgeError } from "../domain/errors.ts";
 import { isAnswered, reachOf } from "../domain/holds.ts";
+import { resolvePath } from "../domain/json-path.ts";
+import { JsonSyntaxError } from "../domain/json-text.ts";
 import { MISSING_FOR_MS } from "../domain/missing-order.ts";
+import { readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
+import { scanJson } from "../domain/scan-json.ts";
+import { isOlder, isStrictlyNewer } from "../domain/stamp.ts";
 import {
   isSameFence,
   loadOrderFence,
@@ -30,13 +35,21 @@ import { saveQuarantined } from "../store/quarantine.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import { MissingOrders } from "./missing-orders.ts";
-import { OrderReader, type Refreshed } from "./read-order.ts";
+import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
+import type { Taken } from "./take-orders.ts";
 
 const READS_PER_PASS = 200;
 /** The first wait of an order that cannot be read; it doubles with each failure of its own. */
 const WAIT_FIRST_MS = 30_000;
 const WAIT_MAX_MS = 3_600_000;
+/**
+ * So often an order is read again whose answers are bad, older than what is stored, or older than the change that announced
+ * them: about a day. Then what the service says counts, and later changes or `reconcile` ask again.
+ */
+const TRIES_MAX = 30;
+/** After so many orders whose answers never came to have the stamp of their change, those stamps are not the orders' own. */
+const VAIN_MAX = 3;
 /** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
 const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
 
@@ -59,9 +72,13 @@ export class ReadOrders {
   readonly #context: JobContext;
   readonly #reader: OrderReader;
   readonly #missing: MissingOrders;
+  readonly #rules: OrderRules;
+  /** Orders in a row whose answers never came to have the stamp of the change. */
+  #vain = 0;
 
   constructor(context: JobContext, rules: OrderRules) {
     this.#context = context;
+    this.#rules = rules;
     this.#reader = new OrderReader(context, rules);
     this.#missing = new MissingOrders(context);
   }
@@ -91,7 +108,10 @@ export class ReadOrders {
     try {
       const read = await this.#reader.refresh(
         owed,
-        { store: this.#reader.store, settle: (refreshed, at) => this.#settle(owed, refreshed, at) },
+        {
+          store: (answer, at) => this.#store(owed, answer, at),
+          settle: (refreshed, at) => this.#settle(owed, refreshed, at),
+        },
         pass.signal,
       );
       if (read?.value.kind === "unknown") {
@@ -118,15 +138,57 @@ export class ReadOrders {
    * In the transaction that has stored the snapshot: the hash of the record that asked for it, and the end of the debt.
    * Where something of the order was stored while the answer was on its way, that may be newer: the read stays owed.
    */
-  #settle(owed: OwedRead, refreshed: Refreshed, at: string) {
+  #settle(owed: OwedRead, refreshed: Refreshed<Taken | "stale">, at: string) {
     if (refreshed.kind === "unknown") {
       return { ...refreshed, fence: loadOrderFence(this.#context.store, owed.orderId) };
     }
+    const { answer, stored } = refreshed;
+    const isHeld = this.#reader.isHeld(answer);
     // A read that no record asked for has nothing else to keep.
-    const isKept = refreshed.stored === "quarantined" && owed.record !== "";
-    if (isKept) this.#keepChange(owed, "its snapshot could not be used", at);
-    this.#endDebt(owed);
+    if (isHeld && owed.record !== "") this.#keepChange(owed, "its snapshot could not be used", at);
+    const isOver = owed.attempts + 1 >= TRIES_MAX;
+    const isBehind = stored !== "stale" && !isHeld && this.#isBehindChange(owed, answer, isOver);
+    if (isOver || !(isHeld || isBehind || stored === "stale")) this.#endDebt(owed);
+    else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
     return refreshed;
+  }
+
+  /**
+   * What is older than what is stored is not stored until it has been the service's word for a day. Where the change that
+   * announced it has no later stamp, the service has said it twice: it has set the order back.
+   */
+  #store(owed: OwedRead, answer: OrderAnswer, at: string): Taken | "stale" {
+    if (owed.attempts + 1 >= TRIES_MAX || !this.#reader.isStale(answer)) return this.#reader.storeAnyway(answer, at);
+    const announced = this.#stampOf(owed);
+    const isSaidTwice = announced !== null && !isStrictlyNewer(announced, this.#reader.stampOf(answer), this.#timezone);
+    return isSaidTwice ? this.#reader.storeAnyway(answer, at) : "stale";
+  }
+
+  get #timezone(): string {
+    return this.#rules.plan.timezone;
+  }
+
+  /** Whether the order, as it was answered, has not seen the change that announced it: a replica may lag behind. */
+  #isBehindChange(owed: OwedRead, answer: OrderAnswer, isOver: boolean): boolean {
+    if (owed.record === "" || this.#vain >= VAIN_MAX) return false;
+    const isBehind = isOlder(this.#reader.stampOf(answer), this.#stampOf(owed), this.#timezone);
+    if (isBehind && isOver) this.#vain += 1;
+    if (!isBehind && owed.attempts > 0) this.#vain = 0;
+    return isBehind;
+  }
+
+  /** The stamp of the record that asked for the read. */
+  #stampOf({ record, source }: OwedRead): string | null {
+    if (record === "") return null;
+    const bytes = Buffer.from(record);
+    const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
+    try {
+      const found = resolvePath(bytes, scanJson(bytes), mapping.paths.updated_at);
+      return found.state === "value" ? (readScalar(bytes, found.span) ?? null) : null;
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return null;
+      throw error;
+    }
   }
 
   /** What failed waits; what is missing is noted, provided that the service answered for another order. */
@@ -143,9 +205,15 @@ export class ReadOrders {
 
   /** @param counted 1: the failure is the order's own; 0: it only makes room for others */
   async #postpone(owed: OwedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
-    const attempts = owed.attempts + counted;
-    const waitMs = counted === 0 ? WAIT_FIRST_MS : Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS);
-    await commit(this.#context, signal, () => this.#wait(owed, { attempts, error, waitMs }));
+    await commit(this.#context, signal, () => {
+      if (counted === 1) this.#waitLonger(owed, error);
+      else this.#wait(owed, { attempts: owed.attempts, error, waitMs: WAIT_FIRST_MS });
+    });
+  }
+
+  #waitLonger(owed: OwedRead, error: unknown): void {
+    const attempts = owed.attempts + 1;
+    this.#wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
   }
 
   #wait(owed: OwedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
@@ -167,8 +235,13 @@ export class ReadOrders {
         this.#wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
-      if (mark === undefined && owed.record !== "")
+      if (mark === undefined && owed.record !== "") {
         this.#keepChange(owed, `the service does not know this order (${missing?.status})`, at);
+        if (owed.attempts + 1 < TRIES_MAX) {
+          this.#waitLonger(owed, error);
+          return false;
+        }
+      }
       this.#endDebt(owed);
       return mark !== undefined && markOrderRemoved(store, mark.orderKey, at);
     });
@@ -205,6 +278,13 @@ export class ReadOrders {
   }
 }
 
+function unusable(orderId: string): BridgeError {
+  return new BridgeError(
+    "answer_unreadable",
+    `The answer of GET /orders/${orderId} could not be used and is in quarantine.`,
+  );
+}
+
 /** What orders were answered holds nothing: changes are followed meanwhile, and the next pass reads others. */
 function asFailure(trouble: unknown): BridgeError {
   const { code, message, hint } = asError(trouble);
@@ -213,5 +293,6 @@ function asFailure(trouble: unknown): BridgeError {
 
 function count(counts: Record<string, number>, stored: string): void {
   const name = stored === "created" ? "rescued" : stored;
-  for (const each of name === "same" ? ["read"] : [name, "read"]) counts[each] = (counts[each] ?? 0) + 1;
+  for (const each of name === "same" || name === "stale" ? ["read"] : [name, "read"])
+    counts[each] = (counts[each] ?? 0) + 1;
 }

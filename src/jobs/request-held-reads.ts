@@ -5,7 +5,7 @@
  */
 import { isoTime } from "../domain/ports.ts";
 import { readOrderId } from "../domain/uuid.ts";
-import { requestRead } from "../store/positions.ts";
+import { expediteRead, requestRead } from "../store/positions.ts";
 import { loadHeldOrders } from "../store/quarantine-retry.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
@@ -23,6 +23,7 @@ export async function requestHeldReads(context: JobContext, signal: AbortSignal)
       const orderId = readOrderId(reference);
       if (orderId === undefined) continue;
       requestRead(store, { orderId, serviceId: serviceId ?? orderId }, isoTime(clock.nowMs()));
+      expediteRead(store, orderId);
     }
   });
 }

@@ -103,7 +103,13 @@ export class SettleKept {
     const { store } = this.#context;
     const asked = new Set(kept.asked);
     const next = missing.filter(([id]) => !asked.has(id)).slice(0, ASKED_MAX);
-    if (loadAwaited(store, kept.asked)) return false;
+    if (
+      loadAwaited(
+        store,
+        missing.flatMap(([id]) => (asked.has(id) ? [id] : [])),
+      )
+    )
+      return false;
     if (next.length === 0) return true;
     for (const [orderId, serviceId] of next) requestRead(store, { orderId, serviceId }, at);
     saveKeptAsked(store, kept.id, [...asked, ...next.map(([id]) => id)]);

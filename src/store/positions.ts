@@ -60,6 +60,11 @@ export function requestRead(store: Store, order: { orderId: string; serviceId: s
     .run(order.orderId, order.serviceId, NO_RECORD, at);
 }
 
+/** A read that waits is due at once. */
+export function expediteRead(store: Store, orderId: string): void {
+  store.prepare("UPDATE owed_reads SET due_at = NULL WHERE order_id = ? AND due_at IS NOT NULL").run(orderId);
+}
+
 const OWED = `order_id AS orderId, service_id AS serviceId, source, record, record_hash AS recordHash,
   content_hash AS contentHash, attempts`;
 

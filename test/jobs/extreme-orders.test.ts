@@ -200,6 +200,10 @@ describe("a pass that meets such records", () => {
     expect(test.statusOf(well).status).toBe("paid");
     expect(await test.run("reconcile")).toMatchObject({ error: null });
     test.ill.clear();
+    for (let polls = 0; polls < 3; polls++) {
+      test.clock.advance(120_000);
+      await test.run("updates");
+    }
     await test.run("reconcile");
     expect(new Set(test.ids.map((id) => test.statusOf(id).status))).toEqual(new Set(["paid"]));
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);

@@ -56,7 +56,7 @@ describe("a bad record of one order that changes with every answer", () => {
       "SELECT payload, times, state FROM quarantine",
     );
     // Where several of one stamp contradict one another the order itself is asked for, which the service does not have.
-    const waiting = test.rows<{ record: string }>("SELECT record FROM owed_reads");
+    const waiting = test.rows<{ record: string }>("SELECT record FROM owed_reads WHERE record <> ''");
     expect([...rows.map(({ payload }) => payload), ...waiting.map((row) => row.record)]).toEqual([
       expect.not.stringContaining(record(1)),
     ]);

@@ -162,7 +162,7 @@ describe("a read that is owed", () => {
       { kind: "change", reference: id, state: "held" },
       { kind: "snapshot", reference: id, state: "held" },
     ]);
-    expect(await test.poll()).toEqual({});
+    expect(await test.poll()).toEqual({ read: 1 });
     test.change(id, { raw: null, status: "paid" });
     await test.poll();
     expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });

@@ -34,6 +34,10 @@ export const jobs = {
     "Сервис не знает ни одного идентификатора из сохранённого ответа, который не удалось прочитать.",
   "The orders of a kept answer that cannot be read have been stored since.":
     "Заказы из сохранённого ответа, который не удалось прочитать, с тех пор записаны.",
+  "The answer of GET /orders/{id} could not be used and is in quarantine.":
+    "Ответ GET /orders/{id} не подошёл и лежит в карантине.",
+  "The answer of GET /orders/{id} is older than what is stored of the order.":
+    "Ответ GET /orders/{id} старее, чем записанный заказ.",
   "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",
   "The answer has no {path} (batch id): {miss~}.": "В ответе нет {path} (идентификатор пачки): {miss}.",
   "it is null": "там null",
