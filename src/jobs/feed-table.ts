@@ -77,7 +77,9 @@ export class FeedTable {
    */
   async arm(signal: AbortSignal): Promise<SourceKind> {
     const { store } = this.#context;
-    if (this.#readSchemaVersion() === this.#schemaVersion) return this.#kind;
+    // Read before anything else is: what the ERP changes from here on, between the transactions too, is looked at again.
+    const version = this.#readSchemaVersion();
+    if (version === this.#schemaVersion) return this.#kind;
     const rules = this.#rules;
     const feed = loadFeed(store, rules.name);
     if (!isFilledUnder(feed, rules)) await this.#takeUpRules(feed, signal);
@@ -96,7 +98,7 @@ export class FeedTable {
         disarmTriggers(store, rules.name);
       });
     }
-    this.#schemaVersion = this.#readSchemaVersion();
+    this.#schemaVersion = version;
     return this.#kind;
   }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 
 const GOODS = {
@@ -87,6 +87,43 @@ describe("the feed's table", () => {
     await run("stocks");
     expect([level("A"), quarantined()[0]?.state]).toEqual([2, "released"]);
   });
+
+  it.each(["arms its triggers", "makes its index", "ends the hold"])(
+    "made again once more just after the pass that %s is looked at again",
+    async (moment) => {
+      const { bridge, erp, run, minute, level, rows } = await startFeeds({ settings: GOODS, arm: [] });
+      const make = (n: number) =>
+        `DROP TABLE IF EXISTS goods; CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', ${n}), ('B', ${n})`;
+      erp.exec(make(1));
+      await run("stocks");
+      erp.exec("DROP TABLE goods");
+      await minute();
+      erp.exec(make(2));
+      const names = ["erp_bridge_stocks_insert", "erp_bridge_stocks_key"];
+      const isReached = () =>
+        moment === "ends the hold"
+          ? rows("SELECT 1 FROM holds").length === 0
+          : rows(`SELECT 1 FROM sqlite_schema WHERE name = '${names[moment === "makes its index" ? 1 : 0]}'`).length >
+            0;
+      const { store } = bridge;
+      const write = store.write.bind(store);
+      let isAgain = false;
+      vi.spyOn(store, "write").mockImplementation(((fn: () => unknown) => {
+        const result = write(fn);
+        if (!isAgain && isReached()) {
+          isAgain = true;
+          erp.exec(make(3));
+        }
+        return result;
+      }) as typeof store.write);
+      await minute();
+      await minute();
+      expect([isAgain, level("A")]).toEqual([true, 3]);
+      erp.exec("UPDATE goods SET n = 4 WHERE sku = 'A'; DELETE FROM goods WHERE sku = 'B'");
+      for (let passed = 0; passed < 4; passed++) await minute();
+      expect([level("A"), level("B")]).toEqual([4, 0]);
+    },
+  );
 
   it("renamed and replaced by another gets its index again, and the former table loses it", async () => {
     const { erp, run, rows, restart } = await startFeeds({ settings: GOODS, arm: [] });
