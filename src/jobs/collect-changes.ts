@@ -6,11 +6,14 @@
 import type { Clock } from "../domain/ports.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
 import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../domain/seen-changes.ts";
+import type { Slices } from "../domain/slices.ts";
 import { loadSeenChanges } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
 
 const CHANGES_PER_STEP = 100;
+/** Orders that are looked through in one go; of a pass of hundreds of thousands all of them would keep the event loop. */
+const ORDERS_PER_STEP = 2_000;
 /** An order whose record differs in every answer must not make the pass ask for ever. */
 const FRESH_PER_ORDER_MAX = 64;
 /** A page of thousands must not keep the pull of orders waiting: after so long, others have their turn. */
@@ -105,8 +108,9 @@ export class ChangeCollector {
    * Hands out what has to be acted on, once.
    * @param isWhole whether the pass has come to its end: only then does it mean anything that a record is missing.
    */
-  takeNews(isWhole: boolean): ChangeNews[] {
+  *takeNews(isWhole: boolean): Slices<ChangeNews[]> {
     const news: ChangeNews[] = [];
+    let looked = 0;
     for (const [key, waiting] of this.#unusable) {
       const { record, bytes, contentHash } = waiting;
       if (bytes === undefined) continue;
@@ -115,6 +119,7 @@ export class ChangeCollector {
       this.#unusable.set(key, { record, contentHash, bytes: undefined });
     }
     for (const order of this.#orders.values()) {
+      if (++looked % ORDERS_PER_STEP === 0) yield;
       const isNews = order.unseenStamps.length > 0 || (isWhole && !order.hasLast);
       if (!isNews || order.newest === undefined) continue;
       const { record, bytes, contentHash } = order.newest;

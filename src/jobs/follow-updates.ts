@@ -42,6 +42,7 @@ import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { commit } from "./commit.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
+import { readInTurns } from "./read-in-turns.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { takeNews } from "./take-news.ts";
 
@@ -400,7 +401,7 @@ export class FollowUpdates implements Job {
     const { watermark, swept, isWhole } = end;
     const { store } = this.#context;
     const { rules } = this.#options;
-    const news = pass.changes.takeNews(isWhole);
+    const news = await readInTurns(this.#context.clock, {}, pass.changes.takeNews(isWhole), pass.signal);
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
     if (news.length === 0 && watermark === undefined && swept === undefined && !learns && !settles) return;
