@@ -234,7 +234,7 @@ describe("a connection", () => {
   });
 
   it("that is made for others has had no effect on a request that waits for its turn on it", async () => {
-    const client = clientFor(await serve(() => {}), { headersTimeoutMs: 5_000, totalTimeoutMs: 200 });
+    const client = clientFor(await serve(() => {}), { headersTimeoutMs: 5_000, totalTimeoutMs: 1_000 });
     const failures = await Promise.all(Array.from({ length: 6 }, () => failureOf(post(client))));
     expect(failures.map(({ effect }) => effect).toSorted()).toEqual([
       ...Array<string>(2).fill("none"),

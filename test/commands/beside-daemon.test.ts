@@ -137,12 +137,12 @@ describe("beside a running daemon", PATIENT, () => {
     shop.write(`INSERT INTO stock (sku, quantity) VALUES ${values}`);
     const refused = await shop.command("sync", "stocks");
     expect(refused).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("stocks: held (shape): The service refuses every record"),
+      code: 1,
+      out: expect.stringContaining("every record that is tried is refused (422"),
     });
     shop.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
     const sent = nextRequest(shop, "stocks");
-    expect((await shop.command("resume", "stocks")).out).toBe("stocks: goes on (shape); the daemon tries now.");
+    expect((await shop.command("resume", "stocks")).out).toBe("stocks: goes on (refused); the daemon tries now.");
     await sent;
     await shop.command("sync", "stocks");
     expect(shop.sandbox.service.imported("stocks").size).toBe(30);
