@@ -21,8 +21,15 @@ const CARELESS_ROUND_MS = 1_500;
 /** So many moments of that run are looked at, beside those at which something was accepted. */
 const CARELESS_IMAGES = 80;
 
-/** better-sqlite3 opens a database that is in WAL mode already with exactly this. */
+/** What the program was before it kept the log from an ERP with synchronous=OFF. */
+const PLANTED_UNKEPT: Plant = [
+  ["this.#keeper = keepsLog ? new LogKeeper(file) : void 0;", "this.#keeper = void 0;"],
+  ['if (mode === "daemon") db.pragma("wal_autocheckpoint = 0");', ""],
+];
+
+/** better-sqlite3 opens a database that is in WAL mode already with exactly this; and nothing flushes the log besides. */
 export const PLANTED_NORMAL: Plant = [
+  ...PLANTED_UNKEPT,
   ['db.pragma("synchronous = FULL");', 'db.pragma("synchronous = NORMAL");'],
   ["synchronous: 2,", "synchronous: 1,"],
 ];
@@ -144,12 +151,6 @@ for (let n = 0; ; n++) {
   if (n % 50 === 49) db.exec("DELETE FROM erp_own");
   Atomics.wait(clock, 0, 0, 3);
 }`;
-
-/** What the program was before it kept the log from such an ERP. */
-export const PLANTED_UNKEPT: Plant = [
-  ["this.#keeper = keepsLog ? new LogKeeper(file) : void 0;", "this.#keeper = void 0;"],
-  ['if (mode === "daemon") db.pragma("wal_autocheckpoint = 0");', ""],
-];
 
 /** The daemon beside such an ERP, with a power cut at any moment: what was lost. */
 export async function lookBesideErp(campaign: Campaign, program = campaign.installed.program): Promise<string[]> {
