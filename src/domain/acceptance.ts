@@ -36,7 +36,7 @@ export function readAcceptance(answer: { contentType: string; body: Buffer }): A
   } catch {
     return readText(body);
   }
-  const words = readErrorWords(body, root);
+  const words = readErrorWords(body, root, "acceptance");
   return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };
 }
 

@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import { readErrorWords } from "./error-words.ts";
+import { isErrorName, readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
 import { type JsonPath, resolvePath } from "./json-path.ts";
 import {
@@ -93,11 +93,14 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   if (answer.status === 204) return { root: NOTHING, elements: undefined };
   const root = yield* readJsonInSlices(answer);
   const { body } = answer;
-  const error = readErrorWords(body, root);
+  const error = readErrorWords(body, root, "list");
   const list = findList(body, root, { path, error });
   try {
     const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
-    if (elements.length > 0) return error === undefined ? { root, elements } : { root, elements, error };
+    if (elements.length > 0) {
+      const beside = error === undefined ? undefined : readErrorWords(body, root, "beside");
+      return beside === undefined ? { root, elements } : { root, elements, error: beside };
+    }
   } catch (thrown) {
     throw asTooLarge(thrown);
   }
@@ -248,17 +251,14 @@ function readRecord(
   return { ok: true, span, ...id, hash: digest };
 }
 
-/** Members that say what went wrong; a list in them is no list of orders. */
-const OF_ERRORS = new Set(["error", "errors", "details"]);
-
 /**
  * Whether a body that could not be read may hold orders, so that it has to be kept: somewhere in it is a list of
  * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
  */
 export function mayHoldRecords(bytes: Buffer, root: Span): boolean {
   if (kindOf(bytes, root) !== "object") return hasListOfObjects(bytes, root);
-  if (readErrorWords(bytes, root) === undefined) return hasListOfObjects(bytes, root);
-  return someMember(bytes, root, ({ key, value }) => !OF_ERRORS.has(key) && hasListOfObjects(bytes, value));
+  if (readErrorWords(bytes, root, "list") === undefined) return hasListOfObjects(bytes, root);
+  return someMember(bytes, root, ({ key, value }) => !isErrorName(key) && hasListOfObjects(bytes, value));
 }
 
 const QUOTE = 0x22;

@@ -34,6 +34,15 @@ describe("an answer that is no batch", () => {
       "application/json",
       /reports an error: database is down/,
     ],
+    ["an error in capitals beside an empty list", '{"Error":"down","orders":[]}', "application/json", /an error: down/],
+    [
+      "a code beside an empty list",
+      '{"code":500,"message":"internal error","orders":[]}',
+      "application/json",
+      /reports an error: internal error/,
+    ],
+    ["a message beside null", '{"message":"Unauthenticated.","orders":null}', "application/json", /Unauthenticated/],
+    ["an error one level down", '{"data":{"error_text":"down"},"orders":[]}', "application/json", /an error: down/],
     ["a text", '"orders"', "application/json", /at \$ stands a string/],
     [
       "an object instead of the list",

@@ -87,24 +87,30 @@ describe("a 200 with errors of single records", () => {
 });
 
 describe("a 200 that tells of a failure", () => {
-  it.each(['{"success":false,"message":"no"}', '{"errors":["no"]}', '{"error":"no"}'])(
-    "%s is no acceptance",
-    async (body) => {
-      const { erp, run, rows, sandbox } = await startFeeds();
-      fillStock(erp, 2);
-      sandbox.faults.add({
-        match: { path: "import" },
-        times: "forever",
-        do: { kind: "raw", contentType: "application/json", body },
-      });
-      await run("stocks");
-      expect(rows("SELECT count(*) AS n FROM feed_sent")).toEqual([{ n: 0 }]);
-      expect(rows("SELECT refusal, tries FROM feed_outbox")).toEqual([
-        { refusal: "unproven", tries: 1 },
-        { refusal: "unproven", tries: 1 },
-      ]);
-    },
-  );
+  it.each([
+    '{"success":false,"message":"no"}',
+    '{"errors":["no"]}',
+    '{"error":"no"}',
+    '[{"error":"no"}]',
+    '{"data":{"Error":"no"}}',
+    '{"code":500,"message":"internal error"}',
+    '{"accepted":false}',
+    "Fatal error: Uncaught PDOException",
+  ])("%s is no acceptance", async (body) => {
+    const { erp, run, rows, sandbox } = await startFeeds();
+    fillStock(erp, 2);
+    sandbox.faults.add({
+      match: { path: "import" },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await run("stocks");
+    expect(rows("SELECT count(*) AS n FROM feed_sent")).toEqual([{ n: 0 }]);
+    expect(rows("SELECT refusal, tries FROM feed_outbox")).toEqual([
+      { refusal: "unproven", tries: 1 },
+      { refusal: "unproven", tries: 1 },
+    ]);
+  });
 
   it("success: false for one of several quarantines that one", async () => {
     const { erp, run, level, quarantined, sandbox } = await startFeeds();
