@@ -155,14 +155,14 @@ function triggerPrefix(rules: Pick<FeedRules, "name">): string {
 function triggersOf(store: Store, rules: FeedRules): { name: string; sql: string }[] {
   const differs = (columns: readonly string[]) =>
     columns.map((column) => `OLD.${quoteName(column)} COLLATE BINARY IS NOT NEW.${quoteName(column)}`).join(" OR ");
-  const keys = rules.keys.map(quoteName).join(", ");
+  const generated = readGenerated(store, rules);
   // A key that is named in an UPDATE is looked at by the trigger for moves, so the other one need not compare it.
   const values = rules.columns.filter((column) => !rules.keys.includes(column));
   const event = {
     insert: { on: "INSERT", when: "", notes: ["NEW"] },
     update: { on: "UPDATE", when: ` WHEN ${values.length === 0 ? "0" : differs(values)}`, notes: ["NEW"] },
     // A key that moves touches two rows: the one that appeared and the one that is gone.
-    move: { on: `UPDATE OF ${keys}`, when: ` WHEN ${differs(rules.keys)}`, notes: ["OLD", "NEW"] },
+    move: { on: updateOf(rules.keys, generated), when: ` WHEN ${differs(rules.keys)}`, notes: ["OLD", "NEW"] },
     delete: { on: "DELETE", when: "", notes: ["OLD"] },
   } as const;
   const trigger = (operation: (typeof OPERATIONS)[number], when: string, body: string) => {
@@ -178,44 +178,103 @@ function triggersOf(store: Store, rules: FeedRules): { name: string; sql: string
   if (others.length === 0) return after;
   const body = others.map((columns) => noteReplaced(rules, columns)).join("");
   const changing = [...new Set(others.flat().map(({ name }) => name))];
-  const displace = trigger("displace", `BEFORE UPDATE OF ${changing.map(quoteName).join(", ")} ON ${table}`, body);
-  return [...after, trigger("replace", `BEFORE INSERT ON ${table}`, body), ...(changing.length > 0 ? [displace] : [])];
+  // Before an update SQLite knows of the other columns only those that a trigger names, and generates from these alone.
+  const isGenerated = changing.some((column) => generated.has(column.toLowerCase()));
+  const when = isGenerated ? ` WHEN ${differs(readStored(store, rules))}` : "";
+  return [
+    ...after,
+    trigger("replace", `BEFORE INSERT ON ${table}`, body),
+    trigger("displace", `BEFORE ${updateOf(changing, generated)} ON ${table}${when}`, body),
+  ];
+}
+
+/** Names of the rowid, by which an UPDATE may also set an INTEGER PRIMARY KEY. */
+const ROWID = ["rowid", "_rowid_", "oid"] as const;
+
+/** The updates that may change one of the columns. A generated one is never named in an UPDATE: any may change it. */
+function updateOf(columns: readonly string[], generated: ReadonlySet<string>): string {
+  if (columns.some((column) => generated.has(column.toLowerCase()))) return "UPDATE";
+  return `UPDATE OF ${[...new Set([...columns, ...ROWID])].map(quoteName).join(", ")}`;
+}
+
+interface TableColumn {
+  name: string;
+  /** 2 and 3: generated. */
+  hidden: number;
+  /** What SQLite puts in for NULL under REPLACE; null where it does not. */
+  instead: string | null;
+}
+
+function readTableColumns(store: Store, rules: FeedRules): TableColumn[] {
+  return store
+    .prepare(
+      `SELECT name, hidden, CASE WHEN "notnull" = 1 THEN dflt_value END AS instead FROM pragma_table_xinfo(@table)`,
+    )
+    .all({ table: rules.table }) as TableColumn[];
+}
+
+/** In lower case. */
+function readGenerated(store: Store, rules: FeedRules): Set<string> {
+  const columns = readTableColumns(store, rules).filter(({ hidden }) => hidden > 1);
+  return new Set(columns.map(({ name }) => name.toLowerCase()));
+}
+
+function readStored(store: Store, rules: FeedRules): string[] {
+  return readTableColumns(store, rules).flatMap(({ name, hidden }) => (hidden > 1 ? [] : [name]));
 }
 
 interface UniqueColumn {
   name: string;
   collation: string;
+  /** What stands there where NEW says NULL, as SQL. */
+  instead: string | null;
 }
 
 /**
- * Columns besides the feed's key that no two rows may share: a REPLACE that meets another row there deletes it, and no
- * delete trigger is told. Unique indexes of a part of the rows, or over an expression, are left to the nightly comparison.
+ * Columns besides the feed's key that no two rows may share, the rowid too: a REPLACE that meets another row there
+ * deletes it, and no delete trigger is told. Unique indexes of a part of the rows, or over an expression, are left to
+ * the nightly comparison.
  */
 function readOtherKeys(store: Store, rules: FeedRules): UniqueColumn[][] {
   const rows = store
     .prepare(
-      `SELECT i.name AS "index", x.name, x.coll AS collation FROM pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
+      `SELECT i.name AS "index", i.origin, x.name, x.coll AS collation
+       FROM pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
        WHERE i."unique" = 1 AND i.partial = 0 AND x.key = 1 ORDER BY i.name, x.seqno`,
     )
-    .all({ table: rules.table }) as { index: string; name: string | null; collation: string }[];
+    .all({ table: rules.table }) as { index: string; origin: string; name: string | null; collation: string }[];
+  const table = readTableColumns(store, rules);
   const isKey = (column: string) => rules.keys.some((key) => key.toLowerCase() === column.toLowerCase());
   const uniques = [...Map.groupBy(rows, ({ index }) => index).values()].flatMap((columns) => {
-    const named = columns.flatMap(({ name, collation }) => (name === null ? [] : [{ name, collation }]));
+    const named = columns.flatMap(({ name, collation }) => {
+      const instead = literalOf(table.find((column) => column.name === name)?.instead ?? null);
+      return name === null ? [] : [{ name, collation, instead }];
+    });
     const isOwn = rules.keys.every((key) =>
       named.some(({ name, collation }) => name.toLowerCase() === key.toLowerCase() && collation === "BINARY"),
     );
     return named.length < columns.length || isOwn ? [] : [named];
   });
-  const integer = store
+  const primary = store
     .prepare(
-      `SELECT c.name FROM pragma_table_list(@table) t, pragma_table_info(@table) c
-       WHERE t.schema = 'main' AND t.wr = 0 AND c.pk = 1 AND upper(c.type) = 'INTEGER'
-         AND (SELECT count(*) FROM pragma_table_info(@table) WHERE pk > 0) = 1`,
+      `SELECT c.name FROM pragma_table_list(@table) t LEFT JOIN pragma_table_info(@table) c
+         ON c.pk = 1 AND upper(c.type) = 'INTEGER' AND (SELECT count(*) FROM pragma_table_info(@table) WHERE pk > 0) = 1
+       WHERE t.schema = 'main' AND t.wr = 0`,
     )
-    .all({ table: rules.table }) as { name: string }[];
-  const [alias] = integer.map(({ name }) => name);
-  if (alias === undefined || (rules.keys.length === 1 && isKey(alias))) return uniques;
-  return [...uniques, [{ name: alias, collation: "BINARY" }]];
+    .get({ table: rules.table }) as { name: string | null } | undefined;
+  if (primary === undefined) return uniques;
+  // One that has an index is no other name of the rowid: it was declared DESC.
+  const alias = rows.some(({ origin }) => origin === "pk") ? null : primary.name;
+  if (alias !== null && rules.keys.length === 1 && isKey(alias)) return uniques;
+  const rowid = alias ?? ROWID.find((name) => !table.some((column) => column.name.toLowerCase() === name));
+  return rowid === undefined ? uniques : [...uniques, [{ name: rowid, collation: "BINARY", instead: null }]];
+}
+
+/** A default that is the same wherever it is written; what is computed is not. A word in double quotes is a text. */
+function literalOf(text: string | null): string | null {
+  if (text === null) return null;
+  if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^0x[\da-f]+$|^x?'([^']|'')*'$|^(true|false)$/i.test(text)) return text;
+  return /^"[^"']*"$/.test(text) ? `'${text.slice(1, -1)}'` : null;
 }
 
 function noteReplaced(rules: FeedRules, columns: readonly UniqueColumn[]): string {
@@ -223,8 +282,10 @@ function noteReplaced(rules: FeedRules, columns: readonly UniqueColumn[]): strin
     const column = rules.keys[index];
     return column === undefined ? "''" : `ifnull(t.${quoteName(column)}, x'')`;
   });
+  const newOf = ({ name, instead }: UniqueColumn) =>
+    instead === null ? `NEW.${quoteName(name)}` : `ifnull(NEW.${quoteName(name)}, ${instead})`;
   const where = columns
-    .map(({ name, collation }) => `t.${quoteName(name)} = NEW.${quoteName(name)} COLLATE ${quoteName(collation)}`)
+    .map((column) => `t.${quoteName(column.name)} = ${newOf(column)} COLLATE ${quoteName(column.collation)}`)
     .join(" AND ");
   return ` INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) SELECT ${rules.feedId}, ${values.join(", ")} FROM ${quoteName(rules.table)} AS t WHERE ${where} ON CONFLICT DO NOTHING;`;
 }

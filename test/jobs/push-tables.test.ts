@@ -292,3 +292,125 @@ describe("a table of the ERP's own", () => {
     expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
   });
 });
+
+describe("a row that leaves a table of the ERP's", () => {
+  const settings = {
+    imports: { stocks: { ...GOODS.imports.stocks, record: { sku: "{sku|string}", quantity: "{available|number}" } } },
+  };
+  const FIRST = "INSERT INTO goods (sku, n, code) VALUES ('A', 5, 'a'), ('B', 6, 'b')";
+  const BY_SIZE = "model DEFAULT 'm', size, sku AS (model || size)";
+  it.each([
+    [
+      "whose key is generated, by an UPDATE of what it is generated from",
+      `CREATE TABLE goods (${BY_SIZE}, n)`,
+      "INSERT INTO goods (size, n) VALUES ('A', 5), ('B', 6)",
+      "UPDATE goods SET size = 'C' WHERE size = 'A'",
+      ["mA", "mB", "mC"],
+      [0, 6, 5],
+    ],
+    [
+      "whose stored key is generated",
+      `CREATE TABLE goods (${BY_SIZE} STORED UNIQUE, n)`,
+      "INSERT INTO goods (size, n) VALUES ('A', 5), ('B', 6)",
+      "UPDATE OR REPLACE goods SET size = 'B' WHERE size = 'A'",
+      ["mA", "mB"],
+      [0, 5],
+    ],
+    [
+      "whose key is set by a name of the rowid",
+      "CREATE TABLE goods (sku INTEGER PRIMARY KEY, n)",
+      "INSERT INTO goods VALUES (1, 5), (2, 6)",
+      "UPDATE goods SET oid = 3 WHERE sku = 1",
+      ["1", "2", "3"],
+      [0, 6, 5],
+    ],
+    [
+      "displaced by an UPDATE of what another unique column is generated from",
+      "CREATE TABLE goods (sku, n, code, more DEFAULT '-', bcn AS (more || lower(trim(code))) UNIQUE)",
+      FIRST,
+      "UPDATE OR REPLACE goods SET code = ' A' WHERE sku = 'B'",
+      ["A", "B"],
+      [0, 6],
+    ],
+    [
+      "displaced by a REPLACE through a generated unique column",
+      "CREATE TABLE goods (sku, n, code, bcn AS (lower(trim(code))) STORED UNIQUE)",
+      FIRST,
+      "REPLACE INTO goods (sku, n, code) VALUES ('C', 7, ' A')",
+      ["A", "B", "C"],
+      [0, 6, 7],
+    ],
+    [
+      "displaced by a REPLACE of its rowid",
+      "CREATE TABLE goods (sku TEXT PRIMARY KEY, n, code)",
+      FIRST,
+      "REPLACE INTO goods (rowid, sku, n) VALUES (1, 'C', 7)",
+      ["A", "B", "C"],
+      [0, 6, 7],
+    ],
+    [
+      "displaced by an UPDATE of the rowid under its second name",
+      "CREATE TABLE goods (sku, n, code, rowid)",
+      FIRST,
+      "UPDATE OR REPLACE goods SET oid = 1 WHERE sku = 'B'",
+      ["A", "B"],
+      [0, 6],
+    ],
+    [
+      "displaced by its rowid, with a primary key that is no name of it",
+      "CREATE TABLE goods (id INTEGER PRIMARY KEY DESC, sku, n, code)",
+      FIRST,
+      "UPDATE OR REPLACE goods SET rowid = 1 WHERE sku = 'B'",
+      ["A", "B"],
+      [0, 6],
+    ],
+    [
+      "displaced by a REPLACE with NULL for a default",
+      "CREATE TABLE goods (sku, n, code NOT NULL DEFAULT 'a' COLLATE NOCASE UNIQUE)",
+      "INSERT INTO goods VALUES ('A', 5, 'A'), ('B', 6, 'b')",
+      "REPLACE INTO goods VALUES ('C', 7, NULL)",
+      ["A", "B", "C"],
+      [0, 6, 7],
+    ],
+    [
+      "displaced by an UPDATE to NULL for a default",
+      "CREATE TABLE goods (sku, n, code INTEGER NOT NULL DEFAULT -1 UNIQUE)",
+      "INSERT INTO goods VALUES ('A', 5, -1), ('B', 6, 2)",
+      "UPDATE OR REPLACE goods SET code = NULL WHERE sku = 'B'",
+      ["A", "B"],
+      [0, 6],
+    ],
+  ])("%s is taken off sale", async (_, table, first, change, keys, levels) => {
+    const { erp, run, minute, level, rows } = await startFeeds({ settings, arm: [] });
+    erp.exec(`${table}; ${first}`);
+    await run("stocks");
+    erp.exec(change);
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect(keys.map(level)).toEqual(levels);
+    erp.exec("UPDATE goods SET n = n");
+    expect(rows("SELECT * FROM feed_dirty")).toEqual([]);
+  });
+});
+
+describe("a unique column that the feed does not name", () => {
+  it.each([
+    ["after a pass that saw its index go", "DROP INDEX goods_bc", "ALTER TABLE goods DROP COLUMN barcode"],
+    [
+      "with its index, once the two triggers that name it are dropped",
+      "",
+      `BEGIN; DROP TRIGGER erp_bridge_stocks_replace; DROP TRIGGER erp_bridge_stocks_displace; DROP INDEX goods_bc;
+       ALTER TABLE goods DROP COLUMN barcode; COMMIT`,
+    ],
+  ])("can be dropped %s", async (_, before, change) => {
+    const { erp, run, minute, level } = await startFeeds({ settings: GOODS, arm: [] });
+    erp.exec("CREATE TABLE goods (sku, n, barcode, code UNIQUE); CREATE UNIQUE INDEX goods_bc ON goods (barcode)");
+    erp.exec("INSERT INTO goods VALUES ('A', 5, 'x', 'a')");
+    await run("stocks");
+    erp.exec(before);
+    await run("stocks");
+    erp.exec(change);
+    erp.exec("REPLACE INTO goods VALUES ('B', 6, 'a')");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect([level("A"), level("B")]).toEqual([0, 6]);
+  });
+});
