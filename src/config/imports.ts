@@ -53,7 +53,7 @@ const columns = worded(
 
 const result = worded(
   z.strictObject({
-    rejected: key(answerPath(), "The list of rejected records in the answer."),
+    rejected: key(answerPath(), "The rejected records in the answer: a list of them, or an object of reasons by key."),
     key: key(answerPath(), "In a rejected record: what ties it to the record sent."),
     message: key(answerPath().nullable().prefault(null), "In a rejected record: the reason, in the service's words."),
   }),

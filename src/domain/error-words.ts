@@ -190,7 +190,7 @@ function wordsOf(bytes: Buffer, value: Span): string {
 }
 
 /** Null, false, 0, a word that says that all is well, an empty list, and an object of nothing else. */
-function isNothing(bytes: Buffer, value: Span): boolean {
+export function isNothing(bytes: Buffer, value: Span): boolean {
   const kind = kindOf(bytes, value);
   if (kind === "array") return skipBlanks(bytes, value.start + 1) === value.end - 1;
   if (kind === "object") {

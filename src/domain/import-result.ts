@@ -1,7 +1,8 @@
 import { readAcceptance } from "./acceptance.ts";
+import { isNothing } from "./error-words.ts";
 import type { FeedRules } from "./feed.ts";
 import { resolvePath } from "./json-path.ts";
-import { elementsOf, kindOf, type Span, textOf } from "./json-text.ts";
+import { elementsOf, kindOf, membersOf, type Span, textOf } from "./json-text.ts";
 import { readScalar } from "./order-mapping.ts";
 import { shortWords } from "./service-error.ts";
 
@@ -46,22 +47,49 @@ function readRejected(
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
   if (found.state === "null") return { kind: "accepted", rejected: [], told: "records" };
-  if (kindOf(bytes, found.span) !== "array") return undefined;
-  const elements = elementsOf(bytes, found.span);
-  const indexesOf = elements.length === 0 ? () => [] : findByKey(keys);
+  const none: ImportResult = { kind: "accepted", rejected: [], told: "records" };
+  const reports = reportsAt(bytes, found.span, result);
+  if (reports === undefined) {
+    if (isNothing(bytes, found.span)) return none;
+    return { kind: "refused", words: shortWords(`${result.rejected.text}: ${textOf(bytes, found.span)}`) };
+  }
+  const indexesOf = reports.length === 0 ? () => [] : findByKey(keys);
   const rejected = new Map<number, string>();
-  for (const element of elements) {
-    const key = resolvePath(bytes, element, result.key);
-    const text = key.state === "value" ? readScalar(bytes, key.span) : undefined;
-    const [index, second] = text === undefined ? [] : indexesOf(text);
-    const message = result.message === null ? undefined : resolvePath(bytes, element, result.message);
-    const words = message?.state === "value" ? readScalar(bytes, message.span) : undefined;
-    const said = shortWords(words ?? textOf(bytes, element));
+  for (const { key, words } of reports) {
+    const [index, second] = key === undefined ? [] : indexesOf(key);
+    const said = shortWords(words);
+    // An object without a record, such as { "count": 0 }, may say in its own way that there is none.
+    if (index === undefined && isNothing(bytes, found.span)) return none;
     // A refusal that names no record sent, or more than one, tells that something failed but not what.
     if (index === undefined || second !== undefined) return { kind: "refused", words: said };
     if (!rejected.has(index)) rejected.set(index, said);
   }
   return { kind: "accepted", rejected: [...rejected].map(([index, message]) => ({ index, message })), told: "records" };
+}
+
+/** A list of records, one record alone, or an object of reasons by key. Undefined: nothing that names records. */
+function reportsAt(
+  bytes: Buffer,
+  place: Span,
+  result: NonNullable<FeedRules["result"]>,
+): { key: string | undefined; words: string }[] | undefined {
+  const kind = kindOf(bytes, place);
+  if (kind !== "array" && kind !== "object") return undefined;
+  const scalarAt = (element: Span, path: typeof result.message) => {
+    const found = path === null ? undefined : resolvePath(bytes, element, path);
+    return found?.state === "value" ? readScalar(bytes, found.span) : undefined;
+  };
+  const readElement = (element: Span) => ({
+    key: scalarAt(element, result.key),
+    words: scalarAt(element, result.message) ?? textOf(bytes, element),
+  });
+  if (kind === "array") return elementsOf(bytes, place).map(readElement);
+  const alone = readElement(place);
+  if (alone.key !== undefined) return [alone];
+  return membersOf(bytes, place).map(({ key, value }) => ({
+    key,
+    words: readScalar(bytes, value) ?? scalarAt(value, result.message) ?? textOf(bytes, value),
+  }));
 }
 
 /** A reported key is all key columns joined as a service is likely to print them, or else the first one alone. */

@@ -92,6 +92,34 @@ describe("an answer that names rejected records", () => {
     expect(read(body, { result })).toMatchObject({ kind: "accepted", rejected: [{ index: 0, message: "bad" }] });
   });
 
+  it.each(["null", "[]", "{}", "0", "false", '""', '{"count":0,"items":[]}'])(
+    "has rejected none where it says %s",
+    (said) => {
+      const result = { ...RESULT, rejected: parsePath("$.report") };
+      expect(read(`{"report":${said}}`, { result })).toEqual({ kind: "accepted", rejected: [], told: "records" });
+    },
+  );
+
+  it.each([
+    ["an object of reasons by key", '{"A":"locked","7":"no"}', ["locked", "no"], [0, 3]],
+    ["an object of records by key", '{"A":{"message":"locked"}}', ["locked"], [0]],
+    ["an object of empty reasons", '{"A":null,"7":""}', ["null", ""], [0, 3]],
+    ["one record in place of a list of one", '{"sku":"A","message":"locked"}', ["locked"], [0]],
+  ])("may name them as %s", (_, said, messages, indexes) => {
+    const result = { ...RESULT, rejected: parsePath("$.report") };
+    const rejected = indexes.map((index, at) => ({ index, message: messages[at] }));
+    expect(read(`{"report":${said}}`, { result })).toEqual({ kind: "accepted", rejected, told: "records" });
+  });
+
+  it.each(["3", "true", '"A,7"', '{"Z":"who?"}', '{"B":"which?"}', '{"count":2}', '["A",7]', "[null]", "[[]]"])(
+    "is a refusal of the request where what is rejected cannot be read: %s",
+    (said) => {
+      const result = { ...RESULT, rejected: parsePath("$.report") };
+      expect(read(`{"report":${said}}`, { result })).toMatchObject({ kind: "refused" });
+      expect(read(`{"success":true,"report":${said}}`, { result })).toMatchObject({ kind: "refused" });
+    },
+  );
+
   it("costs no more than the records are many", () => {
     const many = Array.from({ length: 10_000 }, (_, n) => [`S-${n}`, "main"]);
     const body = Buffer.from(JSON.stringify({ errors: many.map(([sku]) => ({ sku })) }));

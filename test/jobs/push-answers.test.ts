@@ -39,6 +39,26 @@ describe("a 200 with errors of single records", () => {
     ]);
   });
 
+  it.each([
+    ["as an object of reasons by key", '{"errors":{"S-2":"locked"}}'],
+    ["as a number, which names none", '{"errors":1}'],
+    ["as a text", '{"errors":"S-2"}'],
+  ])("never acknowledges what is refused %s", async (_, body) => {
+    const { erp, run, level, rows, sandbox } = await startFeeds({
+      settings: { imports: { stocks: { result: { rejected: "$.report.errors", key: "$.sku" } } } },
+    });
+    fillStock(erp, 1);
+    erp.exec("UPDATE stock SET sku = 'S-2'");
+    sandbox.faults.add({
+      match: { path: "import" },
+      do: { kind: "raw", contentType: "application/json", body: `{"report":${body}}` },
+    });
+    await run("stocks");
+    expect(rows("SELECT count(*) AS n FROM feed_sent")).toEqual([{ n: 0 }]);
+    sandbox.faults.clear();
+    expect(level("S-2")).toBeUndefined();
+  });
+
   it("is split where it does not, until the bad one stands alone", async () => {
     const { erp, run, level, quarantined, sandbox } = await startFeeds();
     fillStock(erp, 50);
