@@ -32,7 +32,8 @@ One YAML file, \`/etc/erp-bridge/config.yaml\` unless told otherwise. \`erp-brid
 const SOURCES = `### Where rows may come from, and what that costs
 
 - **A table of the bridge's own database** is the cheapest: triggers note the keys that any program touches, and only those
-  are looked at. The nightly \`compare\` is the backstop.
+  are looked at. The nightly \`compare\` is the backstop. Without an index over the key's columns a table of more than 200,000 rows
+  is read like a view: make one.
 - **A view of it, a \`query\`, or anything in another \`file\`** has no triggers. All of its rows are read at every run of the
   schedule, hashed and compared with the hashes of what was taken up before: about 10 s of one processor core for each million
   rows, some 100 bytes of the database for each row, and 40 MB of memory for each million while they are read. A view that

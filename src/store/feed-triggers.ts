@@ -6,17 +6,21 @@
 import { BridgeError } from "../domain/errors.ts";
 import { type FeedRules, type SourceRules, sourceOf } from "../domain/feed.ts";
 import { tableProblem } from "../domain/source-text.ts";
-import { quoteName } from "./feed-source.ts";
+import { countSourceRows, quoteName } from "./feed-source.ts";
 import type { Store } from "./store.ts";
 
 /** How changes of a feed's rows are found. */
 export type SourceKind = "tracked" | "scanned";
 
+/** An index over so many rows is made in less than the half second for which a writer of the ERP may have to wait. */
+const INDEXED_ROWS_MAX = 200_000;
+
 const OPERATIONS = ["insert", "update", "move", "delete", "replace", "displace"] as const;
 
 /**
  * Whether triggers can note the changes of a feed's rows, or its rows must be read and compared: those of a view, of a
- * virtual table, of a SELECT and of another file.
+ * virtual table, of a SELECT, of another file, and of a table without an index that finds its key that is too large for
+ * one to be made.
  * @throws BridgeError `table_missing` where it is a table of this database that is not there or lacks a column.
  */
 export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
@@ -33,7 +37,11 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
       ({ name }) => name,
     ),
   );
-  return "tracked";
+  return isTooLarge(store, rules) ? "scanned" : "tracked";
+}
+
+function isTooLarge(store: Store, rules: FeedRules): boolean {
+  return !isKeyFound(store, rules) && countSourceRows(store, rules, INDEXED_ROWS_MAX + 1) > INDEXED_ROWS_MAX;
 }
 
 /** A source that is not the ERP's. */

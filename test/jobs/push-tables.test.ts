@@ -125,6 +125,24 @@ describe("the feed's table", () => {
     },
   );
 
+  it("with more rows than an index is made over at once is read like a view until the ERP makes one", async () => {
+    const { erp, run, minute, level, rows } = await startFeeds({ settings: GOODS, arm: [] });
+    erp.exec(
+      `CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1), ('B', 1);
+       WITH RECURSIVE i (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 200000) INSERT INTO goods (n) SELECT i FROM i`,
+    );
+    const own = () => rows("SELECT name FROM sqlite_schema WHERE name LIKE 'erp_bridge_stocks%' ORDER BY name");
+    await run("stocks");
+    erp.exec("UPDATE goods SET n = 2 WHERE sku = 'A'; DELETE FROM goods WHERE sku = 'B'");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect([level("A"), level("B"), own()]).toEqual([2, 0, []]);
+    erp.exec("CREATE INDEX my_goods ON goods (sku)");
+    await run("stocks");
+    erp.exec("UPDATE goods SET n = 3 WHERE sku = 'A'");
+    await run("stocks");
+    expect([level("A"), own()]).toEqual([3, expect.arrayContaining([{ name: "erp_bridge_stocks_insert" }])]);
+  });
+
   it("renamed and replaced by another gets its index again, and the former table loses it", async () => {
     const { erp, run, rows, restart } = await startFeeds({ settings: GOODS, arm: [] });
     erp.exec("CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1)");
