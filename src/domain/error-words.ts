@@ -57,16 +57,18 @@ const WORDS_BYTES = 1_200;
  * Upper case, `_` and `-` in names make no difference; of equal names each counts. One level down, in objects such as `data`,
  * `response` and `meta`, and for what was posted in the elements of a list, the same holds.
  *
+ * @param report what was read of the answer as a report of single records: it is no error of the whole.
+ *
  * @example
  * { "error": "database is down", "orders": [] } // "database is down"
  * { "error": null, "errors": [], "success": 1 } // undefined
  */
-export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse): string | undefined {
+export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report?: Span): string | undefined {
   const kind = kindOf(bytes, root);
   if (kind === "boolean") return textOf(bytes, root) === "false" ? "false" : undefined;
   if (kind === "string") return readTextError(stringOf(bytes, root));
   if (kind === "array") return use === "acceptance" ? readElements(bytes, root) : undefined;
-  return kind === "object" ? readObject(bytes, root, { use, place: "root" }) : undefined;
+  return kind === "object" ? readObject(bytes, root, { use, place: "root", report }) : undefined;
 }
 
 /** Whether a member of that name says what went wrong, so that a list in it is no list of orders. */
@@ -98,9 +100,10 @@ interface Where {
   use: AnswerUse;
   /** `record`: it may repeat what was sent, whose own `code` is none of the answer. */
   place: "root" | "envelope" | "record";
+  report?: Span | undefined;
 }
 
-function readObject(bytes: Buffer, object: Span, { use, place }: Where): string | undefined {
+function readObject(bytes: Buffer, object: Span, { use, place, report }: Where): string | undefined {
   let error: string | undefined;
   let refusal: string | undefined;
   let code: string | undefined;
@@ -111,6 +114,7 @@ function readObject(bytes: Buffer, object: Span, { use, place }: Where): string 
     const name = nameOf(key);
     const said = plainOf(bytes, value);
     if (ERROR_NAME.test(name)) {
+      if (report !== undefined && value.start <= report.start && report.end <= value.end) return false;
       const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (CODE_NAME.test(name) && isSuccessCode(said));
       if (!isWord && !isNothing(bytes, value)) error ??= wordsOf(bytes, value);
       return false;
@@ -132,7 +136,7 @@ function readObject(bytes: Buffer, object: Span, { use, place }: Where): string 
     } else if (MESSAGE_NAME.test(name) && !isNothing(bytes, value)) {
       if (message === undefined || name.startsWith("m")) message = value;
     }
-    if (place === "root") error ??= readInside(bytes, { name, value }, use);
+    if (place === "root") error ??= readInside(bytes, { name, value }, { use, report });
     return false;
   });
   if (error !== undefined) return error;
@@ -145,12 +149,16 @@ function readObject(bytes: Buffer, object: Span, { use, place }: Where): string 
   return /^\W*warning/i.test(text) ? undefined : readTextError(text);
 }
 
-function readInside(bytes: Buffer, { name, value }: { name: string; value: Span }, use: AnswerUse): string | undefined {
+function readInside(
+  bytes: Buffer,
+  { name, value }: { name: string; value: Span },
+  { use, report }: Omit<Where, "place">,
+): string | undefined {
   const kind = kindOf(bytes, value);
   if (kind === "array") return use === "acceptance" && RESULTS_NAME.test(name) ? readElements(bytes, value) : undefined;
   if (kind !== "object") return undefined;
-  if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope" });
-  return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record" }) : undefined;
+  if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope", report });
+  return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record", report }) : undefined;
 }
 
 function readElements(bytes: Buffer, list: Span): string | undefined {

@@ -1,5 +1,5 @@
 import { readAcceptance } from "./acceptance.ts";
-import { isNothing } from "./error-words.ts";
+import { isNothing, readErrorWords } from "./error-words.ts";
 import type { FeedRules } from "./feed.ts";
 import { resolvePath } from "./json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span, textOf } from "./json-text.ts";
@@ -12,6 +12,8 @@ const SEPARATORS = ["/", ":", "|"];
 export type ImportResult =
   /** `told`: by the status code alone, or by an answer that reports single records. */
   | { kind: "accepted"; rejected: { index: number; message: string }[]; told: "status" | "records" }
+  /** The named ones are refused, and an error beside them leaves open what became of all others. */
+  | { kind: "partial"; rejected: { index: number; message: string }[]; words: string }
   | { kind: "html" }
   /** JSON that ends early: what it would have said is unknown. */
   | { kind: "cut" }
@@ -31,7 +33,7 @@ export function readImportResult(
   if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
   const { root } = acceptance;
   const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
-  // Records that were named are believed beside an error: it sums them up. A report of none beside one is no report.
+  // Records that were named are believed beside an error. A report of none beside one is no report.
   const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
   if (isReport) return read;
   if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
@@ -64,7 +66,11 @@ function readRejected(
     if (index === undefined || second !== undefined) return { kind: "refused", words: said };
     if (!rejected.has(index)) rejected.set(index, said);
   }
-  return { kind: "accepted", rejected: [...rejected].map(([index, message]) => ({ index, message })), told: "records" };
+  const named = [...rejected].map(([index, message]) => ({ index, message }));
+  // The error may sum the records up, or say that nothing was saved for their sake.
+  const words = named.length === keys.length ? undefined : readErrorWords(bytes, root, "beside", found.span);
+  if (words !== undefined && named.length > 0) return { kind: "partial", rejected: named, words };
+  return { kind: "accepted", rejected: named, told: "records" };
 }
 
 /** A list of records, one record alone, or an object of reasons by key. Undefined: nothing that names records. */

@@ -69,7 +69,10 @@ type Named = Entry & { words: string };
 
 type Outcome =
   /** `named`: records that the answer reports as refused. */
-  { kind: "accepted"; status: number; accepted: number; named: readonly Named[] } | Refused;
+  | { kind: "accepted"; status: number; accepted: number; named: readonly Named[] }
+  /** What became of the records that are not named is unknown. */
+  | { kind: "partial"; status: number; words: string; named: readonly Named[] }
+  | Refused;
 
 type Refused = Refusal & { kind: "refused"; code: "request_refused" | "redirected" };
 
@@ -132,6 +135,14 @@ export class SendRows {
         await this.#settle(outcome, counts, signal);
         continue;
       }
+      if (outcome.kind === "partial") {
+        // An all-or-nothing service takes the others without the named ones, and every other service takes them twice.
+        const { rest, refused } = splitNamed(part, outcome);
+        this.#lastRefused = refusedOf(outcome);
+        await this.#setAside(trial.refuseEach(refused), signal);
+        trial.add(rest);
+        continue;
+      }
       this.#lastRefused = outcome;
       if (outcome.status === 413) sizes[part.length === 1 ? "alone" : "refused"] = true;
       const rest = outcome.status === 413 ? part : part.map(inDoubt);
@@ -177,7 +188,16 @@ export class SendRows {
 
   /** Each request is the complete table: what was acknowledged, overlaid by what is owed. It is never split. */
   async #sendWhole(rows: readonly OutboxRow[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
-    const outcome = await this.#sendOnce(rows, (standing) => this.#wholeTable(standing), counts, signal);
+    let outcome = await this.#sendOnce(rows, (standing) => this.#wholeTable(standing), counts, signal);
+    if (outcome.kind === "partial") {
+      const { named } = outcome;
+      const names = new Set(named.map(({ key }) => JSON.stringify(key)));
+      const isUnnamed = ({ key }: { key: readonly string[] }) => !names.has(JSON.stringify(key));
+      const entriesOf = (standing: readonly OutboxRow[]) => this.#wholeTable(standing).filter(isUnnamed);
+      outcome = await this.#sendOnce(rows.filter(isUnnamed), entriesOf, counts, signal);
+      if (outcome.kind === "accepted") outcome = { ...outcome, named: [...named, ...outcome.named] };
+      if (outcome.kind === "partial") outcome = refusedOf(outcome);
+    }
     if (outcome.kind === "accepted" && outcome.accepted > 0) return await this.#settle(outcome, counts, signal);
     const refused: Refusal =
       outcome.kind === "refused" ? outcome : { status: outcome.status, words: outcome.named[0]?.words ?? "" };
@@ -214,7 +234,12 @@ export class SendRows {
         continue;
       }
       const named = new Set(outcome.kind === "refused" ? [] : outcome.named.map(({ row }) => row?.id));
-      const refused = outcome.kind === "refused" ? part : part.filter(({ id }) => named.has(id));
+      const isWhole = outcome.kind === "refused" || (outcome.kind === "partial" && rules.scope === "whole");
+      const refused = isWhole ? part : part.filter(({ id }) => named.has(id));
+      if (outcome.kind === "partial" && !isWhole) {
+        parts.push(splitNamed(part, outcome).rest);
+        taken -= part.length - refused.length;
+      }
       taken += part.length - refused.length;
       await commit(this.#context, signal, () => {
         const nowMs = clock.monotonicMs();
@@ -287,6 +312,11 @@ export class SendRows {
             },
           ];
     });
+    if (result.kind === "partial") {
+      await this.#end(rows, "over");
+      const words = this.#context.client.hideSecrets(result.words);
+      return { kind: "partial", status: answer.status, words, named };
+    }
     await this.#acknowledge(rows, { refusals: named, told: result.told }, counts, signal);
     return { kind: "accepted", status: answer.status, accepted: entries.length - named.length, named };
   }
@@ -478,6 +508,19 @@ function entryOf(row: OutboxRow): Entry {
 /** The service may have taken it, and nothing of that request is still on its way. */
 function inDoubt(row: OutboxRow): OutboxRow {
   return { ...row, doubtRecord: row.record, doubtUntilMs: 0 };
+}
+
+function splitNamed(
+  rows: readonly OutboxRow[],
+  { named, status }: Outcome & { kind: "partial" },
+): { rest: OutboxRow[]; refused: RefusedAlone<OutboxRow>[] } {
+  const refused = named.flatMap(({ row, words }) => (row === undefined ? [] : [{ row, words, status }]));
+  const ids = new Set(refused.map(({ row }) => row.id));
+  return { rest: rows.filter(({ id }) => !ids.has(id)).map(inDoubt), refused };
+}
+
+function refusedOf({ status, words }: Outcome & { kind: "partial" }): Refused {
+  return { kind: "refused", code: "request_refused", status, words };
 }
 
 /** The same rows, each after the row that must be on the site before it; rows that are their own ancestors come as they are. */

@@ -86,11 +86,23 @@ describe("an answer that names rejected records", () => {
     expect(read(body, { result })).toEqual({ kind: "refused", words });
   });
 
-  it("is believed where it names records beside an error that sums them up", () => {
-    const result = { ...RESULT, rejected: parsePath("$.rejected") };
-    const body = '{"success":false,"error":"1 rejected","rejected":[{"sku":"A","message":"bad"}]}';
-    expect(read(body, { result })).toMatchObject({ kind: "accepted", rejected: [{ index: 0, message: "bad" }] });
+  it.each([
+    ['"success":false,"error":"nothing was saved"', "nothing was saved"],
+    ['"success":false', "success: false"],
+    ['"data":{"status":"rolled back, ValidationError"}', "status: rolled back, validationerror"],
+  ])("says nothing of the others where it names records beside an error: %s", (error, words) => {
+    const result = { ...RESULT, rejected: parsePath("$.errors.records") };
+    const body = `{${error},"errors":{"records":[{"sku":"A","message":"bad"}]}}`;
+    expect(read(body, { result })).toEqual({ kind: "partial", rejected: [{ index: 0, message: "bad" }], words });
   });
+
+  it.each(['"rejected":1', '"failed":1,"accepted":3', '"success":true', '"status":"ok","error":null'])(
+    "is no error beside itself: %s",
+    (beside) => {
+      const body = `{${beside},"errors":[{"sku":"A","message":"bad"}]}`;
+      expect(read(body, { result: RESULT })).toMatchObject({ kind: "accepted", rejected: [{ index: 0 }] });
+    },
+  );
 
   it.each(["null", "[]", "{}", "0", "false", '""', '{"count":0,"items":[]}'])(
     "has rejected none where it says %s",

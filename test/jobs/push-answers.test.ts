@@ -59,6 +59,28 @@ describe("a 200 with errors of single records", () => {
     expect(level("S-2")).toBeUndefined();
   });
 
+  it.each([{}, { scope: "whole" }])("sends the others again where an error stands beside those: %j", async (stocks) => {
+    const settings = { imports: { stocks: { ...RESULT.imports.stocks, ...stocks } } };
+    const { erp, run, requests, rows, level, quarantined, sandbox } = await startFeeds({ settings });
+    fillStock(erp, 4);
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 3");
+    requests();
+    const body = '{"success":false,"error":"nothing was saved","errors":[{"sku":"S-2","message":"locked"}]}';
+    sandbox.faults.add({
+      match: { path: "import" },
+      when: "before",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await run("stocks");
+    expect(requests()).toHaveLength(2);
+    expect(quarantined()).toEqual([{ reference: "S-2", reason: "locked", state: "held" }]);
+    expect([level("S-1"), level("S-4")]).toEqual([3, 3]);
+    expect(rows("SELECT sku, state FROM stock_sent WHERE state <> 'refused' ORDER BY sku")).toEqual(
+      ["S-1", "S-3", "S-4"].map((sku) => ({ sku, state: "sent" })),
+    );
+  });
+
   it("is split where it does not, until the bad one stands alone", async () => {
     const { erp, run, level, quarantined, sandbox } = await startFeeds();
     fillStock(erp, 50);
