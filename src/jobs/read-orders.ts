@@ -44,10 +44,11 @@ const READS_PER_PASS = 200;
 const WAIT_FIRST_MS = 30_000;
 const WAIT_MAX_MS = 3_600_000;
 /**
- * So often an order is read again whose answers are bad, older than what is stored, or older than the change that announced
- * them: about a day. Then what the service says counts, and later changes or `reconcile` ask again.
+ * So often an order is read again whose answers are bad, or older than the change that announced them: about a day. Then what the service says counts, and later changes or `reconcile` ask again.
  */
 const TRIES_MAX = 30;
+/** An answer that is older than what is stored may come from a replica that lags; said so often, within minutes, it counts. */
+const STALE_TRIES_MAX = 3;
 /** After so many orders whose answers never came to have the stamp of their change, those stamps are not the orders' own. */
 const VAIN_MAX = 3;
 /** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
@@ -154,11 +155,12 @@ export class ReadOrders {
   }
 
   /**
-   * What is older than what is stored is not stored until it has been the service's word for a day. Where the change that
+   * What is older than what is stored is not stored until the service has said it several times. Where the change that
    * announced it has no later stamp, the service has said it twice: it has set the order back.
    */
   #store(owed: OwedRead, answer: OrderAnswer, at: string): Taken | "stale" {
-    if (owed.attempts + 1 >= TRIES_MAX || !this.#reader.isStale(answer)) return this.#reader.storeAnyway(answer, at);
+    const isInsisted = owed.attempts + 1 >= STALE_TRIES_MAX;
+    if (isInsisted || !this.#reader.isStale(answer)) return this.#reader.storeAnyway(answer, at);
     const announced = this.#stampOf(owed);
     const isSaidTwice = announced !== null && !isStrictlyNewer(announced, this.#reader.stampOf(answer), this.#timezone);
     return isSaidTwice ? this.#reader.storeAnyway(answer, at) : "stale";

@@ -190,9 +190,10 @@ function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer):
 }
 
 /** What is bad in one answer may be good in the order itself: another encoding for a while, a record that was cut. */
-function askForHeld({ store, at }: TakeOptions, reference: string | null): void {
+function askForHeld({ store, at }: TakeOptions, record: AnswerRecord, reference: string | null): void {
   const orderId = reference === null ? undefined : readOrderId(reference);
-  if (orderId !== undefined && reference !== null) requestRead(store, { orderId, serviceId: reference }, at);
+  if (orderId === undefined || reference === null) return;
+  requestRead(store, { orderId, serviceId: record.ok ? record.serviceId : reference }, at);
 }
 
 function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
@@ -209,6 +210,6 @@ function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, 
   // Released means that a good record of the order has come since: the old one served again is no news.
   if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
   saveQuarantined(store, bad);
-  if (state === undefined && options.mapping.source !== "snapshot") askForHeld(options, reference);
+  if (state === undefined && options.mapping.source !== "snapshot") askForHeld(options, record, reference);
   return state === undefined ? "quarantined" : "same";
 }

@@ -50,14 +50,20 @@ export function saveOwedRead(store: Store, owed: Omit<OwedRead, "attempts">, at:
 
 const NO_RECORD = Buffer.alloc(32);
 
-/** A read that no record asks for: somebody has met the order and could not settle it. What is owed already stays. */
+/**
+ * A read that no record asks for: somebody has met the order and could not settle it. What is owed already stays.
+ * @param order `serviceId`: as the service writes it; of a stored order the form that is stored counts, because some
+ *   services know an order by no other.
+ */
 export function requestRead(store: Store, order: { orderId: string; serviceId: string }, at: string): void {
   store
     .prepare(
-      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', '', ?, ?)
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (
+         @orderId, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = @orderId), @serviceId),
+         'update', '', @hash, @at)
        ON CONFLICT (order_id) DO NOTHING`,
     )
-    .run(order.orderId, order.serviceId, NO_RECORD, at);
+    .run({ orderId: order.orderId, serviceId: order.serviceId, hash: NO_RECORD, at });
 }
 
 /** A read that waits is due at once. */
