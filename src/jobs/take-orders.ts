@@ -12,7 +12,6 @@ import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "../d
 import { isStatusAlone } from "../domain/plan-status.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
 import { scanJson } from "../domain/scan-json.ts";
-import { readOrderId } from "../domain/uuid.ts";
 import { deleteMissingOrder } from "../store/missing-orders.ts";
 import {
   applyOrderChange,
@@ -189,13 +188,6 @@ function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer):
   saveOwedRead(options.store, owed, options.at);
 }
 
-/** What is bad in one answer may be good in the order itself: another encoding for a while, a record that was cut. */
-function askForHeld({ store, at }: TakeOptions, record: AnswerRecord, reference: string | null): void {
-  const orderId = reference === null ? undefined : readOrderId(reference);
-  if (orderId === undefined || reference === null) return;
-  requestRead(store, { orderId, serviceId: record.ok ? record.serviceId : reference }, at);
-}
-
 function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
   const { store, at } = options;
   const bad: BadRecord = {
@@ -210,6 +202,5 @@ function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, 
   // Released means that a good record of the order has come since: the old one served again is no news.
   if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
   saveQuarantined(store, bad);
-  if (state === undefined && options.mapping.source !== "snapshot") askForHeld(options, record, reference);
   return state === undefined ? "quarantined" : "same";
 }
