@@ -1,7 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import { isErrorName, readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
-import { type JsonPath, resolvePath } from "./json-path.ts";
+import { formatPath, type JsonPath, resolvePath } from "./json-path.ts";
 import {
   depthOf,
   elementAt,
@@ -120,6 +120,10 @@ function findList(
   { path, error: words }: { path: JsonPath; error: string | undefined },
 ): Span | undefined {
   if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return undefined;
+  const [first] = path.steps;
+  if (typeof first === "string" && isRepeated(body, root, first)) {
+    throw new BridgeError("answer_shape", `The answer has ${formatPath([first])} more than once.`);
+  }
   const found = resolvePath(body, root, path);
   if (found.state === "null") return undefined;
   if (found.state === "value" && kindOf(body, found.span) === "array") return found.span;
@@ -135,6 +139,12 @@ function findList(
   throw new BridgeError("answer_shape", `The answer has no ${path.text}: ${describeMiss(body, root, path)}${saying}.`, {
     hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
   });
+}
+
+/** Readers differ in which of equal keys they take: what stands under the other one would be lost. */
+function isRepeated(body: Buffer, root: Span, key: string): boolean {
+  let seen = 0;
+  return someMember(body, root, (member) => member.key === key && ++seen > 1);
 }
 
 function articleOf(kind: string): string {

@@ -42,6 +42,7 @@ describe("an answer that is no batch", () => {
       /reports an error: internal error/,
     ],
     ["a message beside null", '{"message":"Unauthenticated.","orders":null}', "application/json", /Unauthenticated/],
+    ["two lists of one name", '{"orders":[],"orders":[]}', "application/json", /has \$\.orders more than once/],
     ["an error one level down", '{"data":{"error_text":"down"},"orders":[]}', "application/json", /an error: down/],
     ["a text", '"orders"', "application/json", /at \$ stands a string/],
     [
@@ -222,6 +223,21 @@ describe("a batch under other names than the configuration's", () => {
       expectComplete(t);
     }
   });
+});
+
+it("with two lists of one name is kept, confirmed by nothing, and its orders are stored when they are served alone", async () => {
+  const t = await startTestBridge({ sandbox: { options: { handOut: "repeat" } } });
+  const [first, second] = createOrders(t, 2).map((order) => t.sandbox.service.newestText(order));
+  answerOnce(t, `{"batch_id":"b","orders":[${first}],"orders":[${second}]}`);
+  expect(await t.run("orders")).toMatchObject({ error: { code: "answer_shape" } });
+  expect(confirmBodies(t)).toEqual([]);
+  expect(batchStates(t)).toEqual(["unread"]);
+  for (let pass = 0; pass < 4; pass++) {
+    t.clock.advance(300_000);
+    await t.run("orders");
+    await t.run("updates");
+  }
+  expectComplete(t);
 });
 
 describe("an empty answer", () => {
