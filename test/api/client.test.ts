@@ -234,12 +234,23 @@ describe("a connection", () => {
   });
 
   it("that is made for others has had no effect on a request that waits for its turn on it", async () => {
-    const client = clientFor(await serve(() => {}), { headersTimeoutMs: 5_000, totalTimeoutMs: 1_000 });
-    const failures = await Promise.all(Array.from({ length: 6 }, () => failureOf(post(client))));
-    expect(failures.map(({ effect }) => effect).toSorted()).toEqual([
-      ...Array<string>(2).fill("none"),
-      ...Array<string>(4).fill("unknown"),
-    ]);
+    let begun = 0;
+    const allBegun = Promise.withResolvers<void>();
+    const url = await serve(() => {
+      begun += 1;
+      if (begun === 4) allBegun.resolve();
+    });
+    const client = clientFor(url, { headersTimeoutMs: 10_000, totalTimeoutMs: 3_000 });
+    const first = Array.from({ length: 4 }, () => failureOf(post(client)));
+    await allBegun.promise;
+    const { signal } = new AbortController();
+    const late = { area: "imports", method: "POST", path: "/api/v1/import/stocks", body: "{}" } as const;
+    const waiting = Array.from({ length: 2 }, () =>
+      failureOf(client.request({ ...late, totalTimeoutMs: 100, signal })),
+    );
+    expect((await Promise.all(waiting)).map(({ effect }) => effect)).toEqual(["none", "none"]);
+    expect((await Promise.all(first)).map(({ effect }) => effect)).toEqual(Array<string>(4).fill("unknown"));
+    expect(begun).toBe(4);
   });
 
   it("may have had one as soon as the request has begun", async () => {
