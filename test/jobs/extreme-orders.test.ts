@@ -86,7 +86,7 @@ const T2 = "2026-03-01T12:00:40.000Z";
 const GOOD: Place = { field: "status", isLine: false, value: '"paid"' };
 const isJsonText = ({ value }: Place) => !value.includes("\xff");
 
-describe("a record of an order, whatever it holds", () => {
+describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
   const rules = () =>
     orderRulesOf(configFor({ url: "http://127.0.0.1:1", clientId: "shop", clientSecret: "secret" }, memoryFolder()));
 
@@ -158,7 +158,7 @@ describe("a record of an order, whatever it holds", () => {
   });
 });
 
-describe("a pass that meets such records", () => {
+describe("a pass that meets such records", { timeout: 90_000 }, () => {
   const places = PLACES.filter(isJsonText).filter(({ value }) => value.length < 100_000);
   const wrap = (key: string, records: string[]) => `{"batch_id":1,"${key}":[${records.join(",")}]}`;
   const raw = (body: string) => ({ kind: "raw", contentType: "application/json", body }) as const;
