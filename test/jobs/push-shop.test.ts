@@ -9,7 +9,7 @@ const FEEDS = ["stocks", "prices", "catalog", "images"] as const;
 const on = (feed: string) => ({ path: `/api/v1/import/${feed}` });
 
 describe("a shop of 10,000 products with 3 prices and 2 images each", () => {
-  it("is pushed once, whole and exactly; then a changed price goes alone", { timeout: 60_000 }, async () => {
+  it("is pushed once, whole and exactly; then a changed price goes alone", { timeout: 180_000 }, async () => {
     const shop = await startFeeds({
       settings: { imports: { prices: on("prices"), catalog: on("catalog"), images: on("images") } },
       arm: [...FEEDS],
