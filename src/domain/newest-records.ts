@@ -1,6 +1,6 @@
 import { type OrderMapping, readOrderValues, readStampText } from "./order-mapping.ts";
 import type { AnswerRecord } from "./read-answer.ts";
-import type { Slices } from "./slices.ts";
+import { SLICE_RECORDS, type Slices } from "./slices.ts";
 import { parseStamp } from "./stamp.ts";
 
 export interface NewestRecords {
@@ -9,9 +9,6 @@ export interface NewestRecords {
   /** Orders that were served twice without telling which record counts: the last one is taken, and the order is read whole. */
   doubtful: ReadonlySet<string>;
 }
-
-/** Records after which a walk over all of them lets others run. */
-const SLICE_RECORDS = 10_000;
 
 interface Reading {
   mapping: OrderMapping;

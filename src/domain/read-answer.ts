@@ -21,7 +21,7 @@ import { DEPTH_MAX } from "./json-value.ts";
 import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
 import { type ScannedJson, scanInSlices, scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
-import { atOnce, type Slices } from "./slices.ts";
+import { atOnce, SLICE_RECORDS, type Slices } from "./slices.ts";
 
 /** One record of an answer, still a span of it: most are known already and are never read any further. */
 export type AnswerRecord =
@@ -284,9 +284,6 @@ function hasListOfObjects(bytes: Buffer, { start, end }: Span): boolean {
   }
   return false;
 }
-
-/** Records after which a walk over all of them lets others run. */
-const SLICE_RECORDS = 10_000;
 
 /** What makes a batch the same batch when it is served again: its id as sent, and the ids in their order. */
 export function* fingerprintInSlices(

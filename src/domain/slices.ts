@@ -8,6 +8,9 @@
  */
 export type Slices<T> = Generator<void, T, void>;
 
+/** Records after which a walk over all of an answer lets others run. */
+export const SLICE_RECORDS = 10_000;
+
 /** Does all of it now. */
 export function atOnce<T>(work: Slices<T>): T {
   for (;;) {
