@@ -11,7 +11,8 @@ export function tempFolder(name = "test", root = os.tmpdir()): string {
   const folder = realpathSync(mkdtempSync(path.join(root, `erp-bridge-${name}-`)));
   onTestFinished(({ task }) => {
     if (task.result?.state === "fail") console.error(`kept for inspection: ${folder}`);
-    else rmSync(folder, { recursive: true, force: true });
+    // A killed program's child may still be writing its last file.
+    else rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   });
   return folder;
 }
