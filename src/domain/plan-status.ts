@@ -5,7 +5,7 @@ import { withoutPaths } from "./json-value.ts";
 import type { EventPlan, PlanRules } from "./plan-order.ts";
 import { scanJson } from "./scan-json.ts";
 import { ServiceError } from "./service-error.ts";
-import { isStrictlyNewer, parseStamp } from "./stamp.ts";
+import { isOlder, isStrictlyNewer, parseStamp } from "./stamp.ts";
 import {
   parseTemplate,
   RenderError,
@@ -248,6 +248,9 @@ export function isRefusalBelieved({ httpStatus, times, sinceMs, acceptedSince, i
   return acceptedSince > 0 || sinceMs >= (isOfStatus && isAlone ? REFUSED_ALONE_MS : REFUSED_LONG_MS);
 }
 
+/** A change by somebody else is read again after this time before a request is given up for it: a replica may lag. */
+export const MOVED_AGAIN_MS = 10 * MINUTE_MS;
+
 const RETRY_FIRST_MS = MINUTE_MS;
 const RETRY_LONGEST_MS = 15 * MINUTE_MS;
 
@@ -260,8 +263,13 @@ export function statusRetryMs(attempts: number): number {
 export interface OrderMoves {
   /** The status that was sent has been seen on the order. */
   hasComeBack: boolean;
-  /** The order has had another status. */
-  hasStatusChanged: boolean;
+  /** The statuses that the order has had since, oldest first. */
+  statusesSince: readonly (string | null)[];
+  /**
+   * The status that the order has now was sent by the bridge and accepted: `unseen` where no status was seen on the order
+   * between that request and this one, `last` where it was the last one sent before this one.
+   */
+  ownStatus: "unseen" | "last" | null;
   /** All that is stored of the order is as it was, but for its stamp. */
   isSameContent: boolean;
   stampBefore: string | null;
@@ -269,20 +277,46 @@ export interface OrderMoves {
 }
 
 /**
- * What an order that was read tells of a status that may have arrived. `moved`: it has the former status and was changed
- * since, in a way that may well be the wanted status that came and went. A newer stamp tells that only where nothing
- * else explains it.
+ * What an order that was read says of a status that may have arrived.
+ *
+ * - `former`: the request has not arrived. The same holds for a status that the bridge sent before: the order was read from a
+ *   copy that lagged when the request left. And for an order that is older than it was then: it was set back.
+ * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
+ *   went. A newer stamp says that only where nothing else explains it.
+ * - `another`: somebody else has changed the status.
+ * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words).
+ *
+ * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same.
  */
 export function compareStatus(
-  now: string | null,
+  now: { status: string | null; stamp: string | null },
   request: { statusSent: string | null; statusBefore: string | null },
   moves: OrderMoves,
   timezone: string,
-): "wanted" | "former" | "moved" | "another" {
-  if (now === request.statusSent || moves.hasComeBack) return "wanted";
-  if (now !== request.statusBefore) return "another";
-  const isStampAlone = moves.isSameContent && isOneFormNewer(moves.stamp, moves.stampBefore, timezone);
-  return moves.hasStatusChanged || isStampAlone ? "moved" : "former";
+): "wanted" | "former" | "moved" | "another" | "nothing" {
+  const { status } = now;
+  if (status === request.statusSent || moves.hasComeBack) return "wanted";
+  if (moves.ownStatus === "unseen" || isOlder(now.stamp, moves.stampBefore, timezone)) return "former";
+  if (moves.ownStatus === "last" && !isStrictlyNewer(now.stamp, moves.stampBefore, timezone)) return "former";
+  if (status === request.statusBefore) {
+    const isStampAlone = moves.isSameContent && isOneFormNewer(moves.stamp, moves.stampBefore, timezone);
+    const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
+    return hasChanged || isStampAlone ? "moved" : "former";
+  }
+  if (!isStatus(status, request)) return "nothing";
+  // What the order was before is not known: nothing shows that it was changed.
+  return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
+}
+
+/** Whether a text can be the name of a status, beside the one that was sent. */
+function isStatus(text: string | null, { statusSent }: { statusSent: string | null }): boolean {
+  const name = text?.trim() ?? "";
+  if (name === "" || name === "true" || name === "false") return false;
+  return !isNumber(name) || statusSent === null || isNumber(statusSent);
+}
+
+function isNumber(text: string): boolean {
+  return Number.isFinite(Number(text));
 }
 
 /** Answers of two kinds may cut one stamp to different lengths; only alike ones tell that it is another. */

@@ -14,6 +14,7 @@ import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from
 import { loadOwedRead, requestRead } from "../store/positions.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
 import { type Candidate, loadComparedContent, saveComparedContent } from "../store/reconcile.ts";
+import { reopenRequests } from "../store/status-requests.ts";
 import type { JobContext } from "./job.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 
@@ -123,6 +124,7 @@ export class CompareOrders {
       event: plan.kind === "apply" ? plan.event : null,
       eventSource: "snapshot",
     });
+    if (mark.removedAt !== null) reopenRequests(store, record.orderId);
     releaseQuarantined(store, ["payload"], record.orderId);
     return plan.kind === "apply" ? "differ" : "healed";
   }

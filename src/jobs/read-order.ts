@@ -39,7 +39,7 @@ export type Refreshed<S = Taken> =
   | { kind: "unknown"; error: ServiceError };
 
 export type SeenOrder =
-  | { kind: "order"; status: string | null }
+  | { kind: "order"; status: string | null; stamp: string | null }
   /** The order is marked as removed: the service does not have it. */
   | { kind: "gone"; error: ServiceError }
   /** The service says that it has no such order. It is asked again before that is believed. */
@@ -143,7 +143,10 @@ export class OrderReader {
 
   #see(order: ReadableOrder, refreshed: Refreshed, at: string): SeenOrder {
     const { store } = this.#context;
-    if (refreshed.kind === "order") return { kind: "order", status: this.#statusOf(order, refreshed.answer) };
+    if (refreshed.kind === "order") {
+      const { answer } = refreshed;
+      return { kind: "order", status: this.#statusOf(order, answer), stamp: this.stampOf(answer) };
+    }
     const isGone = (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
     // ReadOrders finds out whether it is missing, whoever met it first.
     if (!isGone) requestRead(store, order, at);

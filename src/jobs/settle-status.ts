@@ -13,6 +13,7 @@ import {
   classifyStatusFailure,
   compareStatus,
   isRefusalBelieved,
+  MOVED_AGAIN_MS,
   planStatus,
   type RequestedOrder,
   type StatusPlan,
@@ -32,6 +33,7 @@ import {
   markSending,
   markSent,
   type StatusRequest,
+  saveRequestError,
   saveStatusPathMatched,
 } from "../store/status-requests.ts";
 import { commit } from "./commit.ts";
@@ -56,7 +58,7 @@ export type Step =
   | { kind: "settled"; as: "sent" | "already" | "refused" }
   /** Something is known that was not known before: the request can be looked at again at once. */
   | { kind: "again" }
-  /** It may still take effect: to be looked at again when the quiet time is over. */
+  /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
   | { kind: "lost"; untilMs: number; error: unknown }
   /** It failed, without an effect or with one that a read must tell; the attempt is counted. */
   | { kind: "failed"; error: unknown }
@@ -77,6 +79,8 @@ export class StatusSettler {
   readonly #reader: OrderReader;
   /** Monotonic time at which the answer to a request was found missing. */
   readonly #lostAtMs = new Map<bigint, number>();
+  /** Monotonic time at which the order of a request was first found changed by somebody else. */
+  readonly #movedAtMs = new Map<bigint, number>();
   /** Requests that the service has refused and that are to be asked again before that is believed. */
   readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
   #accepted = 0;
@@ -100,6 +104,7 @@ export class StatusSettler {
   /** Nothing is remembered of requests that are not open any more. */
   forget(id: bigint): void {
     this.#lostAtMs.delete(id);
+    this.#movedAtMs.delete(id);
     this.#refusals.delete(id);
   }
 
@@ -250,13 +255,18 @@ export class StatusSettler {
         (seen, at) => {
           // A request that says more about a status which the order had before is not answered by that status.
           if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {
-            const moves = loadOrderMoves(store, sent.id);
-            if (compareStatus(seen.status, sent, moves, this.#options.timezone) === "wanted") {
+            const moves = loadOrderMoves(store, sent.id, seen.status);
+            if (compareStatus(seen, sent, moves, this.#options.timezone) === "wanted") {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }
           }
-          if (seen.kind === "gone" || (seen.kind === "order" && isBelieved)) {
+          if (seen.kind === "gone") {
+            // With the status by which the request is found where the order comes back.
+            markRequestRefused(store, sent.id, { ...failureOf(seen.error), at });
+            return "refused";
+          }
+          if (seen.kind === "order" && isBelieved) {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
@@ -296,7 +306,8 @@ export class StatusSettler {
   /**
    * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status tells, and
    * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
-   * late would then take the place of the one asked for after it.
+   * late would then take the place of the one asked for after it. That somebody else has changed the order is read twice,
+   * with time between: one answer may come from a replica that lags.
    */
   async #resolve(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
     const { store, clock } = this.#context;
@@ -305,6 +316,7 @@ export class StatusSettler {
     this.#lostAtMs.set(id, lostAtMs);
     const untilMs = lostAtMs + this.#options.quietMs;
     const isQuiet = clock.monotonicMs() >= untilMs;
+    const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
     let reason = "";
     add(counts, "requests");
     const verdict = await this.#reader.read(
@@ -316,8 +328,9 @@ export class StatusSettler {
           return "refused";
         }
         if (seen.kind === "doubted") return seen.error;
-        const moves = loadOrderMoves(store, id);
-        const compared = compareStatus(seen.status, sent, moves, this.#options.timezone);
+        const moves = loadOrderMoves(store, id, seen.status);
+        const compared = compareStatus(seen, sent, moves, this.#options.timezone);
+        if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
         if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
         if (compared === "wanted") {
           markSent(store, id, { httpStatus: null, at });
@@ -328,14 +341,23 @@ export class StatusSettler {
           return "again";
         }
         reason = changedMeanwhile(sent, seen.status);
-        markRequestRefused(store, id, { httpStatus: null, reason, at });
+        if (clock.monotonicMs() < movedAtMs + MOVED_AGAIN_MS) {
+          saveRequestError(store, id, `${reason}; to be read again`);
+          return "moved";
+        }
+        markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
         return "refused";
       },
       signal,
     );
-    if (verdict instanceof ServiceError) throw verdict;
+    if (verdict instanceof BridgeError) throw verdict;
     if (verdict === "lost") return { kind: "lost", untilMs, error };
+    if (verdict === "moved") {
+      this.#movedAtMs.set(id, movedAtMs);
+      return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
+    }
     this.#lostAtMs.delete(id);
+    this.#movedAtMs.delete(id);
     if (verdict === "again") return { kind: "again" };
     this.forget(id);
     return verdict === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, reason);
@@ -352,6 +374,11 @@ export class StatusSettler {
     this.#context.log.warn({ request: String(id) }, `Status request ${id} is refused: ${reason}.`);
     return { kind: "settled", as: "refused" };
   }
+}
+
+function noStatus(orderId: string, status: string | null): BridgeError {
+  const text = status === null ? "null" : JSON.stringify(status);
+  return new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no status but ${text}.`);
 }
 
 function failureOf(error: unknown): { httpStatus: number | null; reason: string } {

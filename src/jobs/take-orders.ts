@@ -23,7 +23,7 @@ import {
 } from "../store/orders.ts";
 import { requestRead, saveOwedRead } from "../store/positions.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../store/quarantine.ts";
-import { settleEchoes } from "../store/status-requests.ts";
+import { reopenRequests, settleEchoes } from "../store/status-requests.ts";
 import type { Store } from "../store/store.ts";
 
 export type Taken = "created" | "changed" | "same" | "owed" | "quarantined";
@@ -102,6 +102,7 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
         event: plan.event,
         eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
       });
+      if (stored.removed) reopenRequests(store, record.orderId);
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }

@@ -161,23 +161,42 @@ export function markSending(
   );
 }
 
-/** What became known of its order since a request left; nothing where what was known then is not. */
-export function loadOrderMoves(store: Store, id: bigint): OrderMoves {
+/** Statuses of an order since a request left that are looked at: the newest. */
+const STATUSES_SINCE = 100;
+
+/**
+ * What became known of its order since a request left; nothing where what was known then is not.
+ * @param status what the order has now
+ */
+export function loadOrderMoves(store: Store, id: bigint, status: string | null): OrderMoves {
   const row = store
     .prepare(
       `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
-         EXISTS (SELECT 1 FROM order_event_rows e
-           WHERE e.order_key = o.order_key AND e.revision > r.revision_before AND e.status_changed) AS hasStatusChanged,
-         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, o.service_updated_at AS stamp
-       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ?`,
+         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, o.service_updated_at AS stamp,
+         EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
+           AND s.status_sent = @status AND s.revision_before IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.status_changed
+             AND e.revision > s.revision_before AND e.revision <= r.revision_before)) AS isUnseen,
+         (SELECT s.status_sent FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
+           AND s.status_sent IS NOT NULL ORDER BY s.answered_at DESC, s.id DESC LIMIT 1) = @status AS isLast
+       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
     )
-    .get(id) as { [name in keyof OrderMoves]: number | string | null } | undefined;
+    .get({ id, status }) as Record<string, number | string | null> | undefined;
+  const since = store
+    .prepare(
+      `SELECT e.new_status AS status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+       JOIN order_event_rows e ON e.order_key = o.order_key
+       WHERE r.id = ? AND e.revision > r.revision_before AND e.status_changed ORDER BY e.seq DESC LIMIT ${STATUSES_SINCE}`,
+    )
+    .all(id) as { status: string | null }[];
+  const { hasComeBack, isUnseen, isLast, isSameContent, stampBefore = null, stamp = null } = row ?? {};
   return {
-    hasComeBack: row?.hasComeBack === 1,
-    hasStatusChanged: row?.hasStatusChanged === 1,
-    isSameContent: row?.isSameContent === 1,
-    stampBefore: (row?.stampBefore ?? null) as string | null,
-    stamp: (row?.stamp ?? null) as string | null,
+    hasComeBack: hasComeBack === 1,
+    statusesSince: since.map((event) => event.status).reverse(),
+    ownStatus: isUnseen === 1 ? "unseen" : isLast === 1 ? "last" : null,
+    isSameContent: isSameContent === 1,
+    stampBefore: stampBefore as string | null,
+    stamp: stamp as string | null,
   };
 }
 
@@ -194,19 +213,38 @@ export function markSent(store: Store, id: bigint, answer: { httpStatus: number 
   );
 }
 
+/** @param answer `mayArrive`: the status may still be seen on the order, which then settles the request after all. */
 export function markRequestRefused(
   store: Store,
   id: bigint,
-  answer: { httpStatus: number | null; reason: string; at: string },
+  answer: { httpStatus: number | null; reason: string; at: string; mayArrive?: boolean },
 ): boolean {
   return (
     store
       .prepare(
-        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?, echo = NULL
+        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?,
+           echo = CASE WHEN ? THEN echo END
          WHERE id = ? AND ${OPEN}`,
       )
-      .run(answer.httpStatus, answer.at, answer.reason, id).changes > 0
+      .run(answer.httpStatus, answer.at, answer.reason, Number(answer.mayArrive === true), id).changes > 0
   );
+}
+
+/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
+const NO_ORDER = "http_status IN (404, 410)";
+
+/**
+ * The service has an order again that was marked as removed: what was refused because the order was missing waits again,
+ * unless a later status was sent since.
+ */
+export function reopenRequests(store: Store, orderId: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL
+       WHERE order_id = ? AND state = 'refused' AND ${NO_ORDER} AND NOT EXISTS (
+         SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,
+    )
+    .run(orderId);
 }
 
 /** Nothing has arrived: the request waits as before. */
@@ -238,7 +276,8 @@ export function saveRequestError(store: Store, id: bigint, reason: string): void
 
 /**
  * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
- * request, and those before it, have come back. Any other status ends the waiting for all that were answered.
+ * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.
+ * Any other status ends the waiting for all that were answered.
  */
 export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
   const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
@@ -248,8 +287,13 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
     .get({ orderId, status, at }) as { id: bigint | null };
   const settled = id === null ? "state <> 'sending'" : "id <= @id";
   store
-    .prepare(`UPDATE status_requests SET echo = NULL WHERE id IN (SELECT id ${echoes}) AND ${settled}`)
-    .run({ orderId, ...(id === null ? {} : { id }) });
+    .prepare(
+      `UPDATE status_requests SET echo = NULL,
+         last_error = CASE WHEN state = 'refused' AND status_sent = @status THEN NULL ELSE last_error END,
+         state = CASE WHEN state = 'refused' AND status_sent = @status THEN 'sent' ELSE state END
+       WHERE id IN (SELECT id ${echoes}) AND ${settled}`,
+    )
+    .run({ orderId, status, ...(id === null ? {} : { id }) });
   return id !== null;
 }
 

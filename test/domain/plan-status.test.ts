@@ -14,15 +14,22 @@ import { codeOfStatus, ServiceError } from "../../src/domain/service-error.ts";
 const REQUEST = { statusSent: "packed", statusBefore: "new" };
 const STILL: OrderMoves = {
   hasComeBack: false,
-  hasStatusChanged: false,
+  statusesSince: [],
+  ownStatus: null,
   isSameContent: true,
   stampBefore: "2026-03-01T12:00:00Z",
   stamp: "2026-03-01T12:00:00Z",
 };
 const LATER = "2026-03-01T12:00:05Z";
 
-const compare = (now: string | null, moves: Partial<OrderMoves> = {}, request = REQUEST) =>
-  compareStatus(now, request, { ...STILL, ...moves }, "UTC");
+const compare = (
+  status: string | null,
+  moves: Partial<OrderMoves> = {},
+  request: { statusSent: string | null; statusBefore: string | null } = REQUEST,
+) => {
+  const all = { ...STILL, ...moves };
+  return compareStatus({ status, stamp: all.stamp }, request, all, "UTC");
+};
 
 describe("an order that is read after a lost answer", () => {
   it.each<[string, string | null, Partial<OrderMoves>, string]>([
@@ -30,10 +37,23 @@ describe("an order that is read after a lost answer", () => {
     ["has the wanted status beside other changes", "packed", { isSameContent: false, stamp: LATER }, "wanted"],
     ["has its former status, and nothing else has happened", "new", {}, "former"],
     ["has a third status", "shipped", {}, "another"],
-    ["has no status any more", null, {}, "another"],
+    ["has no status any more", null, {}, "nothing"],
+    ["has an empty status", " ", { stamp: LATER }, "nothing"],
+    ["has a boolean for a status", "true", { stamp: LATER }, "nothing"],
+    ["has a number for a status", "5", { stamp: LATER }, "nothing"],
+    ["has a status of ours that was accepted and never seen", "paid", { ownStatus: "unseen", stamp: LATER }, "former"],
+    ["has the status that we sent before, and no newer stamp", "paid", { ownStatus: "last" }, "former"],
+    ["has the status that we sent before, set again since", "paid", { ownStatus: "last", stamp: LATER }, "another"],
+    ["is older than it was", "shipped", { stamp: "2026-03-01T11:59:59Z" }, "former"],
+    ["showed nonsense in between", "new", { statusesSince: ["true", "new"], isSameContent: false }, "former"],
     ["had the wanted status in between, and has the former one", "new", { hasComeBack: true }, "wanted"],
     ["had the wanted status in between, and has a third one", "shipped", { hasComeBack: true }, "wanted"],
-    ["had a third status in between", "new", { hasStatusChanged: true, isSameContent: false, stamp: LATER }, "moved"],
+    [
+      "had a third status in between",
+      "new",
+      { statusesSince: ["shipped", "new"], isSameContent: false, stamp: LATER },
+      "moved",
+    ],
     ["bears a newer stamp that nothing else explains", "new", { stamp: LATER }, "moved"],
     ["bears a newer stamp because of another change", "new", { isSameContent: false, stamp: LATER }, "former"],
     ["bears an older stamp", "new", { stamp: "2026-03-01T11:59:59Z" }, "former"],
@@ -47,12 +67,21 @@ describe("an order that is read after a lost answer", () => {
   });
 
   it("has its former status where it never had one", () => {
-    expect(compare(null, {}, { statusSent: "packed", statusBefore: null as never })).toBe("former");
+    expect(compare(null, {}, { statusSent: "packed", statusBefore: null })).toBe("former");
+  });
+
+  it("was not changed by anybody where it showed nonsense before", () => {
+    expect(compare("new", { stamp: LATER }, { statusSent: "packed", statusBefore: "false" })).toBe("former");
+  });
+
+  it("has a number for a status where statuses are numbers", () => {
+    expect(compare("5", { stamp: LATER }, { statusSent: "4", statusBefore: "3" })).toBe("another");
   });
 
   it("tells by the stamp of a service that names no zone", () => {
     const naive = { stampBefore: "2026-03-01 12:00:00", stamp: "2026-03-01 12:00:01" };
-    expect(compareStatus("new", REQUEST, { ...STILL, ...naive }, "Europe/Moscow")).toBe("moved");
+    const now = { status: "new", stamp: naive.stamp };
+    expect(compareStatus(now, REQUEST, { ...STILL, ...naive }, "Europe/Moscow")).toBe("moved");
   });
 });
 

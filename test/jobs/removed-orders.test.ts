@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 
 const MINUTE = 60_000;
@@ -74,6 +75,35 @@ describe("an order that was marked as removed", () => {
     expect(await test.run("reconcile")).toMatchObject({ error: null, counts: { returned: 1 } });
     expectBack(test, test.id);
     expect(await test.run("reconcile")).toMatchObject({ counts: { checked: 4, differ: 0 } });
+  });
+
+  it("has the statuses sent that were refused because it was missing", async () => {
+    const statuses = { path: "/api/v1/1c/orders/{order_id}/status" };
+    const test = await startWithIll(4, { settings: { statuses } });
+    const [id] = test.ids as [string];
+    const ask = test.bridge.store.db.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, ?)");
+    test.ill.set(id, NO_SUCH_ORDER);
+    const noOrder: FaultAction = { kind: "status", status: 409, body: "no such order" };
+    test.sandbox.faults.add({ match: { path: "status" }, times: "forever", do: noOrder });
+    ask.run(id, "packed");
+    await test.run("statuses");
+    await test.run("reconcile");
+    await pollFor(test, 13);
+    for (let minute = 0; minute < 3; minute++) {
+      test.clock.advance(MINUTE);
+      await test.run("statuses");
+    }
+    const requests = () => test.rows("SELECT status, state, http_status, last_error FROM status_requests");
+    expect(requests()).toEqual([
+      { status: "packed", state: "refused", http_status: 404, last_error: expect.stringContaining("no such order") },
+    ]);
+    test.ill.clear();
+    test.sandbox.faults.clear();
+    test.clock.advance(DAY);
+    await test.run("reconcile");
+    await test.run("statuses");
+    expect(requests()).toEqual([{ status: "packed", state: "sent", http_status: 200, last_error: null }]);
+    expect(test.sandbox.service.statusOf(id)).toBe("packed");
   });
 
   it("comes back after months too, in its turn", async () => {

@@ -207,7 +207,7 @@ describe("a status that the ERP wants", () => {
   });
 
   it("never breaks the job, whatever the ERP writes", async () => {
-    const { ids, ask, send, erp, effects, rows } = await startStatusBridge({ orders: 2 });
+    const { ids, ask, send, sendFor, erp, effects, rows } = await startStatusBridge({ orders: 2 });
     const [id, other] = ids as [string, string];
     const insert = (columns: string, values: string) =>
       erp.exec(`INSERT INTO status_requests (${columns}) VALUES (${values})`);
@@ -240,6 +240,8 @@ describe("a status that the ERP wants", () => {
     insert("order_id, status", `'${id}', 'last'`);
     ask(other, "paid");
     for (let passes = 0; passes < 3; passes++) expect(await send()).toMatchObject({ error: null });
+    // What claims to be on its way is read twice.
+    await sendFor(11);
     expect(rows("SELECT status, state FROM status_requests WHERE state IN ('pending', 'sending')")).toEqual([]);
     expect(effects(id).at(-1)).toBe("last");
     expect(effects(other)).toEqual(["paid"]);

@@ -98,7 +98,7 @@ describe("a status whose outcome is unknown", () => {
     ["has changed the order", "cancelled", "refused"],
     ["has set the same status", "paid", "sent"],
   ])("keeps the next one waiting until it can arrive no more, where somebody else %s", async (_, status, state) => {
-    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({
+    const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge({
       sandbox: {
         onAnswer: ({ path }) => {
           if (path.endsWith("/status") && posts().length === 1) sandbox.service.changeOrder(ids[0]!, { status });
@@ -107,7 +107,8 @@ describe("a status whose outcome is unknown", () => {
     });
     const [first, next] = [ask(ids[0]!, "paid"), ask(ids[0]!, "shipped")];
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
-    expect(await send()).toMatchObject({ error: null, counts: { sent: state === "sent" ? 2 : 1 } });
+    expect(await send()).toMatchObject({ error: null });
+    if (state === "refused") await sendFor(10);
     expect(request(first)).toMatchObject({ state, http_status: null });
     expect(request(next)).toMatchObject({ state: "sent", http_status: 200 });
     const [lost, after] = posts();
@@ -132,7 +133,7 @@ describe("a status whose outcome is unknown", () => {
   });
 
   it("is refused where the order was changed meanwhile", async () => {
-    const { ids, ask, send, sandbox, request, effects, order, pending } = await startStatusBridge({
+    const { ids, ask, send, sendFor, sandbox, request, effects, order, pending } = await startStatusBridge({
       sandbox: {
         onAnswer: ({ path }) => {
           if (path.endsWith("/status")) sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
@@ -141,7 +142,10 @@ describe("a status whose outcome is unknown", () => {
     });
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
-    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(await send()).toMatchObject({ error: null });
+    await sendFor(9);
+    expect(request(id)).toMatchObject({ state: "sending", last_error: expect.stringContaining("to be read again") });
+    await sendFor(1);
     expect(request(id)).toMatchObject({ state: "refused", http_status: null });
     expect(request(id).last_error).toMatch(/^changed meanwhile: the order was "new" and is "cancelled" now/);
     expect(effects()).toEqual([]);
@@ -168,7 +172,7 @@ describe("a status whose outcome is unknown", () => {
 
   it("is refused where it came and went unseen, and only the order's stamp tells", async () => {
     const bridge = await startStatusBridge();
-    const { ids, ask, send, sandbox, request, effects, clock, pending } = bridge;
+    const { ids, ask, send, sendFor, sandbox, request, effects, clock, pending } = bridge;
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
     sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 503 } });
@@ -176,7 +180,8 @@ describe("a status whose outcome is unknown", () => {
     clock.advance(MINUTE);
     sandbox.service.changeOrder(ids[0]!, { status: "new" });
     await bridge.restart();
-    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(await send()).toMatchObject({ error: null });
+    await sendFor(10);
     expect(request(id)).toMatchObject({ state: "refused", http_status: null });
     expect(request(id).last_error).toMatch(/^changed meanwhile: the order is "new" again and was changed in between/);
     expect(effects()).toEqual(["paid"]);
@@ -194,6 +199,74 @@ describe("a status whose outcome is unknown", () => {
     expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
     expect(request(id)).toMatchObject({ state: "sent" });
     expect(effects()).toEqual(["paid"]);
+  });
+
+  describe("while the order is read wrongly", () => {
+    const lose = async (settings: Parameters<typeof startStatusBridge>[0] = {}) => {
+      const bridge = await startStatusBridge(settings);
+      const { sandbox } = bridge;
+      const snapshot = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+      const whileRead = async (body: string, minutes: number) => {
+        sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: snapshot(body) });
+        await bridge.send();
+        await bridge.sendFor(minutes);
+        sandbox.faults.clear();
+      };
+      return { ...bridge, whileRead };
+    };
+
+    it("is not given up for an answer that one read alone has given", async () => {
+      const { ids, ask, sendFor, sandbox, request, effects, whileRead } = await lose();
+      const id = ask(ids[0]!, "paid");
+      const text = sandbox.service.newestText(ids[0]!)!;
+      sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+      await whileRead(text.replace('"new"', '"cancelled"'), 4);
+      expect(request(id)).toMatchObject({ state: "sending" });
+      await sendFor(15);
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects()).toEqual(["paid"]);
+    });
+
+    it.each(["true", "5", '""', "null", '"  "'])("is not given up for the status %s", async (nonsense) => {
+      const { ids, ask, sendFor, sandbox, request, effects, whileRead } = await lose();
+      const id = ask(ids[0]!, "paid");
+      const text = sandbox.service.newestText(ids[0]!)!;
+      sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+      await whileRead(text.replace('"new"', nonsense), 45);
+      expect(request(id)).toMatchObject({ state: "sending" });
+      await sendFor(20);
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects()).toEqual(["paid"]);
+    });
+
+    it("does not take its own status, accepted before and not seen, for somebody else's", async () => {
+      const { ids, ask, send, sendFor, sandbox, request, effects, whileRead } = await lose();
+      const text = sandbox.service.newestText(ids[0]!)!;
+      const first = ask(ids[0]!, "paid");
+      // The copy of before: the status that was accepted is not seen.
+      await whileRead(text, 2);
+      expect(request(first)).toMatchObject({ state: "sent" });
+      const second = ask(ids[0]!, "packed");
+      sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+      await send();
+      await sendFor(30);
+      expect(request(second)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects()).toEqual(["paid", "packed"]);
+    });
+
+    it("is sent after all where it is seen on the order after it was given up", async () => {
+      const { ids, ask, run, sandbox, request, whileRead } = await lose({
+        settings: { updates: { carry: "whole" } },
+        sandbox: WHOLE,
+      });
+      const id = ask(ids[0]!, "paid");
+      const text = sandbox.service.newestText(ids[0]!)!;
+      sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+      await whileRead(text.replace('"new"', '"cancelled"'), 20);
+      expect(request(id)).toMatchObject({ state: "refused" });
+      await run("updates");
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null, echo: null });
+    });
   });
 
   it("stays on its way while the order cannot be read, and is settled when it can", async () => {
