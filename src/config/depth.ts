@@ -3,7 +3,9 @@ import { Lexer } from "yaml";
 /** Each level of a configuration is one or two of these: its own and that of the value behind a key. */
 const LEVELS_MAX = 100;
 /** No configuration comes near; the parser takes seconds for so many. */
-const TOKENS_MAX = 100_000;
+const TOKENS_MAX = 80_000;
+/** Of one word or text; the parser takes a tenth of a second for ten times as many. */
+const TOKEN_CHARS_MAX = 65_536;
 
 /**
  * What in a text would keep the parser busy for long: levels without end, or too many words and signs. Looks at the
@@ -16,6 +18,8 @@ export function excessIn(text: string): { at: number; problem: string } | null {
   for (const token of new Lexer().lex(text)) {
     tokens += 1;
     if (tokens > TOKENS_MAX) return { at, problem: `holds more than ${TOKENS_MAX} words and signs` };
+    if (token.length > TOKEN_CHARS_MAX)
+      return { at, problem: `holds a text of more than ${TOKEN_CHARS_MAX} characters` };
     if (levels.depthAfter(token) > LEVELS_MAX) return { at, problem: "is nested too deeply" };
     // A sign of the lexer's own stands for no text.
     if (!isOwnSign(token)) at += token.length;

@@ -63,7 +63,7 @@ export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expec
   const excess = excessIn(text);
   if (excess !== null) {
     for (const { index } of text.matchAll(/^/gm)) lines.addNewLine(index);
-    source.hideBlindly();
+    source.hideBlindly(text.indexOf("\n", excess.at) + 1 || undefined);
     return { value: {}, places: new Map(), problems: [{ path: [], ...excess }], source };
   }
   let document: Document;

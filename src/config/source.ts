@@ -9,8 +9,11 @@ export interface Source {
   /** The line as it may be shown; null where it is safer not to. */
   lineAt(line: number): string | null;
   hide(range: Range | null | undefined): void;
-  /** Without knowing the structure: from the first line on that seems to hold a secret, no line is shown. */
-  hideBlindly(): void;
+  /**
+   * Without knowing the structure: from the first line on that seems to hold a secret, no line is shown.
+   * @param upTo nothing is shown from here on either
+   */
+  hideBlindly(upTo?: number): void;
 }
 
 const SHOWN_MAX = 160;
@@ -59,9 +62,12 @@ export function readSource(text: string, lines: LineCounter): Source {
       if (range === null || range === undefined) return;
       if (!REFERENCE_ONLY.test(text.slice(range[0], range[1]).trim())) hidden.push(range);
     },
-    hideBlindly() {
-      const line = text.split("\n").findIndex(seemsSecret);
-      blindFrom = starts[line] ?? Number.POSITIVE_INFINITY;
+    hideBlindly(upTo = text.length) {
+      const line = text
+        .slice(0, upTo)
+        .split("\n")
+        .findIndex((each) => each.length > LINE_MAX || seemsSecret(each));
+      blindFrom = starts[line] ?? upTo;
     },
   };
 }

@@ -181,9 +181,20 @@ describe("a megabyte that would keep the parser busy", () => {
     ["quotes", many('""')],
   ])("is refused where it holds too much, without a look at the rest: %s", (_, text) => {
     const found = excessIn(text);
-    expect(found?.problem).toMatch(/more than 100000 words and signs/);
+    expect(found?.problem).toMatch(/more than 80000 words and signs/);
     expect(found?.at).toBeLessThan(600_000);
-    expect(() => parse(text)).toThrow(/more than 100000/);
+    expect(() => parse(text)).toThrow(/more than 80000/);
+  });
+
+  it("with a text that no key could mean is refused before it is parsed", () => {
+    const text = `service:\n  base_url: "${"\\x41".repeat(20_000)}"\n`;
+    expect(excessIn(text)).toMatchObject({ problem: expect.stringMatching(/a text of more than 65536 characters/) });
+    expect(() => parse(text)).toThrow(/:2:13: the file holds a text of more than 65536 characters$/);
+  });
+
+  it("shows no line behind one that is too long to be looked through", () => {
+    const text = `service:\n  a: [${"x,".repeat(45_000)}\n  client_secret: s3cret\n`;
+    expect(() => parse(text)).toThrow(/^(?!.*s3cret)/s);
   });
 
   it("is refused with its place", () => {

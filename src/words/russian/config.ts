@@ -29,6 +29,7 @@ export const config = {
   // the document
   "is nested too deeply": "слишком глубокая вложенность",
   "holds more than {max} words and signs": "содержит больше {max} слов и знаков",
+  "holds a text of more than {max} characters": "содержит текст длиннее {max} символов",
   "is SQLite's own; name a table or view of the ERP": "служебное имя SQLite; укажите таблицу или представление ERP",
   "is the bridge's own; name a table or view of the ERP":
     "принадлежит самой программе; укажите таблицу или представление ERP",
