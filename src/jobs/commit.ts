@@ -1,15 +1,21 @@
 /*
  * The one way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without
  * stopping the event loop, says so once, and goes on by itself. Nothing was written before the lock was had, so a
- * crash while waiting loses nothing.
+ * crash while waiting loses nothing. Transactions that follow each other leave the event loop its turns.
  */
 import { BridgeError } from "../domain/errors.ts";
+import type { Clock } from "../domain/ports.ts";
 import type { JobContext } from "./job.ts";
 
 const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 500;
 /** An ERP's nightly rewrite may take this long without anybody having to read about it. */
 const WORTH_A_LINE_MS = 5_000;
+
+/** Transactions and what is between them run on for so long before others have their turn. */
+const TURN_MS = 10;
+/** When others had their turn last, on each clock. */
+const turns = new WeakMap<Clock, number>();
 
 /** Runs `fn` in one write transaction, waiting for the lock as long as it takes or until `signal` is aborted. */
 export async function commit<T>(
@@ -24,6 +30,7 @@ export async function commit<T>(
       const result = store.write(fn);
       if (told)
         log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
+      await leaveTurn(clock);
       return result;
     } catch (error) {
       if (!(error instanceof BridgeError) || error.code !== "database_busy") throw error;
@@ -34,6 +41,13 @@ export async function commit<T>(
       await pause(clock, wait * (0.5 + clock.random()), signal);
     }
   }
+}
+
+/** Not aborted by a signal: what was committed stays committed, and the caller must learn of it. */
+async function leaveTurn(clock: Clock): Promise<void> {
+  if (clock.monotonicMs() - (turns.get(clock) ?? 0) <= TURN_MS) return;
+  await clock.sleep(0);
+  turns.set(clock, clock.monotonicMs());
 }
 
 async function pause(clock: JobContext["clock"], ms: number, signal: AbortSignal): Promise<void> {

@@ -82,14 +82,15 @@ export class Store {
       if (!this.db.inTransaction) throw new BridgeError("disk_failed", "SQLite gave the transaction up in its middle.");
       this.#refuseReplacedDatabase();
       this.prepare("COMMIT").run();
+      this.#noteWritten(startedAt);
       this.#lookAtLog();
       return result;
     } catch (error) {
+      if (this.db.inTransaction) this.#noteWritten(startedAt);
       this.#rollBack();
       throw machineFaultOf(error, "Writing to the database", this.path) ?? error;
     } finally {
       this.#writing = false;
-      this.#longestWriteMs = Math.max(this.#longestWriteMs, performance.now() - startedAt);
     }
   }
 
@@ -155,6 +156,10 @@ export class Store {
     } catch {
       // A statement is still being iterated: the process ends soon, and the log is complete without a clean close.
     }
+  }
+
+  #noteWritten(startedAt: number): void {
+    this.#longestWriteMs = Math.max(this.#longestWriteMs, performance.now() - startedAt);
   }
 
   #begin(): void {
