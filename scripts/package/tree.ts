@@ -44,6 +44,7 @@ async function writeProgram({ root, folder, version, arch, epoch }: TreeOptions)
   // Without its first line: what starts it is the package's own Node, never the one in the PATH.
   const launcher = readFileSync(path.join(root, "bin/erp-bridge.mjs"), "utf8").replace(/^#!.*\n/, "");
   write(path.join(place, "bin/erp-bridge.mjs"), launcher);
+  put(path.join(root, "bin/launch.mjs"), path.join(place, "bin/launch.mjs"), 0o644);
   put(findRuntime(root, arch).program, path.join(place, "node"), 0o755);
   write(path.join(place, "build.json"), `${JSON.stringify({ date: new Date(epoch * 1000).toISOString() })}\n`);
   cpSync(path.join(root, "drizzle"), path.join(place, "drizzle"), { recursive: true });
