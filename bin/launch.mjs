@@ -61,13 +61,15 @@ export function describeTooOld() {
 /** Runs `node ARGS` in the place of this process, as far as that goes: same terminal, signals passed on, same end. */
 export function runNode(node, args) {
   const env = { ...process.env, PATH: [path.dirname(node), process.env["PATH"]].filter(Boolean).join(path.delimiter) };
-  const child = spawn(node, args, { stdio: "inherit", env });
-  // A terminal sends Ctrl+C to every process by itself: passed on, it would arrive twice.
+  let child;
+  // Before the program begins, so that no signal finds this process without it. A terminal sends Ctrl+C to every process by
+  // itself: passed on, it would arrive twice.
   const passedOn = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2", ...(process.stdin.isTTY ? [] : ["SIGINT"])];
-  for (const signal of passedOn) process.on(signal, () => child.kill(signal));
+  for (const signal of passedOn) process.on(signal, () => child?.kill(signal));
   if (process.stdin.isTTY) process.on("SIGINT", () => {});
   // Otherwise Node opens a debugger at this signal, and the environment may hold a secret.
   process.on("SIGUSR1", () => {});
+  child = spawn(node, args, { stdio: "inherit", env });
   child.on("error", (error) => {
     process.stderr.write(`${error.message}\n`);
     process.exit(1);

@@ -110,7 +110,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
       const number = { SIGTERM: 15, SIGINT: 2, SIGHUP: 1 }[signal];
       bringAlong(
         folder,
-        `[ "$1" = --version ] && { echo v24.0.0; exit; }; trap 'echo ended by ${number}; exit 5' ${number}; echo ready; while :; do /bin/sleep 0.05; done`,
+        `[ "$1" = --version ] && { echo v24.0.0; exit; }; trap 'echo ended by ${number}; exit 5' ${number}; echo ready; n=0; while [ $n -lt 200 ]; do n=$((n+1)); /bin/sleep 0.05; done`,
       );
       const child = spawn(process.execPath, ["--import", OLD, path.join(folder, "bin/launch.mjs"), "./x"], {
         env: { PATH: "" },
