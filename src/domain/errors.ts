@@ -1,3 +1,5 @@
+import { errorCodeFor, faultCodeOf, wordsForFault } from "./machine-fault.ts";
+
 /** Exit codes of every command, in order of precedence: the first that applies is the one a command ends with. */
 export const EXIT = {
   config: 78,
@@ -92,9 +94,18 @@ export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof BridgeError ? (EXIT_BY_CODE[error.code] ?? EXIT.failed) : EXIT.failed;
 }
 
-/** Whatever was thrown, as an error with a name. Only a defect of the program itself is `internal`. */
+/**
+ * Whatever was thrown, as an error with a name. Only a defect of the program itself is `internal`: what SQLite reports of
+ * the disk, of a lock or of a damaged file is not.
+ */
 export function asError(thrown: unknown): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
+  const fault = faultCodeOf(thrown);
+  const code = fault?.startsWith("SQLITE_") ? errorCodeFor(fault) : undefined;
+  if (fault !== undefined && code !== undefined) {
+    const { what, hint } = wordsForFault(code, fault);
+    return new BridgeError(code, `Using the database: ${what} (${fault}).`, { hint, cause: thrown });
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new BridgeError("internal", `An internal error: ${message}`, {
     hint: "Please report it with the debug log (log.level: debug).",

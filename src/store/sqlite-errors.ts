@@ -5,33 +5,10 @@
  */
 import { statSync } from "node:fs";
 import path from "node:path";
-import { BridgeError, type ErrorCode } from "../domain/errors.ts";
+import { BridgeError } from "../domain/errors.ts";
+import { errorCodeFor, faultCodeOf, wordsForFault } from "../domain/machine-fault.ts";
 
-/** How deep a chain of causes is followed: drizzle wraps once, our own code at most once more. */
-const CAUSES_MAX = 5;
-
-/** The SQLite result code (`SQLITE_FULL`) or system code (`ENOSPC`) of an error or of what it wraps. */
-export function faultCodeOf(error: unknown): string | undefined {
-  let current: unknown = error;
-  for (let depth = 0; depth < CAUSES_MAX && current instanceof Error; depth += 1) {
-    const code = (current as { code?: unknown }).code;
-    if (typeof code === "string" && /^(SQLITE_|E[A-Z0-9]+$)/.test(code)) return code;
-    current = current.cause;
-  }
-  return undefined;
-}
-
-/** The fault of the machine that a code stands for; undefined for everything that is a mistake of the program. */
-function errorCodeFor(fault: string): ErrorCode | undefined {
-  // The first write to a full disk is often the growth of the -shm file, which SQLite reports as an I/O error.
-  if (/^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(fault)) return "disk_full";
-  if (fault.startsWith("SQLITE_IOERR") || fault === "EIO" || fault === "EFBIG") return "disk_failed";
-  if (fault.startsWith("SQLITE_BUSY") || fault === "SQLITE_PROTOCOL") return "database_busy";
-  if (fault.startsWith("SQLITE_CORRUPT") || fault === "SQLITE_NOTADB") return "database_corrupt";
-  if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/.test(fault)) return "database_refused";
-  if (/^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR|EISDIR|ELOOP)$/.test(fault)) return "database_refused";
-  return undefined;
-}
+export { faultCodeOf };
 
 /** `folder /var/lib/erp-bridge: mode 0750, owner 998:998; this program runs as 1000:1000`. Never throws. */
 export function describePermissions(place: string): string {
@@ -47,36 +24,6 @@ export function describePermissions(place: string): string {
   }
 }
 
-function wordsFor(code: ErrorCode, fault: string, databasePath?: string): { what: string; hint: string } {
-  const folder = databasePath === undefined ? undefined : path.dirname(databasePath);
-  switch (code) {
-    case "disk_full":
-      return {
-        what: folder === undefined ? "the disk is full" : `the disk of ${folder} is full`,
-        hint: "Free some space; the bridge goes on by itself.",
-      };
-    case "disk_failed":
-      return { what: "the disk reported an error", hint: "Look at the kernel log (dmesg) and the disk's health." };
-    case "database_busy":
-      return {
-        what: "another program holds the write lock of the database",
-        hint: "The bridge tries again by itself; keep transactions of the ERP short.",
-      };
-    case "database_corrupt":
-      return fault === "SQLITE_NOTADB"
-        ? {
-            what: "the file is not an SQLite database, or its first page is damaged",
-            hint: "Check database.path; if it is right, restore a backup: erp-bridge restore FILE.",
-          }
-        : { what: "the database is damaged", hint: "Restore a backup: erp-bridge restore FILE." };
-    default:
-      return {
-        what: `the file or its folder does not let this program in${folder === undefined ? "" : ` (${describePermissions(folder)})`}`,
-        hint: "Give the user of erp-bridge the right to read and write the folder and the files in it.",
-      };
-  }
-}
-
 /**
  * The error of the machine behind `error`, or undefined where there is none (a constraint, a mistake in a statement):
  * those are for the caller to handle or for a bug report.
@@ -86,7 +33,9 @@ export function machineFaultOf(error: unknown, doing: string, databasePath?: str
   const fault = faultCodeOf(error);
   const code = fault === undefined ? undefined : errorCodeFor(fault);
   if (fault === undefined || code === undefined) return undefined;
-  const { what, hint } = wordsFor(code, fault, databasePath);
+  const folder = databasePath === undefined ? undefined : path.dirname(databasePath);
+  const place = folder === undefined ? undefined : { folder, rights: () => describePermissions(folder) };
+  const { what, hint } = wordsForFault(code, fault, place);
   const where = databasePath === undefined ? fault : `${databasePath}, ${fault}`;
   return new BridgeError(code, `${doing}: ${what} (${where}).`, { hint, cause: error });
 }
