@@ -12,6 +12,7 @@ import { asError, BridgeError } from "./domain/errors.ts";
 import { FEED_NAMES } from "./domain/feed.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "./domain/job-names.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
+import { settleDoubts } from "./doubtful-database.ts";
 import { outcomeOf, SyncDesk } from "./jobs/answer-sync.ts";
 import { checkService, type ServiceCheck } from "./jobs/check-service.ts";
 import type { JobContext } from "./jobs/job.ts";
@@ -117,6 +118,8 @@ export class Bridge {
     try {
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
+      const gap = settleDoubts(store, options.loaded, clock.nowMs());
+      if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
       const schedules = buildJobs(this.context, options);
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
       this.#limits = new Map(

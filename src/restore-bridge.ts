@@ -30,11 +30,13 @@ import { describeBytes } from "./domain/disk-space.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { isForeign } from "./domain/owner.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
+import { isBehind, type Note } from "./domain/progress.ts";
 import { type Replayed, ReplayJournal } from "./jobs/replay-journal.ts";
 import { freshName, leftNames, openRegular, removeName, setMode } from "./platform/fresh-file.ts";
 import { refuseLinkedDatabase, resolveDatabasePath } from "./store/file-checks.ts";
 import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
 import { openStore } from "./store/open.ts";
+import { ProgressNote, progressOf, readNote } from "./store/progress-note.ts";
 import { asBridgeError } from "./store/sqlite-errors.ts";
 import type { Store } from "./store/store.ts";
 import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "./store/swap-files.ts";
@@ -181,10 +183,15 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
   }
   const journal = await replay(options, report);
+  const note = readNote(options.database);
   const isComplete =
-    replaced.state === "there" && replaced.continues && report.damaged.size === 0 && report.damagedOrders.length === 0;
+    replaced.state === "there" &&
+    replaced.continues &&
+    report.damaged.size === 0 &&
+    report.damagedOrders.length === 0 &&
+    !mayLack(replaced, note);
   const from = replaced.state === "there" ? replaced.db : undefined;
-  report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, isComplete));
+  report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, { isComplete, note }));
   forgetPassing(store);
   const gap = isComplete ? null : describeGap(copy, replaced, report, journal, at);
   if (gap !== null) {
@@ -201,6 +208,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const wasThere = existsSync(options.database);
   handOver(options.work, options.database);
   swapDatabase(options.database, { work: path.basename(options.work), replaced: aside });
+  forgetSuspicion(options.database);
   retireSavedCopy(options.database, options.file);
   return {
     database: options.database,
@@ -212,6 +220,30 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     notes: report.notes,
     gap,
   };
+}
+
+/** Whether the replaced database had come further than it is now, or its log was cut. */
+function mayLack({ db }: Replaced & { state: "there" }, note: Note | undefined): boolean {
+  try {
+    const own = progressOf(db);
+    if (own === undefined || note?.database !== own.database) return false;
+    return note.suspect === "log" || isBehind(own, note);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return true;
+  }
+}
+
+/** The restored database was verified. Where this fails, the next start verifies it once more. */
+function forgetSuspicion(database: string): void {
+  const beside = new ProgressNote(database);
+  try {
+    if (beside.last !== undefined) beside.write(beside.last, null);
+  } catch {
+    // A full disk.
+  } finally {
+    beside.close();
+  }
 }
 
 /** Batches that were received after the copy and that no file holds any more. */

@@ -35,6 +35,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
       "build-watch",
       "build-web",
       "config",
+      "doubtful-database",
       "missing-database",
       "repair",
       "scheduler",
@@ -52,6 +53,10 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   "build-jobs": { rooms: ["account", "backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
   "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform", "words"], packages: /^node:/ },
   "build-web": { rooms: ["config", "jobs", "platform", "store", "web"], packages: /^node:/ },
+  "doubtful-database": {
+    rooms: ["account", "backup", "build-jobs", "config", "domain", "store"],
+    packages: /^$/,
+  },
   "missing-database": { rooms: ["account", "backup", "config", "domain", "store"], packages: /^node:/ },
   preview: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },
   repair: { rooms: ["build-jobs", "config", "jobs", "domain", "store"], packages: /^$/ },

@@ -31,6 +31,8 @@ export function findLost(
     const lost = [...confirmed].filter((id) => !kept.has(id));
     if (lost.length > 0) found.push(`${lost.length} confirmed orders are not in the database`);
     if (!isMade) return found;
+    const isDoubted = all("SELECT 1 FROM holds WHERE reason = 'restored'").length > 0;
+    if (isDoubted) found.push("the database was taken for an older one");
     found.push(...findForgottenPushes(all<SentRow>(SENT), accepted));
     const twice = all("SELECT 1 FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) <> 1");
     if (twice.length > 0) found.push(`${twice.length} orders were created more than once`);

@@ -4,6 +4,7 @@
  * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
  * made, so a crash leaves nothing but that file.
  */
+import type { Progress } from "../domain/progress.ts";
 import { openPullMark } from "../store/batches.ts";
 import { saveHold } from "../store/holds.ts";
 import type { Store } from "../store/store.ts";
@@ -18,15 +19,25 @@ export const SEQ_MARGIN = 10_000_000;
 /** Tables whose numbers others may have noted. */
 const NUMBERED = ["order_event_rows", "status_requests"];
 
-/** Numbers go on behind those of both files, and behind whatever may have been given and is lost. */
-export function raiseNumbers(to: Store, from: Pair["from"] | undefined, isComplete: boolean): void {
+/** Numbers go on behind those of both files and of what is noted beside them, and behind whatever may have been given and is lost. */
+export function raiseNumbers(
+  to: Store,
+  from: Pair["from"] | undefined,
+  { isComplete, note }: { isComplete: boolean; note: Progress | undefined },
+): void {
+  const noted = new Map([
+    ["batches", BigInt(note?.batches ?? 0)],
+    ["order_event_rows", BigInt(note?.events ?? 0)],
+  ]);
   to.write(() => {
     const tables = to.db.prepare("SELECT name FROM sqlite_sequence").pluck().all() as string[];
     const save = to.db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = ?");
     const begin = to.db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
-    for (const table of new Set([...tables, ...NUMBERED])) {
+    for (const table of new Set([...tables, ...NUMBERED, ...noted.keys()])) {
       const mine = lastNumber(to.db, table);
-      const theirs = from === undefined ? 0n : lastNumber(from, table);
+      const inFile = from === undefined ? 0n : lastNumber(from, table);
+      const inNote = isComplete ? 0n : (noted.get(table) ?? 0n);
+      const theirs = inFile > inNote ? inFile : inNote;
       const margin = isComplete || !NUMBERED.includes(table) ? 0n : BigInt(SEQ_MARGIN);
       const next = (mine > theirs ? mine : theirs) + margin;
       if (tables.includes(table)) save.run(next, table);

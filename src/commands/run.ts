@@ -137,6 +137,7 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
   const { loaded, log, bridge } = running;
   try {
     if (trouble.kind === "replaced") return await leave(trouble.error, running);
+    if (trouble.kind === "damaged") return refuse(trouble.error, running);
     const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
     log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
     await bridge.stop();
@@ -146,6 +147,12 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
     log.error({ errorCode: error.code }, inFull(error, loaded));
     process.exit(exitCodeOf(error));
   }
+}
+
+/** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */
+function refuse(error: BridgeError, { log, loaded }: Running): never {
+  log.error({ errorCode: error.code }, inFull(error, loaded));
+  process.exit(exitCodeOf(error));
 }
 
 /** Nothing is closed: SQLite would write into files that are not the ones that it knows. */

@@ -101,7 +101,7 @@ const HOLD_WORDS: Partial<Record<HoldReason, string>> = {
   table: "a table of the ERP is missing, changed or empty",
   disk: "the disk does not take what is written",
   account: "the account is another one",
-  restored: "orders of a time before the restore may be missing",
+  restored: "orders that were confirmed earlier may be missing",
 };
 
 function holdCondition({ area, reason }: AlertFacts["holds"][number]): Condition {

@@ -1,3 +1,4 @@
+import type { DoubtKind } from "./progress.ts";
 import { listSilent, type StatusFacts } from "./status.ts";
 
 /*
@@ -9,7 +10,7 @@ export interface Illness {
   /** A flow, or the area of a hold. */
   flow: string;
   /** The reason of a hold, or one of these. */
-  reason: "stale" | "unread" | "untaken" | "unwritten" | "clock" | "credential" | (string & {});
+  reason: "stale" | "unread" | "untaken" | "unwritten" | "clock" | "credential" | DoubtKind | (string & {});
   since: string;
 }
 
@@ -38,7 +39,9 @@ export function listIllnesses(facts: StatusFacts, now: HealthNow, limits: { erpR
   );
   const machine = (facts.notices ?? []).map(({ name, since }) => ({ flow: "machine", reason: name, since }));
   const unwritten = listSilent(facts, now.nowMs).map(({ feed, since }) => ({ flow: feed, reason: "unwritten", since }));
-  return [...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
+  const doubt =
+    facts.doubt === undefined ? [] : [{ flow: "database", reason: facts.doubt.kind, since: facts.doubt.since }];
+  return [...doubt, ...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
 }
 
 /**

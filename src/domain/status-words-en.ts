@@ -23,6 +23,9 @@ export const englishStatus = {
     `This machine's clock is ${duration(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
   credentialReplaced: (since) =>
     `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
+  databaseOlder: "The database is older than what the service was told: start the daemon, which says what to do.",
+  logCut: "The database's -wal was truncated or overwritten: start the daemon, which verifies the database first.",
+  databaseDamaged: "The database is damaged: restore the newest copy with erp-bridge restore FILE.",
   untaken: (ageS) => `The ERP has left orders untaken for ${age(ageS)}.`,
   unwritten: (feed, ageS) => `The ERP has not written its table of ${feed} for ${age(ageS)}.`,
   logGrown: (bytes) =>
@@ -79,7 +82,7 @@ export const englishStatus = {
     disk: "too little space is left to ask for orders",
     mapping: "stored orders hold columns of a former mapping",
     account: "the database belongs to another account",
-    restored: "orders of a time before the restore may be missing; all goes on",
+    restored: "orders that were confirmed earlier may be missing; all goes on",
   },
 } as const satisfies StatusWords;
 

@@ -27,6 +27,9 @@ export const russianStatus = {
     `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
   credentialReplaced: (since) =>
     `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
+  databaseOlder: "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",
+  logCut: "Файл -wal базы обрезан или перезаписан: запустите службу, она сначала проверит базу.",
+  databaseDamaged: "База повреждена: восстановите последнюю копию командой erp-bridge restore FILE.",
   untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
   unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,
   logGrown: (bytes) =>
@@ -85,7 +88,7 @@ export const russianStatus = {
     disk: "мало места на диске, новые заказы не запрашиваются",
     mapping: "столбцы заказов заполнены по прежнему сопоставлению",
     account: "база принадлежит другой учётной записи",
-    restored: "часть заказов до восстановления может отсутствовать; обмен идёт",
+    restored: "часть ранее подтверждённых заказов может отсутствовать; обмен идёт",
   },
 } as const satisfies StatusWords;
 

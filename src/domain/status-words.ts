@@ -30,6 +30,9 @@ export interface StatusWords {
   /** Seconds ahead of the service's clock. */
   clockOff(offsetS: number): string;
   credentialReplaced(since: string): string;
+  databaseOlder: string;
+  logCut: string;
+  databaseDamaged: string;
   untaken(ageS: number | null): string;
   unwritten(feed: string, ageS: number | null): string;
   logGrown(bytes: number): string;

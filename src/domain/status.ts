@@ -1,5 +1,6 @@
 import { type DiskSpace, judgeSpace } from "./disk-space.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
+import type { DoubtKind } from "./progress.ts";
 import { errorWords, holdWords, type Language, type StatusWords, statusWords } from "./status-words.ts";
 
 /** One row of `sync_status`. */
@@ -47,6 +48,8 @@ export interface StatusFacts {
   undelivered?: { channel: string; since: string; error: string }[];
   /** The address that the status page cannot have, because another program listens there. */
   pageSilent?: { address: string; since: string; error: string } | undefined;
+  /** What speaks against the database until the daemon has started anew. */
+  doubt?: { kind: DoubtKind; since: string } | undefined;
   /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced. */
   notices?: { name: "clock" | "credential"; since: string; offsetS?: number }[];
 }
@@ -66,6 +69,8 @@ export interface StatusReport {
 
 /** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
 const WAL_ALARM_BYTES = 256 * 1024 * 1024;
+
+const DOUBT_WORDS = { older: "databaseOlder", log: "logCut", damage: "databaseDamaged" } as const;
 
 interface Now {
   nowMs: number;
@@ -132,6 +137,7 @@ export function describeFreshness(facts: StatusFacts, nowMs: number, language: L
 function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words: StatusWords): string[] {
   const { nowMs } = now;
   const list: string[] = now.isRunning ? [] : [words.notRunning];
+  if (facts.doubt !== undefined) list.unshift(words[DOUBT_WORDS[facts.doubt.kind]]);
   for (const { area, reason, since } of facts.holds) {
     if (reason === "mapping") list.push(words.remapOwed);
     else list.push(words.held(area, clockTime(since, nowMs), holdWords(reason, words)));

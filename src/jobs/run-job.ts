@@ -59,6 +59,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const error = isAbort(caught, signal)
       ? new BridgeError("stopped", "Stopped in the middle of a pass.", { cause: caught })
       : asError(caught);
+    context.store.notice(error);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);

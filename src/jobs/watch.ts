@@ -53,7 +53,9 @@ export class Watch {
     try {
       await look.look(this.#abort.signal);
     } catch (error) {
-      const { code, message } = asError(error);
+      const failure = asError(error);
+      const { code, message } = failure;
+      this.#context.store.notice(failure);
       this.#context.log.debug({ look: look.name, errorCode: code }, this.#context.client.hideSecrets(message));
     }
   }

@@ -11,26 +11,24 @@
  * next start flushes first.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { fdatasyncSync, fstatSync, openSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
+import { HeldFile } from "./held-file.ts";
+import { type Frames, LogCheck } from "./log-check.ts";
 
 /** Frames of a log that is moved into the database: what SQLite itself takes. */
 const MOVED_FROM_FRAMES = 1000;
 /** More than this is moved by a process of its own: it would stop the event loop. */
 const ASIDE_FROM_FRAMES = 4000;
 const CACHE_KIB = 256;
+/** So many looks at a log must agree that it was cut. */
+const LOOKS = 3;
+/** Kept from the garbage collector, which would close them. */
+const ABANDONED: Database.Database[] = [];
 /** Beside this file, in the sources and in the bundle alike. */
 const CHILD = fileURLToPath(new URL(`./checkpoint-child${path.extname(import.meta.url)}`, import.meta.url));
-
-interface Frames {
-  /** Of the log. */
-  log: number;
-  /** Of them in the database file as well, flushed or not. */
-  checkpointed: number;
-}
 
 export class LogKeeper {
   readonly #file: string;
@@ -41,7 +39,8 @@ export class LogKeeper {
   /** Everything up to the last `settle` was flushed, and the log may begin anew. */
   #isSettled = false;
   /** The log and the database; the log is the one that these connections use, also where it has lost its name. */
-  readonly #flushed: readonly FlushedFile[];
+  readonly #flushed: readonly HeldFile[];
+  readonly #check: LogCheck;
   #child: ChildProcess | undefined;
 
   /** Beside an open connection that has its log open. */
@@ -49,7 +48,9 @@ export class LogKeeper {
     this.#file = file;
     this.#holding = connect(file);
     this.#idle = connect(file);
-    this.#flushed = [`${file}-wal`, file].map((name) => new FlushedFile(name));
+    const log = new HeldFile(`${file}-wal`);
+    this.#flushed = [log, new HeldFile(file)];
+    this.#check = new LogCheck(log);
     try {
       this.#flush();
       begin(this.#holding);
@@ -89,7 +90,7 @@ export class LogKeeper {
    */
   settle(): boolean {
     this.#isSettled = false;
-    if (!this.#advance()) return false;
+    if (this.isCut() || !this.#advance()) return false;
     try {
       const { log, checkpointed } = checkpoint(this.#idle, "PASSIVE");
       this.#flush();
@@ -114,6 +115,45 @@ export class LogKeeper {
     }
     this.tend({ again: true });
     return false;
+  }
+
+  /**
+   * Whether the log has lost what was committed to it: somebody has truncated the file, or has written over it. Moved into the
+   * database, what is left would destroy it. Under a transaction of ours nobody else changes the log; without one, two
+   * looks may fall on both sides of a change, so several must agree. Never throws.
+   */
+  isCut(): boolean {
+    try {
+      for (let look = 0; look < LOOKS; look++) if (!this.#check.isCut(this.#frames())) return false;
+      return true;
+    } catch {
+      return false; // what else is wrong with it is met by whoever reads or writes
+    }
+  }
+
+  /** Of a log that was cut: whether all of it was in the database already, and the log could be begun anew. Never throws. */
+  renew(): boolean {
+    try {
+      const { log, checkpointed } = this.#frames();
+      if (checkpointed < log) return false;
+      this.#flush();
+      end(this.#holding);
+      try {
+        checkpoint(this.#idle, "TRUNCATE");
+      } finally {
+        begin(this.#holding);
+      }
+      return this.#frames().log === 0;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Nothing is moved any more, and no connection is closed: the last one to be closed would move what is left. */
+  abandon(): void {
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    ABANDONED.push(this.#holding, this.#idle);
   }
 
   /** Gives everything back; what `settle` could not move stays in the log. Never throws. */
@@ -165,7 +205,8 @@ export class LogKeeper {
     const send = (order: CheckpointOrder) => void child.send(order, () => {});
     child.on("message", (message: CheckpointMessage) => {
       // Flushed over there: what is left to be flushed here is little.
-      if (message === "flushed" && this.#child === child && this.#advance()) send({ step: "move", file: this.#file });
+      if (message === "flushed" && this.#child === child && !this.isCut() && this.#advance())
+        send({ step: "move", file: this.#file });
       else child.kill("SIGKILL");
     });
     const over = () => {
@@ -202,48 +243,7 @@ function end(db: Database.Database): void {
   if (db.inTransaction) db.exec("COMMIT");
 }
 
-function checkpoint(db: Database.Database, how: "NOOP" | "PASSIVE"): Frames {
+function checkpoint(db: Database.Database, how: "NOOP" | "PASSIVE" | "TRUNCATE"): Frames {
   const [row] = db.pragma(`wal_checkpoint(${how})`) as (Frames & { busy: number })[];
   return row ?? { log: 0, checkpointed: 0 };
-}
-
-/** A file that SQLite has open, flushed through its descriptor: closing one of our own would drop this process's locks. */
-class FlushedFile {
-  readonly #name: string;
-  readonly #identity: string;
-  #descriptor: number | undefined;
-
-  constructor(name: string) {
-    this.#name = name;
-    const { dev, ino } = statSync(name, { bigint: true });
-    this.#identity = `${dev}:${ino}`;
-  }
-
-  flush(): void {
-    if (this.#descriptor === undefined || !this.#isOurs(this.#descriptor)) this.#descriptor = this.#find();
-    fdatasyncSync(this.#descriptor);
-  }
-
-  #find(): number {
-    const found = listDescriptors().find((descriptor) => this.#isOurs(descriptor));
-    // Without /proc: one that is never closed.
-    return found ?? openSync(this.#name, "r");
-  }
-
-  #isOurs(descriptor: number): boolean {
-    try {
-      const { dev, ino } = fstatSync(descriptor, { bigint: true });
-      return `${dev}:${ino}` === this.#identity;
-    } catch {
-      return false;
-    }
-  }
-}
-
-function listDescriptors(): number[] {
-  try {
-    return readdirSync("/proc/self/fd").map(Number);
-  } catch {
-    return [];
-  }
 }

@@ -44,6 +44,8 @@ const OPENING_TIMEOUT_MS = 5000;
 /** A daemon that starts has its log within a moment. */
 const LOG_WITHIN_MS = 3_000;
 const LOG_LOOK_MS = 50;
+/** What comes later was hardly moved from the log. */
+const MOVED_WITHIN_MS = 60_000;
 
 /**
  * Pages that a connection keeps in memory, in KiB. What it once took is never given back, and the operating system
@@ -63,8 +65,9 @@ function configure(db: Database.Database, mode: OpenMode): void {
 }
 
 /** Reads back what durability rests on: a pragma that does not take effect is silent. */
-function assertDurable(db: Database.Database, file: string): void {
-  const expected = { synchronous: 2, journal_mode: "wal", foreign_keys: 1 };
+function assertDurable(db: Database.Database, file: string, mode: OpenMode): void {
+  // A copy that was put in the place of the database is in another mode until a daemon has opened it.
+  const expected = { synchronous: 2, foreign_keys: 1, ...(mode === "readonly" ? {} : { journal_mode: "wal" }) };
   for (const [pragma, value] of Object.entries(expected)) {
     const actual = db.pragma(pragma, { simple: true });
     if (actual !== value) {
@@ -127,6 +130,18 @@ function refuseRemovedLog(file: string, mode: OpenMode): void {
           : "Try again in a moment: a running daemon saves what it has and begins anew.",
     },
   );
+}
+
+/**
+ * Whether the database file was written long after its log. What is moved from a log into its database is moved within
+ * moments or by the last one who closes it, so this may be another file that was copied over the database beside its log:
+ * pages of two databases.
+ */
+function isWrittenAfterLog(file: string): boolean {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  const database = statSync(file, { throwIfNoEntry: false });
+  if (log === undefined || database === undefined || log.size === 0) return false;
+  return database.mtimeMs > log.mtimeMs + MOVED_WITHIN_MS;
 }
 
 /** Whether the memory that is shared over the log speaks of something in it: the number at 16 of its header, in wal.c `mxFrame`. */
@@ -195,6 +210,7 @@ export function openStore(options: OpenOptions): Store {
   if (size === undefined) createDatabaseFile(file);
   if (mode === "daemon") refuseSavedCopy(file);
   if (size !== undefined && size > 0) refuseRemovedLog(file, mode);
+  const isMixed = mode === "daemon" && isWrittenAfterLog(file);
   let db: Database.Database | undefined;
   try {
     if (mode !== "readonly" && size !== undefined && size > 0) inspectReadOnly(file, known);
@@ -202,16 +218,16 @@ export function openStore(options: OpenOptions): Store {
     if (mode === "readonly") refusePending(db, known, file);
     if (mode === "command") refuseMigrationBesideDaemon(db, known, file);
     configure(db, mode);
-    assertDurable(db, file);
+    assertDurable(db, file, mode);
     let migrated: MigrationReport = { applied: [], backup: undefined };
     if (mode !== "readonly") {
       const backupFolder = options.backupFolder ?? path.dirname(file);
       migrated = migrateDatabase(db, { known, file, backupFolder, nowMs: (options.now ?? Date.now)() });
-      assertDurable(db, file);
+      assertDurable(db, file, mode);
     }
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS[mode]}`);
     if (mode === "daemon") db.pragma("wal_autocheckpoint = 0"); // the log's keeper moves it
-    return new Store(db, file, migrated, mode === "daemon");
+    return new Store(db, { file, migrated, keepsLog: mode === "daemon", isMixed });
   } catch (error) {
     db?.close();
     throw openingError(error, file);

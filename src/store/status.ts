@@ -2,6 +2,7 @@
 import { statfsSync } from "node:fs";
 import path from "node:path";
 import type { DiskSpace } from "../domain/disk-space.ts";
+import { doubtOf } from "../domain/progress.ts";
 import type { FlowStatus, StatusFacts } from "../domain/status.ts";
 import { loadChannels } from "./alerts.ts";
 import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
@@ -9,6 +10,7 @@ import { loadErpWrites } from "./erp-writes.ts";
 import { loadHolds } from "./holds.ts";
 import { loadNotices } from "./notices.ts";
 import { loadPageSilent } from "./page-silence.ts";
+import { progressOf, readNote } from "./progress-note.ts";
 import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
 
@@ -27,6 +29,12 @@ function loadDiskSpace(store: Store): DiskSpace | undefined {
   } catch {
     return undefined;
   }
+}
+
+function loadDoubt(store: Store): StatusFacts["doubt"] {
+  const note = readNote(store.path);
+  const kind = doubtOf(progressOf(store.db), note);
+  return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
 }
 
 export function loadStatusFacts(store: Store): StatusFacts {
@@ -62,6 +70,7 @@ export function loadStatusFacts(store: Store): StatusFacts {
       failing === null ? [] : [{ channel, ...failing }],
     ),
     pageSilent: loadPageSilent(store),
+    doubt: loadDoubt(store),
     notices: loadNotices(store),
   };
 }

@@ -9,10 +9,12 @@ import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
+import { type DoubtKind, doubtOf, isBehind, type Note, type Suspicion } from "../domain/progress.ts";
 import { FileWatch } from "./file-watch.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
-import { machineFaultOf } from "./sqlite-errors.ts";
+import { ProgressNote, progressOf } from "./progress-note.ts";
+import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
 const STATEMENTS_MAX = 500;
@@ -20,12 +22,37 @@ const STATEMENTS_MAX = 500;
 /**
  * What has happened to the files under an open database. `log removed`: nobody has made another log; `saved` says whether
  * everything committed is in the database file by now. `replaced`: somebody else works with a file of the same name, or the
- * database itself has lost its name.
+ * database itself has lost its name. `damaged`: the log was cut, or the database is corrupt; nothing is written any more.
  */
 export type FileTrouble =
   | { kind: "log removed"; saved: boolean }
   | { kind: "lock removed" }
+  | { kind: "damaged"; error: BridgeError }
   | { kind: "replaced"; error: BridgeError };
+
+interface OpenedDatabase {
+  file: string;
+  migrated: MigrationReport;
+  /** Whether the log is kept from other programs that move it without a flush. */
+  keepsLog: boolean;
+  isMixed: boolean;
+}
+
+/** Kept from the garbage collector, which would close them. */
+const ABANDONED: Database.Database[] = [];
+
+/** Met inside a transaction, which is rolled back before anything is decided. */
+class LogCut extends Error {}
+
+/**
+ * Whether SQLite met the damage in the file itself. What is wrong in the content of a virtual table, or with an object of
+ * the ERP's that this SQLite cannot parse, the ERP can put right.
+ */
+function isOfFile({ cause }: BridgeError): boolean {
+  const fault = faultCodeOf(cause) ?? "";
+  if (!/^SQLITE_(CORRUPT|NOTADB)/.test(fault) || fault === "SQLITE_CORRUPT_VTAB") return false;
+  return !(cause instanceof Error && cause.message.startsWith("malformed database schema"));
+}
 
 export class Store {
   readonly db: Database.Database;
@@ -33,26 +60,68 @@ export class Store {
   readonly path: string;
   /** What opening changed: for one line in the log. */
   readonly migrated: MigrationReport;
+  /** Whether the file may be another one than its log belongs to: then it must be verified before it is used. */
+  readonly isMixed: boolean;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
   readonly #files: FileWatch;
   readonly #keeper: LogKeeper | undefined;
+  readonly #note: ProgressNote | undefined;
   /** Told of trouble with the files, each time that it is met. */
   onTrouble: (trouble: FileTrouble) => void = () => {};
   #query: BetterSQLite3Database | undefined;
   #writing = false;
   #rollBackOwed = false;
   #longestWriteMs = 0;
+  /** Why nothing is written any more. */
+  #damage: BridgeError | undefined;
 
   /**
    * Takes over an open, configured connection: use `openStore`.
-   * @param keepsLog whether the log is kept from other programs that move it without a flush
    */
-  constructor(db: Database.Database, file: string, migrated: MigrationReport, keepsLog: boolean) {
+  constructor(db: Database.Database, { file, migrated, keepsLog, isMixed }: OpenedDatabase) {
     this.db = db;
     this.path = file;
     this.migrated = migrated;
+    this.isMixed = isMixed;
     this.#files = new FileWatch(file);
     this.#keeper = keepsLog ? new LogKeeper(file) : undefined;
+    this.#note = keepsLog ? new ProgressNote(file) : undefined;
+  }
+
+  /**
+   * Notes how far the database has come, once that is on disk. A note that is ahead stays: this is not the database that it
+   * was written for.
+   */
+  #noteProgress(): void {
+    if (this.#note === undefined) return;
+    const own = progressOf(this.db);
+    const { last } = this.#note;
+    if (own === undefined || (last?.database === own.database && last.suspect !== null) || isBehind(own, last)) return;
+    this.#writeNote(own, null);
+  }
+
+  /** What speaks against the database as it was found. */
+  findDoubt(): { kind: DoubtKind; isBehind: boolean; note: Note } | undefined {
+    const note = this.#note?.last;
+    const own = progressOf(this.db);
+    const kind = doubtOf(own, note);
+    return kind === undefined || own === undefined || note === undefined
+      ? undefined
+      : { kind, isBehind: isBehind(own, note), note };
+  }
+
+  /** After the database was verified, and what it may lack was told. */
+  trustProgress(): void {
+    const own = progressOf(this.db);
+    if (own !== undefined) this.#writeNote(own, null);
+  }
+
+  #writeNote(own: NonNullable<ReturnType<typeof progressOf>>, suspect: Suspicion | null): void {
+    try {
+      this.#note?.write(own, suspect);
+    } catch (error) {
+      throw machineFaultOf(error, "Writing beside the database", this.path) ?? error;
+    }
   }
 
   /** drizzle on this connection, for reads that are not hot: it builds each statement anew. */
@@ -81,6 +150,7 @@ export class Store {
       // SQLite ends a transaction by itself on some faults; what ran after that would have been committed row by row.
       if (!this.db.inTransaction) throw new BridgeError("disk_failed", "SQLite gave the transaction up in its middle.");
       this.#refuseReplacedDatabase();
+      if (this.#keeper?.isCut()) throw new LogCut();
       this.prepare("COMMIT").run();
       this.#noteWritten(startedAt);
       this.#lookAtLog();
@@ -88,7 +158,8 @@ export class Store {
     } catch (error) {
       if (this.db.inTransaction) this.#noteWritten(startedAt);
       this.#rollBack();
-      throw machineFaultOf(error, "Writing to the database", this.path) ?? error;
+      if (error instanceof LogCut) this.#refuseCutLog();
+      throw this.#noticed(machineFaultOf(error, "Writing to the database", this.path) ?? error);
     } finally {
       this.#writing = false;
     }
@@ -119,7 +190,7 @@ export class Store {
    * in the way: then it is on disk in the log. Never throws.
    */
   settle(): boolean {
-    return this.#keeper?.settle() ?? false;
+    return this.#damage === undefined && (this.#keeper?.settle() ?? false);
   }
 
   /**
@@ -127,23 +198,43 @@ export class Store {
    * database file itself, flushed, unless somebody is reading: then it is in the log, which nobody can begin anew.
    */
   secure(): void {
+    this.#refuseDamage();
     this.#refuseReplacedDatabase();
+    this.#refuseCutLog();
     if (this.#keeper?.secure() !== true) this.#lookAtLog();
+    this.#noteProgress();
   }
 
   /** A look from time to time, also where nothing is written: at the files, and at a log that others have filled. */
   look(): void {
     if (!this.db.open) return;
+    this.#refuseDamage();
     this.#refuseReplacedDatabase();
+    this.#refuseCutLog();
     this.#lookAtLog();
     this.#keeper?.tend({ again: true });
+  }
+
+  /**
+   * Called with what a pass or a look has met. Where the database is damaged, nothing is written and nothing is said any
+   * more that rests on it; the next start verifies it.
+   */
+  notice(error: BridgeError): void {
+    if (error.code === "database_corrupt" && this.#keeper !== undefined && isOfFile(error)) this.#stop(error);
   }
 
   /** Moves the log into the database where nobody stands in the way, and closes. Never throws; may be called twice. */
   close(): void {
     if (!this.db.open) return;
+    if (this.#damage !== undefined) {
+      // The last connection to be closed would move what is left of the log.
+      this.#keeper?.abandon();
+      ABANDONED.push(this.db);
+      return;
+    }
     this.#keeper?.settle();
     this.#keeper?.close();
+    this.#note?.close();
     try {
       this.db.pragma("busy_timeout = 0"); // a daemon beside this command always reads
       // A log that has lost its name stays as it is, for others who have it open and for whoever looks.
@@ -163,6 +254,7 @@ export class Store {
   }
 
   #begin(): void {
+    this.#refuseDamage();
     if (this.#writing) throw new BridgeError("internal", "A write transaction was begun inside another.");
     try {
       // Only after a ROLLBACK that failed (see below) is a transaction open here that is not somebody's mistake.
@@ -183,6 +275,52 @@ export class Store {
     } catch {
       this.#rollBackOwed = this.db.inTransaction;
     }
+  }
+
+  #refuseDamage(): void {
+    if (this.#damage === undefined) return;
+    this.onTrouble({ kind: "damaged", error: this.#damage });
+    throw this.#damage;
+  }
+
+  #stop(error: BridgeError): void {
+    if (this.#damage === undefined) {
+      this.#damage = error;
+      this.#noteSuspicion(error.code === "database_corrupt" ? "damage" : "log");
+    }
+    this.onTrouble({ kind: "damaged", error: this.#damage });
+  }
+
+  /** For the next start, and for `status` until then. What is known is kept: the database may not be readable any more. */
+  #noteSuspicion(suspect: Suspicion): void {
+    try {
+      const own = this.#note?.last ?? progressOf(this.db);
+      if (own !== undefined) this.#note?.write(own, suspect);
+    } catch {
+      // The next start finds the damage as it is met.
+    }
+  }
+
+  #noticed(error: unknown): unknown {
+    if (error instanceof BridgeError) this.notice(error);
+    return error;
+  }
+
+  /** A log that was truncated in place: what is left of it must not be added to, nor moved into the database. */
+  #refuseCutLog(): void {
+    if (this.#keeper?.isCut() !== true) return;
+    if (this.#keeper.renew())
+      throw new BridgeError("database_busy", `${this.path}-wal was truncated by another program; it was begun anew.`);
+    this.#stop(
+      new BridgeError(
+        "disk_failed",
+        `${this.path}-wal was truncated or overwritten by another program; what only it held may be lost.`,
+        {
+          hint: "Restart erp-bridge: it verifies the database first. Never touch -wal and -shm, also not with logrotate.",
+        },
+      ),
+    );
+    this.#refuseDamage();
   }
 
   #refuseReplacedDatabase(): void {

@@ -56,7 +56,9 @@ function loadFacts(store: Store): StatusFacts {
   try {
     return loadStatusFacts(store);
   } catch (error) {
-    throw machineFaultOf(error, "Reading the status", store.path) ?? error;
+    const failure = machineFaultOf(error, "Reading the status", store.path);
+    if (failure !== undefined) store.notice(failure);
+    throw failure ?? error;
   }
 }
 

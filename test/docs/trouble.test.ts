@@ -60,6 +60,9 @@ describe("docs/operations.md", () => {
     const lines = [
       s.upToDate,
       s.notRunning,
+      s.databaseOlder,
+      s.logCut,
+      s.databaseDamaged,
       s.remapOwed,
       s.held("AREA", "TIME", "REASON"),
       s.failing("FLOW", "TIME", "WHY"),

@@ -1,4 +1,15 @@
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -110,5 +121,136 @@ describe("a running daemon", PATIENT, () => {
     expect((await again.exited).code).toBe(78);
     expect(again.stderr()).toContain("is gone, and there was one before");
     expect(existsSync(path.join(shop.folder, "mistyped.db"))).toBe(false);
+  });
+});
+
+/** Somebody reads from then on, so what comes is in the log alone. */
+function startReading(shop: Shop): Database.Database {
+  const erp = new Database(shop.database);
+  onTestFinished(() => void erp.close());
+  erp.exec("BEGIN");
+  erp.prepare("SELECT count(*) FROM orders").get();
+  return erp;
+}
+
+/** The daemon starts, goes on, and says that orders may be missing; once. */
+async function expectTold(shop: Shop, words: string) {
+  const again = shop.start("run");
+  await again.says("erp-bridge is running");
+  expect(again.stderr()).toContain(words);
+  const before = shop.sandbox.ledger.confirmedOrderIds().size;
+  addOrders(shop, 5);
+  await confirmed(shop, before + 5);
+  const told = shop.start("status", "--json");
+  expect((await told.exited).code).toBe(2);
+  expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+  await again.kill();
+  const third = shop.start("run");
+  await third.says("erp-bridge is running");
+  expect(third.stderr()).not.toContain(words);
+  await third.kill();
+  expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+}
+
+const backupTo = async (shop: Shop, file: string) => {
+  const saved = shop.start("backup", file);
+  expect((await saved.exited).code, saved.stderr()).toBe(0);
+};
+
+describe("a log that is truncated under the daemon", PATIENT, () => {
+  it("ends it before anything is added or confirmed, and what may be missing is told", async () => {
+    const { shop, program } = await startDaemon();
+    const erp = startReading(shop);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    mkdirSync(path.join(shop.folder, "backups"), { recursive: true });
+    const copy = path.join(shop.folder, "backups", "bridge-20260301T024100000Z.db");
+    await backupTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 30);
+    truncateSync(`${shop.database}-wal`);
+    addOrders(shop, 5);
+    expect((await program.exited).code).toBe(1);
+    expect(program.stderr()).toContain("was truncated or overwritten by another program");
+    expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(30);
+    erp.close();
+    const again = shop.start("run");
+    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
+    if (outcome !== undefined) {
+      // The database alone was not whole.
+      expect(outcome.code).toBe(78);
+      expect(again.stderr()).toContain("erp-bridge restore");
+      const restored = shop.start("restore", copy, "--yes");
+      expect((await restored.exited).code, restored.stderr()).toBe(2);
+    } else {
+      expect(again.stderr()).toContain("the last changes may be missing");
+    }
+    await again.kill();
+    const last = shop.start("run");
+    await last.says("erp-bridge is running");
+    const told = shop.start("status", "--json");
+    expect((await told.exited).code).toBe(2);
+    expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+    await confirmed(shop, 35);
+    await last.kill();
+    expect(lost(shop).length).toBeLessThanOrEqual(20);
+    expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  });
+});
+
+describe("a database that is not the one that was there last", PATIENT, () => {
+  const WORDS = "is older than what the service was told";
+
+  it("is told after an earlier copy was put over it", async () => {
+    const { shop, program } = await startDaemon();
+    const copy = path.join(shop.folder, "monday.db");
+    await backupTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    program.child.kill("SIGTERM");
+    await program.exited;
+    copyFileSync(copy, shop.database);
+    const before = shop.start("status");
+    expect((await before.exited).code, before.stderr()).toBe(2);
+    expect(before.stdout()).toContain(WORDS);
+    await expectTold(shop, WORDS);
+    expect(lost(shop)).toHaveLength(10);
+  });
+
+  it.each([false, true])("is refused or told beside a newer log, shared memory kept: %s", async (isShmKept) => {
+    const { shop, program } = await startDaemon();
+    const copy = path.join(shop.folder, "monday.db");
+    await backupTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    await program.kill();
+    copyFileSync(copy, shop.database);
+    const { mtimeMs } = statSync(`${shop.database}-wal`);
+    utimesSync(shop.database, mtimeMs / 1000 + 300, mtimeMs / 1000 + 300);
+    if (!isShmKept) rmSync(`${shop.database}-shm`, { force: true });
+    const again = shop.start("run");
+    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
+    if (outcome === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
+    else expect(outcome.code).toBe(78);
+  });
+
+  it("is told after its log was removed while the daemon was dead", async () => {
+    const { shop, program } = await startDaemon();
+    while (!shop.rows<{ n: number }>("SELECT count(*) AS n FROM orders")[0]?.n)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    const erp = startReading(shop);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    await program.kill();
+    // The reader's process ends with it, as in a restart of the machine, and the log is cleaned up.
+    copyFileSync(shop.database, `${shop.database}.kept`);
+    erp.close();
+    renameSync(`${shop.database}.kept`, shop.database);
+    for (const suffix of ["-wal", "-shm"]) rmSync(`${shop.database}${suffix}`, { force: true });
+    const again = shop.start("run");
+    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
+    await again.kill();
+    if (outcome === undefined) expect(again.stderr()).toContain(WORDS);
+    else expect(outcome.code).toBe(78);
   });
 });

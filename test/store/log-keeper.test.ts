@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, linkSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
@@ -165,5 +165,98 @@ describe("files that are taken from under the bridge", () => {
       note(store, "y");
       expect(trouble).toEqual([]);
     }
+  });
+});
+
+describe("a log that is truncated in place", () => {
+  /** With what only the log holds: somebody reads, so nothing can be moved. */
+  function openUnmoved() {
+    const opened = openFile();
+    const erp = openErp(opened.file);
+    opened.store.settle();
+    erp.exec("BEGIN");
+    erp.prepare("SELECT count(*) FROM erp_own").get();
+    for (let row = 0; row < 20; row++) note(opened.store, `unmoved ${row}`);
+    return { ...opened, erp };
+  }
+
+  /** Whether the file is sound for whoever opens it once every connection is gone. */
+  function verdictOf(file: string): unknown {
+    const copy = path.join(path.dirname(file), "alone.db");
+    execFileSync("cp", [file, copy]);
+    execFileSync("cp", [`${file}-wal`, `${copy}-wal`]);
+    const db = new Database(copy);
+    try {
+      return db.pragma("integrity_check", { simple: true });
+    } finally {
+      db.close();
+    }
+  }
+
+  it.each([
+    ["empty", 0],
+    ["to a part of its header", 20],
+    ["to some of its frames", 32 + 3 * 4120],
+    ["in the middle of its last frame", -100],
+  ])("ends all writing: %s", (_name, size) => {
+    const { file, store, trouble, erp } = openUnmoved();
+    truncateSync(`${file}-wal`, size < 0 ? statSync(`${file}-wal`).size + size : size);
+    expect(() => note(store, "lost")).toThrow(expect.objectContaining({ code: "disk_failed" }));
+    expect(trouble).toMatchObject([{ kind: "damaged" }, { kind: "damaged" }]);
+    expect(() => store.secure()).toThrow(/truncated or overwritten/);
+    expect(() => store.look()).toThrow(/truncated or overwritten/);
+    erp.exec("COMMIT");
+    expect(store.settle()).toBe(false);
+    store.close();
+    expect(verdictOf(file)).toBe("ok");
+  });
+
+  it.each(["secure", "look"] as const)("is met by %s before anything is moved", (how) => {
+    const { file, store, erp } = openUnmoved();
+    erp.exec("COMMIT");
+    truncateSync(`${file}-wal`, 0);
+    expect(() => store[how]()).toThrow(/truncated or overwritten/);
+    expect(verdictOf(file)).toBe("ok");
+  });
+
+  it.each([0, 20, 32 + 3 * 4120])("is met where it has grown again since, with a hole: %i bytes left", (size) => {
+    const { file, store, erp } = openUnmoved();
+    erp.exec("COMMIT");
+    const before = statSync(`${file}-wal`).size;
+    truncateSync(`${file}-wal`, size);
+    truncateSync(`${file}-wal`, before);
+    expect(() => store.secure()).toThrow(/truncated or overwritten/);
+  });
+
+  it("is begun anew where everything in it was in the database already", () => {
+    const { file, store, trouble } = openFile();
+    openErp(file).close();
+    note(store, "settled");
+    expect(store.settle()).toBe(true);
+    truncateSync(`${file}-wal`, 0);
+    expect(() => note(store, "at the second try")).toThrow(expect.objectContaining({ code: "database_busy" }));
+    note(store, "at the second try");
+    store.secure();
+    expect(trouble).toEqual([]);
+    expect(inFileAlone(file)).toEqual(["settled", "at the second try"]);
+  });
+
+  it("is none where another program truncates it as SQLite does, or begins it anew", () => {
+    const { file, store, trouble } = openFile();
+    const erp = openErp(file);
+    for (let round = 0; round < 50; round++) {
+      note(store, `row ${round}`);
+      if (round % 3 === 0) write(erp, 20_000);
+      store.secure();
+      erp.pragma(`wal_checkpoint(${["TRUNCATE", "RESTART", "PASSIVE"][round % 3]})`);
+      store.look();
+    }
+    erp.pragma("journal_size_limit = 0");
+    for (let round = 0; round < 20; round++) {
+      write(erp, 20_000);
+      note(store, "x");
+      store.secure();
+    }
+    expect(trouble).toEqual([]);
   });
 });

@@ -71,6 +71,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   ],
   [/^path, identity, size, sha256, type, problem$/, "SQL"],
   [/^A file of this request was not read\.$/, "a mistake of the program itself"],
+  [/^malformed database schema$/, "words of SQLite's that are looked for"],
   [/^ask the service$/, "an assumption, told in the reference only"],
 ];
 

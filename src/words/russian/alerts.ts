@@ -17,7 +17,7 @@ export const alerts = {
   "a table of the ERP is missing, changed or empty": "таблица ERP отсутствует, изменена или пуста",
   "the disk does not take what is written": "запись на диск не удаётся",
   "the account is another one": "учётная запись другая",
-  "orders of a time before the restore may be missing": "часть заказов до восстановления может отсутствовать",
+  "orders that were confirmed earlier may be missing": "часть ранее подтверждённых заказов может отсутствовать",
   "This machine's clock is far from the service's. Set it right, for example with: timedatectl set-ntp true":
     "Часы этой машины сильно расходятся с часами сервиса. Выставьте их, например: timedatectl set-ntp true",
   "The Client Secret was replaced, and systemd hands it over at a start only: systemctl restart erp-bridge":

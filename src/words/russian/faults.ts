@@ -94,6 +94,29 @@ export const faults = {
   "Start the daemon, or run erp-bridge restore again: either finishes it, and nothing is lost.":
     "Запустите службу или снова erp-bridge restore: любое из двух завершит замену, и ничего не потеряется.",
   "a backup was restored": "восстановлена резервная копия",
+  "the database may lack what was sent": "в базе может не быть отправленного",
+  "Using the database: {what!} ({fault}).": "Работа с базой: {what} ({fault}).",
+  "Writing beside the database": "Запись рядом с базой",
+  "Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore {copy}":
+    "Восстановите последнюю копию; более новое будет перенесено из повреждённого файла и из backup.journal: erp-bridge restore {copy}",
+  "{file} is older than what the service was told: an earlier copy was put in its place, or its -wal was removed.":
+    "{file} старше того, что уже подтверждено сервису: на место базы положили прежнюю копию или удалили её -wal.",
+  "{file}-wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.":
+    "{file}-wal обрезан или перезаписан во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.",
+  "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.":
+    "Подтверждённые с тех пор заказы, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
+  "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore {file}.":
+    "То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore {file}.",
+  "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore FILE.":
+    "То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore FILE.",
+  "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders":
+    "Сверьте последние заказы на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders",
+  "{path}-wal was truncated by another program; it was begun anew.":
+    "{path}-wal обрезан другой программой; журнал начат заново.",
+  "{path}-wal was truncated or overwritten by another program; what only it held may be lost.":
+    "{path}-wal обрезан или перезаписан другой программой; то, что было только в нём, может быть потеряно.",
+  "Restart erp-bridge: it verifies the database first. Never touch -wal and -shm, also not with logrotate.":
+    "Перезапустите erp-bridge: сначала проверяется база. Никогда не трогайте -wal и -shm, в том числе через logrotate.",
   // tables and sources of feeds
   "{name} is not switched on.": "{name}: не включено.",
   "Set the path of {name} in the configuration.": "Укажите path для {name} в настройках.",

@@ -1,0 +1,85 @@
+/*
+ * Whether the database that a start finds is the one that was there last, and whole. An older copy may have been put in its
+ * place, or its log may have been removed or truncated: then what the service was told is safe may be missing. That is told,
+ * and what the service acknowledged since is doubted as after a restore. A crash in the middle does the same once more.
+ */
+import { accountOf } from "./account.ts";
+import { findCopyOf } from "./backup/copy-owner.ts";
+import { doubtAcknowledged, doubtHandOut, doubtRequests, raiseNumbers, tellGap } from "./backup/settle.ts";
+import { orderRulesOf } from "./build-jobs.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import { confirmNames } from "./domain/confirm.ts";
+import { asError, BridgeError } from "./domain/errors.ts";
+import { isoTime } from "./domain/ports.ts";
+import type { Note } from "./domain/progress.ts";
+import type { Store } from "./store/store.ts";
+import { verifyTables } from "./store/verify-tables.ts";
+
+const PROBLEMS_MAX = 3;
+
+/**
+ * At a start, before anything is asked or sent. Returns what is told, where something may be missing.
+ * @throws BridgeError `database_corrupt`
+ */
+export function settleDoubts(store: Store, loaded: LoadedConfig, nowMs: number): string | undefined {
+  const found = store.findDoubt();
+  // What was moved into the database while somebody read is whole only together with the log.
+  if (found !== undefined || store.isMixed) refuseDamaged(store, loaded);
+  // Damage alone that is not there any more took nothing with it.
+  const isTold = found !== undefined && (found.isBehind || found.kind === "log");
+  const detail = isTold ? describeGap(store, loaded, found.kind === "log" ? "log" : "older") : undefined;
+  if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, at: isoTime(nowMs) });
+  store.trustProgress();
+  return detail;
+}
+
+function refuseDamaged(store: Store, { config }: LoadedConfig): void {
+  const copy = findCopyOf(config.backup.dir, accountOf(config)) ?? "FILE";
+  const found = findDamage(store);
+  if (found === undefined) return;
+  throw new BridgeError("database_corrupt", `${store.path} is damaged (${found}).`, {
+    hint: `Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore ${copy}`,
+  });
+}
+
+function findDamage(store: Store): string | undefined {
+  try {
+    const { problems } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
+    return problems.length === 0 ? undefined : problems.join("; ");
+  } catch (error) {
+    const { code, message } = asError(error);
+    if (code !== "database_corrupt") throw error;
+    return message;
+  }
+}
+
+function doubt(
+  store: Store,
+  loaded: LoadedConfig,
+  { detail, note, at }: { detail: string; note: Note | undefined; at: string },
+): void {
+  tellGap(store, detail, at);
+  doubtAcknowledged(store, "the database may lack what was sent");
+  doubtRequests(store, loaded.config.statuses.map);
+  if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
+  // Last: from then on the database is not behind any more.
+  raiseNumbers(store, undefined, { isComplete: false, note });
+}
+
+function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "older" | "log"): string {
+  const copy = findCopyOf(config.backup.dir, accountOf(config));
+  const parts = [
+    why === "older"
+      ? `${file} is older than what the service was told: an earlier copy was put in its place, or its -wal was removed.`
+      : `${file}-wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+    "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
+  ];
+  if (copy !== undefined || config.backup.journal !== null)
+    parts.push(
+      `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy ?? "FILE"}.`,
+    );
+  parts.push(
+    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",
+  );
+  return parts.join(" ");
+}

@@ -1,0 +1,59 @@
+/*
+ * A file that SQLite has open in this process, used through SQLite's own descriptor: closing one of our own would drop this
+ * process's locks. Stays with the file that had the name at first, also where that has lost it.
+ */
+import { fdatasyncSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+
+export class HeldFile {
+  readonly #name: string;
+  readonly #identity: string;
+  #known: number | undefined;
+
+  constructor(name: string) {
+    this.#name = name;
+    const { dev, ino } = statSync(name, { bigint: true });
+    this.#identity = `${dev}:${ino}`;
+  }
+
+  flush(): void {
+    fdatasyncSync(this.#descriptor());
+  }
+
+  size(): number {
+    return fstatSync(this.#descriptor()).size;
+  }
+
+  /** What lies at `position`; shorter than asked for where the file ends. */
+  read(position: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, readSync(this.#descriptor(), bytes, 0, length, position));
+  }
+
+  #descriptor(): number {
+    if (this.#known === undefined || !this.#isOurs(this.#known)) this.#known = this.#find();
+    return this.#known;
+  }
+
+  #find(): number {
+    const found = listDescriptors().find((descriptor) => this.#isOurs(descriptor));
+    // Without /proc: one that is never closed.
+    return found ?? openSync(this.#name, "r");
+  }
+
+  #isOurs(descriptor: number): boolean {
+    try {
+      const { dev, ino } = fstatSync(descriptor, { bigint: true });
+      return `${dev}:${ino}` === this.#identity;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function listDescriptors(): number[] {
+  try {
+    return readdirSync("/proc/self/fd").map(Number);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,53 @@
+/*
+ * Whether the file of the write-ahead log still has the frames that the memory shared over it counts. A log that another
+ * program truncates in place loses commits, and the next one to write leaves a hole of zeros, which a checkpoint moves into
+ * the database. Looks at headers alone: of the file, and of the frames that have come since the last look.
+ */
+import type { HeldFile } from "./held-file.ts";
+
+export interface Frames {
+  /** Of the log. */
+  log: number;
+  /** Of them in the database file as well, flushed or not. */
+  checkpointed: number;
+}
+
+// Sizes and places in SQLite's file format, section 4.
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const MAGIC = 0x377f0682;
+const PAGE_BYTES_AT = 8;
+const SALTS_AT = 16;
+const SALTS_IN_FRAME_AT = 8;
+const SALTS_BYTES = 8;
+
+export class LogCheck {
+  readonly #log: HeldFile;
+  #seen = { salts: "", frames: 0 };
+
+  constructor(log: HeldFile) {
+    this.#log = log;
+  }
+
+  /** @param frames as SQLite has counted them just before */
+  isCut({ log: frames }: Frames): boolean {
+    // Nothing is in it: whoever writes next begins it anew.
+    if (frames === 0) return false;
+    const header = this.#log.read(0, HEADER_BYTES);
+    // The last bit of it says in which order the checksums are reckoned.
+    if (header.length < HEADER_BYTES || (header.readUInt32BE(0) & ~1) !== MAGIC) return true;
+    const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(PAGE_BYTES_AT);
+    if (this.#log.size() < HEADER_BYTES + frames * frameBytes) return true;
+    const salts = header.toString("hex", SALTS_AT, SALTS_AT + SALTS_BYTES);
+    const isSameLog = salts === this.#seen.salts && frames >= this.#seen.frames;
+    // A hole reaches to where the next frame was appended: up to a frame that was the last one at this look or a later one.
+    for (let frame = isSameLog ? Math.max(this.#seen.frames, 1) : 1; frame <= frames; frame++) {
+      const own = this.#log.read(HEADER_BYTES + (frame - 1) * frameBytes, FRAME_HEADER_BYTES);
+      if (own.length < FRAME_HEADER_BYTES) return true;
+      const ownSalts = own.toString("hex", SALTS_IN_FRAME_AT, SALTS_IN_FRAME_AT + SALTS_BYTES);
+      if (own.readUInt32BE(0) === 0 || ownSalts !== salts) return true;
+    }
+    this.#seen = { salts, frames };
+    return false;
+  }
+}
