@@ -74,8 +74,14 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
     confirm,
     confirmWaitMs: settings.confirm.wait,
     plan: {
-      // A stamp that moves alone says that something was looked at, not that something changed.
-      ignore: [fields.updated_at, updateFields.updated_at, ...settings.ignore].map(parsePath),
+      // A stamp that moves alone says that something was looked at, not that something changed; an id may change its case.
+      ignore: [
+        fields.order_id,
+        updateFields.order_id,
+        fields.updated_at,
+        updateFields.updated_at,
+        ...settings.ignore,
+      ].map(parsePath),
       cancelled: new Set(settings.statuses.cancelled),
       closed: new Set(settings.statuses.closed),
       statusPaths: [fields.status, updateFields.status].map(parsePath),

@@ -57,7 +57,8 @@ export class CompareOrders {
     const take = (answer: OrderAnswer, at: string): Compared =>
       loadOwedRead(store, order.orderId) === undefined ? this.#take(order, answer, options.isDamaged, at) : "skipped";
     const compared = await this.#reader.refresh(order, { store: take, settle }, signal);
-    return compared?.value ?? "skipped";
+    if (compared?.value !== "gone") return compared?.value ?? "skipped";
+    return (await this.#reader.refreshOtherwise(order, { store: take, settle }, signal))?.value ?? "gone";
   }
 
   #take(order: Candidate, answer: OrderAnswer, isDamaged: boolean, at: string): Compared {

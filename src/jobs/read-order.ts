@@ -12,7 +12,7 @@ import { isoTime } from "../domain/ports.ts";
 import type { ServiceError } from "../domain/service-error.ts";
 import { isOlder } from "../domain/stamp.ts";
 import { deleteMissingOrder } from "../store/missing-orders.ts";
-import { isSameFence, loadOrderFence, loadOrderMark } from "../store/orders.ts";
+import { isSameFence, loadOrderFence, loadOrderMark, saveServiceId } from "../store/orders.ts";
 import { requestRead } from "../store/positions.ts";
 import { loadQuarantineState, releaseQuarantined } from "../store/quarantine.ts";
 import { commit } from "./commit.ts";
@@ -74,8 +74,34 @@ export class OrderReader {
       if (answer.kind === "unknown") return { value: act.settle(answer, at) };
       saveSnapshotPaths(store, this.#rules, answer.matched, at);
       deleteMissingOrder(store, order.orderId);
-      return { value: act.settle({ kind: "order", stored: act.store(answer, at), answer }, at) };
+      const stored = act.store(answer, at);
+      const mark = loadOrderMark(store, order.orderId);
+      if (mark !== undefined && mark.serviceId !== order.serviceId)
+        saveServiceId(store, mark.orderKey, order.serviceId);
+      return { value: act.settle({ kind: "order", stored, answer }, at) };
     });
+  }
+
+  /**
+   * Reads an order that the service does not find under the other forms of its id: it may compare ids letter by letter, and
+   * write them in another case than before.
+   * @returns undefined where it is found under none.
+   */
+  async refreshOtherwise<S, T>(
+    order: ReadableOrder,
+    act: { store: (answer: OrderAnswer, at: string) => S; settle: (refreshed: Refreshed<S>, at: string) => T },
+    signal: AbortSignal,
+  ): Promise<{ value: T } | undefined> {
+    const known = loadOrderMark(this.#context.store, order.orderId)?.serviceId ?? order.orderId;
+    const forms = new Set([known, order.orderId, order.orderId.toUpperCase()]);
+    forms.delete(order.serviceId);
+    const settle = (refreshed: Refreshed<S>, at: string) =>
+      refreshed.kind === "order" ? { value: act.settle(refreshed, at) } : undefined;
+    for (const serviceId of forms) {
+      const read = await this.refresh({ ...order, serviceId }, { store: act.store, settle }, signal);
+      if (read?.value !== undefined) return read.value;
+    }
+    return undefined;
   }
 
   /** Stores an answer, or owes another read where it is older than what is stored. Inside the transaction. */

@@ -15,6 +15,7 @@ import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import { scanJson } from "../domain/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../domain/stamp.ts";
+import { loadMissingOrder } from "../store/missing-orders.ts";
 import {
   isSameFence,
   loadOrderFence,
@@ -107,14 +108,7 @@ export class ReadOrders {
   async #readOne(owed: OwedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
-      const read = await this.#reader.refresh(
-        owed,
-        {
-          store: (answer, at) => this.#store(owed, answer, at),
-          settle: (refreshed, at) => this.#settle(owed, refreshed, at),
-        },
-        pass.signal,
-      );
+      const read = await this.#reader.refresh(owed, this.#actOn(owed), pass.signal);
       if (read?.value.kind === "unknown") {
         const { error, fence } = read.value;
         const orderKey = loadOrderMark(store, owed.orderId)?.orderKey;
@@ -133,6 +127,13 @@ export class ReadOrders {
       return await pass.reads.failed(owed.orderId, error);
     }
     return true;
+  }
+
+  #actOn(owed: OwedRead) {
+    return {
+      store: (answer: OrderAnswer, at: string) => this.#store(owed, answer, at),
+      settle: (refreshed: Refreshed<Taken | "stale">, at: string) => this.#settle(owed, refreshed, at),
+    };
   }
 
   /**
@@ -197,11 +198,28 @@ export class ReadOrders {
   async #putAside({ aside, counts, signal }: Pass, health: Health): Promise<void> {
     for (const each of aside) {
       if (health === "well" && each.missing !== undefined) {
+        if (await this.#isFoundOtherwise(each, counts, signal)) continue;
         if (await this.#settleMissing(each, signal)) counts["removed"] = (counts["removed"] ?? 0) + 1;
         continue;
       }
       // Where the service fails for all of them, the next pass tries others, and nobody waits for long.
       await this.#postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
+    }
+  }
+
+  /** Before a missing order counts as such it is asked for in the other forms of its id. Returns whether that settled the read. */
+  async #isFoundOtherwise({ owed }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#context;
+    const isRemoved = (loadOrderMark(store, owed.orderId)?.removedAt ?? null) !== null;
+    if (!isRemoved && loadMissingOrder(store, owed.orderId) === undefined) return false;
+    try {
+      const read = await this.#reader.refreshOtherwise(owed, this.#actOn(owed), signal);
+      if (read?.value.kind === "order") count(counts, read.value.stored);
+      return read !== undefined;
+    } catch (error) {
+      if (reachOf(error, owed.attempts) !== "record") throw error;
+      await this.#postpone(owed, error, signal);
+      return true;
     }
   }
 

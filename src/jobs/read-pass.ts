@@ -64,18 +64,24 @@ export class ReadPass {
     const enough = Math.min(behind, controls[0]?.orderKey ?? 0);
     for (const control of controls) {
       if (this.#wellKey !== undefined && this.#wellKey >= enough) return "well";
-      await this.#ask(control);
+      await this.#ask(control, control === controls[0]);
     }
     if (this.#wellKey !== undefined && this.#wellKey >= enough) return "well";
     return this.#breaker.isOpen ? "ill" : "unknown";
   }
 
-  async #ask(control: Candidate): Promise<void> {
+  /** @param isInAnyForm also under the other forms of its id, where it is not found under the stored one */
+  async #ask(control: Candidate, isInAnyForm: boolean): Promise<void> {
     const settle = (refreshed: Refreshed) => refreshed;
     try {
-      const read = await this.#reader.refresh(control, { store: this.#reader.store, settle }, this.#signal);
-      if (read?.value.kind === "unknown") this.#note(control.orderId, read.value.error);
-      else this.answered(control.orderKey);
+      const act = { store: this.#reader.store, settle };
+      const read = await this.#reader.refresh(control, act, this.#signal);
+      const error = read?.value.kind === "unknown" ? read.value.error : undefined;
+      const isFound =
+        error === undefined ||
+        (isInAnyForm && (await this.#reader.refreshOtherwise(control, act, this.#signal)) !== undefined);
+      if (isFound) this.answered(control.orderKey);
+      else this.#note(control.orderId, error);
     } catch (error) {
       if (reachOf(error) !== "record") throw error;
       this.#note(control.orderId, error);

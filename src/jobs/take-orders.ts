@@ -19,6 +19,7 @@ import {
   loadStoredOrder,
   type OrderMark,
   saveNewOrder,
+  saveServiceId,
   saveSourceHash,
 } from "../store/orders.ts";
 import { requestRead, saveOwedRead } from "../store/positions.ts";
@@ -59,6 +60,9 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   const { store, mapping } = options;
   deleteMissingOrder(store, record.orderId);
   const mark = loadOrderMark(store, record.orderId);
+  // Of a snapshot the form counts under which it was asked for.
+  if (mark !== undefined && mark.serviceId !== record.serviceId && mapping.source !== "snapshot")
+    saveServiceId(store, mark.orderKey, record.serviceId);
   if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) {
     if (mark.removedAt === null) return "same";
     // Old news of an order that the service is said not to have: it has served it.

@@ -10,6 +10,8 @@ import type { Store } from "./store.ts";
 /** What is known of an order without touching its payload: enough to see that a record is old news. */
 export interface OrderMark {
   orderKey: number;
+  /** As the service writes its id. */
+  serviceId: string;
   payloadSource: OrderSource;
   batchHash: Buffer | null;
   batchContentHash: Buffer | null;
@@ -52,12 +54,21 @@ const HASH_COLUMNS: Record<OrderSource, readonly string[]> = {
 export function loadOrderMark(store: Store, orderId: string): OrderMark | undefined {
   return store
     .prepare(
-      `SELECT order_key AS orderKey, payload_source AS payloadSource, batch_hash AS batchHash,
+      `SELECT order_key AS orderKey, coalesce(service_id, order_id) AS serviceId, payload_source AS payloadSource, batch_hash AS batchHash,
          batch_content_hash AS batchContentHash, update_hash AS updateHash, update_content_hash AS updateContentHash,
          snapshot_hash AS snapshotHash, payload_hash AS payloadHash, service_updated_at AS updatedAt, removed_at AS removedAt
        FROM orders WHERE order_id = ?`,
     )
     .get(orderId) as OrderMark | undefined;
+}
+
+/** The service writes the order's id in this case now, or answers for it. */
+export function saveServiceId(store: Store, orderKey: number, serviceId: string): void {
+  store
+    .prepare(
+      "UPDATE orders SET service_id = nullif(?, order_id) WHERE order_key = ? AND service_id IS NOT nullif(?, order_id)",
+    )
+    .run(serviceId, orderKey, serviceId);
 }
 
 export function loadStoredOrder(store: Store, orderKey: number): StoredOrder {

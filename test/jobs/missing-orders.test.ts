@@ -138,7 +138,7 @@ describe("a service that has lost its way", () => {
       expect(test.rows("SELECT * FROM quarantine")).toEqual([]);
       expect(updates(test)).toMatchObject({ waiting: 60, failing_since: expect.any(String) });
       // A few orders a pass, not all of them.
-      expect(test.snapshots()).toBeLessThan(61 * 6);
+      expect(test.snapshots()).toBeLessThan(61 * 7);
       test.sandbox.faults.remove(rule);
       await pollFor(test, 2);
       expect(new Set(test.ids.map((id) => test.statusOf(id).status))).toEqual(new Set(["paid"]));
