@@ -34,6 +34,7 @@ import {
 } from "../store/positions.ts";
 import { saveQuarantined } from "../store/quarantine.ts";
 import { commit } from "./commit.ts";
+import { HeldRecords } from "./held-records.ts";
 import type { JobContext } from "./job.ts";
 import { MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
@@ -74,6 +75,7 @@ export class ReadOrders {
   readonly #context: JobContext;
   readonly #reader: OrderReader;
   readonly #missing: MissingOrders;
+  readonly #held: HeldRecords;
   readonly #rules: OrderRules;
   /** Orders in a row whose answers never came to have the stamp of the change. */
   #vain = 0;
@@ -83,11 +85,13 @@ export class ReadOrders {
     this.#rules = rules;
     this.#reader = new OrderReader(context, rules);
     this.#missing = new MissingOrders(context);
+    this.#held = new HeldRecords(context, rules);
   }
 
   /** Reads what is due, bounded. Returns how many reads are left that the next pass should begin at once. */
   async readOwed(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
     const { store } = this.#context;
+    await this.#held.look(signal);
     const pass: Pass = { reads: new ReadPass(this.#context, this.#reader, { signal }), aside: [], counts, signal };
     for (const owed of loadDueReads(store, this.#now(), READS_PER_PASS)) {
       if (this.#context.isStopping()) return 0;
@@ -148,7 +152,8 @@ export class ReadOrders {
     const isHeld = this.#reader.isHeld(answer);
     // A read that no record asked for has nothing else to keep.
     if (isHeld && owed.record !== "") this.#keepChange(owed, "its snapshot could not be used", at);
-    const isOver = owed.attempts + 1 >= TRIES_MAX;
+    // What no record asked for is asked for again by whoever did: an hour later, or at night.
+    const isOver = owed.attempts + 1 >= TRIES_MAX || (isHeld && owed.record === "");
     const isBehind = stored !== "stale" && !isHeld && this.#isBehindChange(owed, answer, isOver);
     if (isOver || !(isHeld || isBehind || stored === "stale")) this.#endDebt(owed);
     else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));

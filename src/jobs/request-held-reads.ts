@@ -16,7 +16,7 @@ const HELD_PER_ROUND = 500;
 
 export async function requestHeldReads(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  const held = loadHeldOrders(store, ORDER_KINDS, HELD_PER_ROUND);
+  const held = loadHeldOrders(store, ORDER_KINDS, { before: Number.MAX_SAFE_INTEGER, limit: HELD_PER_ROUND });
   if (held.length === 0) return;
   await commit(context, signal, () => {
     for (const { reference, serviceId } of held) {

@@ -31,7 +31,9 @@ export function loadQuarantined(store: Store, id: number): QuarantinedRecord | u
 /** Held records after `id`, with their payloads. */
 export function loadHeldAfter(store: Store, id: number, limit: number): QuarantinedRecord[] {
   return store
-    .prepare(`SELECT ${COLUMNS} FROM quarantine WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?`)
+    .prepare(
+      `SELECT ${COLUMNS} FROM quarantine INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?`,
+    )
     .all(id, limit) as QuarantinedRecord[];
 }
 
@@ -47,22 +49,86 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
 }
 
 export interface HeldOrder {
+  id: number;
   reference: string;
   /** As the service writes it, where the order or the record tells. */
   serviceId: string | null;
 }
 
+/** Held records of some kinds below an id, the newest first: by the index alone, however many there are. */
+const heldIds = (kinds: readonly BadRecord["kind"][], index: string, more: string) =>
+  `SELECT id FROM quarantine INDEXED BY ${index} WHERE state = 'held' AND id < @before AND ${more}
+     AND kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")}) ORDER BY id DESC LIMIT @limit`;
+
 /** The orders of held records of these kinds, those that were held last first. */
-export function loadHeldOrders(store: Store, kinds: readonly BadRecord["kind"][], limit: number): HeldOrder[] {
+export function loadHeldOrders(
+  store: Store,
+  kinds: readonly BadRecord["kind"][],
+  range: { before: number; limit: number },
+): HeldOrder[] {
   const place = "instr(lower(payload), lower(reference))";
   return store
     .prepare(
-      `SELECT reference, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = lower(reference)),
+      `SELECT id, reference, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = lower(reference)),
          CASE WHEN ${place} > 0 THEN substr(payload, ${place}, length(reference)) END) AS serviceId
-       FROM quarantine WHERE state = 'held' AND kind IN (${kinds.map(() => "?").join(", ")}) AND length(reference) = 36
-       ORDER BY id DESC LIMIT ?`,
+       FROM quarantine WHERE id IN (${heldIds(kinds, "quarantine_held_id", "length(reference) = 36")}) ORDER BY id DESC`,
     )
-    .all(...kinds, limit) as HeldOrder[];
+    .all(range) as HeldOrder[];
+}
+
+export interface HeldUnnamed {
+  id: number;
+  kind: BadRecord["kind"];
+  payload: string | null;
+  firstSeenAt: string;
+}
+
+/** Held records of these kinds that name no order, the newest first. */
+export function loadHeldUnnamed(
+  store: Store,
+  kinds: readonly BadRecord["kind"][],
+  range: { before: number; limit: number },
+): HeldUnnamed[] {
+  return store
+    .prepare(
+      `SELECT id, kind, payload, first_seen_at AS firstSeenAt FROM quarantine
+       WHERE id IN (${heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36")}) ORDER BY id DESC`,
+    )
+    .all(range) as HeldUnnamed[];
+}
+
+/** An order against which a record is held that names none. */
+export interface StoredCopy {
+  orderId: string;
+  payload: string;
+  /** When its content was stored or changed last. */
+  writtenAt: string;
+}
+
+const COPY =
+  "order_id AS orderId, payload, CASE WHEN removed_at IS NULL THEN changed_at ELSE received_at END AS writtenAt";
+/** A shop may give a number to several orders; more of them tell no more. */
+const SAME_NUMBER_MAX = 20;
+
+export function loadOrdersByNumber(store: Store, number: string): StoredCopy[] {
+  return store
+    .prepare(`SELECT ${COPY} FROM orders WHERE number = ? ORDER BY order_key DESC LIMIT ${SAME_NUMBER_MAX}`)
+    .all(number) as StoredCopy[];
+}
+
+export function loadNewestOrders(store: Store, limit: number): StoredCopy[] {
+  return store.prepare(`SELECT ${COPY} FROM orders ORDER BY order_key DESC LIMIT ?`).all(limit) as StoredCopy[];
+}
+
+/** The record is stored as this order: released, with a trace of it. */
+export function releaseStored(store: Store, id: number, orderId: string): boolean {
+  return (
+    store
+      .prepare(
+        "UPDATE quarantine SET state = 'released', reason = reason || '; stored since as order ' || ? WHERE id = ? AND state = 'held'",
+      )
+      .run(orderId, id).changes > 0
+  );
 }
 
 export function markQuarantined(store: Store, id: number, state: QuarantineRow["state"]): boolean {

@@ -2,7 +2,7 @@
  * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
  * came in, so that nothing that was confirmed is missing here or in `orders`.
  */
-import { eq, getTableColumns } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import { quarantine } from "./schema.ts";
 import type { Store } from "./store.ts";
 
@@ -87,14 +87,17 @@ function replaceHeld(store: Store, { kind, reference, reason, payload, hash, at 
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
   if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
     store
-      .prepare("DELETE FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held' AND payload_hash <> ?")
+      .prepare(
+        "DELETE FROM quarantine INDEXED BY quarantine_record WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held' AND payload_hash <> ?",
+      )
       .run(kind, reference, hash);
     return false;
   }
   const { changes } = store
     .prepare(
       `UPDATE quarantine SET reason = ?, payload = ?, payload_hash = ?, last_seen_at = ?, times = times + 1
-       WHERE id = (SELECT max(id) FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held')`,
+       WHERE id = (SELECT max(id) FROM quarantine INDEXED BY quarantine_record
+         WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held')`,
     )
     .run(reason, payload, hash, at, kind, reference);
   return changes > 0;
@@ -133,7 +136,7 @@ export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
   return store.query
     .select(columns)
     .from(quarantine)
-    .where(eq(quarantine.state, "held"))
+    .where(sql`${quarantine.state} = 'held'`)
     .orderBy(quarantine.id)
     .limit(limit)
     .all();

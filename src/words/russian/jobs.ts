@@ -163,6 +163,9 @@ export const jobs = {
     "тем временем изменилось: было {before}, теперь {now}; был ли между ними {sent}, неизвестно",
   "changed meanwhile: the order is {now} again and was changed in between; whether {sent} was there is not known":
     "тем временем изменилось: снова {now}, но между тем заказ менялся; был ли {sent}, неизвестно",
+  "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
+  "{released#} quarantined records without a usable id are stored as orders, and released.":
+    "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
   "{reason!}; to be read again": "{reason}; заказ будет прочитан ещё раз",
   "The answer of GET /orders/{id} has no status but {text*}.": "В ответе GET /orders/{id} вместо статуса стоит {text}.",
   "without a status": "без статуса",

@@ -1,0 +1,142 @@
+/*
+ * The way back of records of orders that are held in quarantine. Once an hour some of the orders that they name are read
+ * again, in turn: a good snapshot releases what is held. A record without a usable id names none; it is released once its
+ * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later. Each
+ * step is one transaction; after a crash the same records are looked at again.
+ */
+import { contentDigest } from "../domain/compare-snapshot.ts";
+import { resolvePath } from "../domain/json-path.ts";
+import { JsonSyntaxError } from "../domain/json-text.ts";
+import { JsonDepthError } from "../domain/json-value.ts";
+import { type OrderMapping, readScalar } from "../domain/order-mapping.ts";
+import type { OrderRules } from "../domain/order-rules.ts";
+import { isoTime } from "../domain/ports.ts";
+import { scanJson } from "../domain/scan-json.ts";
+import { readOrderId } from "../domain/uuid.ts";
+import { requestRead } from "../store/positions.ts";
+import {
+  type HeldUnnamed,
+  loadHeldOrders,
+  loadHeldUnnamed,
+  loadNewestOrders,
+  loadOrdersByNumber,
+  releaseStored,
+  type StoredCopy,
+} from "../store/quarantine-retry.ts";
+import { commit } from "./commit.ts";
+import type { JobContext } from "./job.ts";
+import { ORDER_KINDS } from "./take-orders.ts";
+
+const LOOK_EVERY_MS = 3_600_000;
+/** Orders read again in one look: with a thousand held, each has its turn twice a day. */
+const READS_PER_LOOK = 100;
+/** Records without an id in one look, and between two turns of the event loop. */
+const UNNAMED_PER_LOOK = 500;
+const UNNAMED_PER_TURN = 25;
+/** Orders that a record is held against which says no number: it comes again soon, or never. */
+const NEWEST_ORDERS = 200;
+const FIRST = Number.MAX_SAFE_INTEGER;
+
+export class HeldRecords {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  #lookAtMs: number;
+  /** The records looked at last: the next look goes on with older ones. */
+  #before = { named: FIRST, unnamed: FIRST };
+
+  constructor(context: JobContext, rules: OrderRules) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    if (clock.monotonicMs() < this.#lookAtMs) return;
+    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    await this.#releaseStored(signal);
+    await this.#requestReads(signal);
+  }
+
+  async #requestReads(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const held = loadHeldOrders(store, ORDER_KINDS, { before: this.#before.named, limit: READS_PER_LOOK });
+    this.#before.named = held.length < READS_PER_LOOK ? FIRST : (held.at(-1)?.id ?? FIRST);
+    if (held.length === 0) return;
+    await commit(this.#context, signal, () => {
+      for (const { reference, serviceId } of held) {
+        const orderId = readOrderId(reference);
+        if (orderId !== undefined)
+          requestRead(store, { orderId, serviceId: serviceId ?? orderId }, isoTime(clock.nowMs()));
+      }
+    });
+  }
+
+  async #releaseStored(signal: AbortSignal): Promise<void> {
+    const { store, clock, log, isStopping } = this.#context;
+    const newest = new Map<OrderMapping, Map<string, StoredCopy>>();
+    let released = 0;
+    for (let looked = 0; looked < UNNAMED_PER_LOOK && !isStopping(); looked += UNNAMED_PER_TURN) {
+      const held = loadHeldUnnamed(store, ORDER_KINDS, { before: this.#before.unnamed, limit: UNNAMED_PER_TURN });
+      this.#before.unnamed = held.length < UNNAMED_PER_TURN ? FIRST : (held.at(-1)?.id ?? FIRST);
+      const found = held.flatMap((record) => {
+        const order = this.#findStored(record, newest);
+        return order === undefined ? [] : [{ id: record.id, orderId: order.orderId }];
+      });
+      if (found.length > 0)
+        await commit(this.#context, signal, () => {
+          for (const { id, orderId } of found) released += Number(releaseStored(store, id, orderId));
+        });
+      if (this.#before.unnamed === FIRST) break;
+      await clock.sleep(0, signal);
+    }
+    if (released > 0) {
+      log.info({ released }, `${released} quarantined records without a usable id are stored as orders, and released.`);
+    }
+  }
+
+  /** The stored order that a record without a usable id is of. */
+  #findStored(record: HeldUnnamed, newest: Map<OrderMapping, Map<string, StoredCopy>>): StoredCopy | undefined {
+    const { store } = this.#context;
+    const mapping = this.#mappingOf(record.kind);
+    const digest = digestWithoutId(record.payload ?? "", mapping);
+    if (record.payload === null || digest === undefined) return undefined;
+    const number = numberOf(record.payload, mapping);
+    if (number === undefined) {
+      let digests = newest.get(mapping);
+      if (digests === undefined) {
+        const orders = loadNewestOrders(store, NEWEST_ORDERS);
+        digests = new Map(orders.map((order) => [digestWithoutId(order.payload, mapping) ?? "", order]));
+        newest.set(mapping, digests);
+      }
+      return digests.get(digest);
+    }
+    const orders = loadOrdersByNumber(store, number);
+    const same = orders.find(({ payload }) => digestWithoutId(payload, mapping) === digest);
+    if (same !== undefined) return same;
+    const [only, second] = orders;
+    return second === undefined && only !== undefined && only.writtenAt > record.firstSeenAt ? only : undefined;
+  }
+
+  #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {
+    const { batch, update, snapshot } = this.#rules;
+    return kind === "order" ? batch : kind === "change" ? update : snapshot;
+  }
+}
+
+function numberOf(payload: string, { paths }: OrderMapping): string | undefined {
+  const bytes = Buffer.from(payload, "utf8");
+  const found = resolvePath(bytes, scanJson(bytes), paths.number);
+  return found.state === "value" ? readScalar(bytes, found.span) : undefined;
+}
+
+/** Undefined where the text is no JSON, as of a record that is not UTF-8 or a payload that was damaged. */
+function digestWithoutId(payload: string, { paths }: OrderMapping): string | undefined {
+  const bytes = Buffer.from(payload, "utf8");
+  try {
+    return contentDigest(bytes, scanJson(bytes), [paths.order_id]).toString("hex");
+  } catch (error) {
+    if (error instanceof JsonSyntaxError || error instanceof JsonDepthError) return undefined;
+    throw error;
+  }
+}
