@@ -1,7 +1,7 @@
 import os from "node:os";
 import path from "node:path";
 import { callOutside } from "./api/outside-call.ts";
-import { findStaleCredential } from "./config/credential.ts";
+import { findStaleCredential, handedOverSecret } from "./config/credential.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { routeOf } from "./config/route.ts";
 import { compileObserveRules } from "./domain/observe.ts";
@@ -30,7 +30,7 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
     context,
     compileObserveRules(rules, { extra: orders.extra, statusMap: statuses.map }),
   );
-  const machine = new WatchMachine(context, () => findStaleCredential(loaded, process.env));
+  const machine = new WatchMachine(context, () => findStaleCredential(handedOverSecret(loaded, process.env)));
   const looks: Look[] = [
     { name: "observe", look: (signal) => observe.look(signal) },
     { name: "machine", look: (signal) => machine.look(signal) },

@@ -7,6 +7,7 @@ import { createClient } from "./build-client.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildReceivers, buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
+import { handedOverSecret } from "./config/credential.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { asError, BridgeError } from "./domain/errors.ts";
 import { FEED_NAMES } from "./domain/feed.ts";
@@ -92,7 +93,11 @@ export class Bridge {
     const { config } = options.loaded;
     const { total, import: importing } = config.service.timeouts;
     this.#hangingMs = Math.max(total, importing) + HANGING_MS;
-    this.#lock = acquireInstanceLock(config.database.path, { command });
+    const secret = handedOverSecret(options.loaded, process.env);
+    this.#lock = acquireInstanceLock(config.database.path, {
+      command,
+      ...(secret === undefined ? {} : { secret }),
+    });
     try {
       finishSwap(config.database.path);
       refuseMissingDatabase(options.loaded);

@@ -56,7 +56,7 @@ export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConf
     .flatMap((name) => {
       try {
         // Its secret is none of this instance's business, and may not be readable.
-        return [loadConfig({ file: path.join(folder, name), env, withoutSecret: true })];
+        return [loadConfig({ file: path.join(folder, name), env, secret: "none" })];
       } catch {
         return [];
       }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
 import { nearest, printable } from "../config/problems.ts";
 import { BridgeError, EXIT, type ExitCode } from "../domain/errors.ts";
 import { secretFilter } from "../domain/secrets.ts";
@@ -42,8 +42,8 @@ export function configFileOf(options: { config?: string; instance?: string }, en
  * database's folder is not root's.
  * @throws ConfigError with everything that is wrong, at once
  */
-export function load({ configFile, terminal }: Call): LoadedConfig {
-  const loaded = loadConfig({ file: configFile, env: terminal.env });
+export function load({ configFile, terminal }: Call, secret: SecretNeed = "needed"): LoadedConfig {
+  const loaded = loadConfig({ file: configFile, env: terminal.env, secret });
   terminal.speak?.(loaded.config.language);
   terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
   becomeOwnerOf(path.dirname(loaded.config.database.path), terminal.env);

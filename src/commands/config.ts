@@ -5,7 +5,11 @@ import { configJsonSchema, showConfig } from "../config/show.ts";
 import { openDatabase } from "../daemon.ts";
 import { EXIT } from "../domain/errors.ts";
 import { jsonLine } from "../platform/terminal.ts";
-import { type Command, load } from "./command.ts";
+import { isLocked } from "../store/instance-lock.ts";
+import { type Command, load, requireDatabase } from "./command.ts";
+
+/** systemd's name of the daemon's process, for what ExecReload= starts: there is a daemon, and so a database. */
+const RELOADED = "MAINPID";
 
 /** The effective configuration, defaults included, without secrets. */
 export const configShow: Command = (call) => {
@@ -17,11 +21,14 @@ export const configShow: Command = (call) => {
 
 /**
  * Whether a running daemon would take this configuration over: the file, and the account of the database. Looks at nothing
- * that takes long, so that a reload can wait for it.
+ * that takes long, so that a reload can wait for it. The secret is the daemon's: systemd hands it over to no program that
+ * a reload starts.
  */
 export const configCheck: Command = (call) => {
-  const loaded = load(call);
-  if (existsSync(loaded.config.database.path)) {
+  const loaded = load(call, "if readable");
+  const database = loaded.config.database.path;
+  if (call.terminal.env[RELOADED] !== undefined) requireDatabase(loaded);
+  if (existsSync(database)) {
     const store = openDatabase(loaded, "readonly");
     try {
       refuseOtherAccount(store, loaded);
@@ -29,7 +36,7 @@ export const configCheck: Command = (call) => {
       store.close();
     }
   }
-  const stale = findStaleCredential(loaded, call.terminal.env);
+  const stale = findStaleCredential(isLocked(database)?.holder?.secret);
   if (stale !== undefined) throw stale;
   const message = `${loaded.file} is valid`;
   call.terminal.out(call.json ? jsonLine({ ok: true, file: loaded.file }) : message);

@@ -8,25 +8,37 @@ const SERVICE_FOLDER = "/etc/erp-bridge";
 /** systemd's own copies are some instants younger than what they were made from. */
 const CLOCK_STEP_MS = 1_000;
 
-/**
- * systemd hands a credential over when the service starts, and never again: after the secret's file was written, a reload
- * still reads the old copy. The file itself may be readable by root only; when it was written is seen by everybody who
- * may look into its folder.
- * @returns what to do, where the file was written after its copy was made; undefined where the copy is current or the
- *   secret comes from elsewhere
- */
-export function findStaleCredential(
+/** The file that systemd took the secret from, and when it made its copy. */
+export interface HandedOver {
+  file: string;
+  atMs: number;
+}
+
+/** Undefined where the secret of this process comes from elsewhere. */
+export function handedOverSecret(
   { config }: Pick<LoadedConfig, "config">,
   env: NodeJS.ProcessEnv,
   folder = SERVICE_FOLDER,
-): BridgeError | undefined {
+): HandedOver | undefined {
   const copies = env["CREDENTIALS_DIRECTORY"];
   const copy = config.service.client_secret_file ?? (copies === undefined ? null : path.join(copies, "client-secret"));
   if (copies === undefined || copies === "" || copy === null || path.dirname(copy) !== path.resolve(copies))
     return undefined;
-  const file = path.join(folder, path.basename(copy));
-  const [written, handedOver] = [mtimeOf(file), mtimeOf(copy)];
-  if (written === undefined || handedOver === undefined || written <= handedOver + CLOCK_STEP_MS) return undefined;
+  const atMs = mtimeOf(copy);
+  return atMs === undefined ? undefined : { file: path.join(folder, path.basename(copy)), atMs };
+}
+
+/**
+ * systemd hands a credential over when the service starts, and never again: after the secret's file was written, a reload
+ * still reads the old copy. The file itself may be readable by root only; when it was written is seen by everybody who
+ * may look into its folder.
+ * @returns what to do, where the file was written after its copy was made; undefined where the copy is current
+ */
+export function findStaleCredential(handedOver: HandedOver | undefined): BridgeError | undefined {
+  if (handedOver === undefined) return undefined;
+  const { file, atMs } = handedOver;
+  const written = mtimeOf(file);
+  if (written === undefined || written <= atMs + CLOCK_STEP_MS) return undefined;
   return new BridgeError("config_invalid", `${file} was written after systemd handed the Client Secret over.`, {
     hint: "A reload reads the old copy; take the new one over with: systemctl restart erp-bridge (or erp-bridge@NAME)",
   });

@@ -35,11 +35,11 @@ const FILE_BYTES_MAX = 1_000_000;
 export function loadConfig({
   file,
   env,
-  withoutSecret = false,
+  secret = "needed",
 }: {
   file: string;
   env: NodeJS.ProcessEnv;
-  withoutSecret?: boolean;
+  secret?: SecretNeed;
 }): LoadedConfig {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
@@ -51,7 +51,7 @@ export function loadConfig({
     const { line, column, problem } = decoded;
     throw new ConfigError(file, [{ ...about(`the file ${problem}`), line, column }]);
   }
-  return parseConfig({ text: decoded.text, file, env, mode: read.mode, withoutSecret });
+  return parseConfig({ text: decoded.text, file, env, mode: read.mode, need: secret });
 }
 
 function about(problem: string): ConfigProblem {
@@ -65,17 +65,22 @@ export interface ConfigText {
   env: NodeJS.ProcessEnv;
   /** Permission bits of the file. */
   mode?: number;
-  /** The Client Secret is not looked for and stays empty: for comparing, not for asking the service. */
-  withoutSecret?: boolean;
+  need?: SecretNeed;
 }
 
+/**
+ * `needed`: it is an error where the Client Secret is not found. `if readable`: it stays empty where only another process
+ * may read it, as the service does. `none`: it is not looked for. Without it the service cannot be asked.
+ */
+export type SecretNeed = "needed" | "if readable" | "none";
+
 /** The same from text that was read already. Reads nothing but the secret's file. */
-export function parseConfig({ text, file, env, mode = 0, withoutSecret = false }: ConfigText): LoadedConfig {
+export function parseConfig({ text, file, env, mode = 0, need = "needed" }: ConfigText): LoadedConfig {
   const document = readDocument(text, env, EXPECTATIONS);
   if (document.problems.some((problem) => problem.path.length === 0)) throw refusal(file, document, []);
   const parsed = configSchema.safeParse(document.value, READING);
   const findings = findingsOf(configSchema, parsed.error?.issues ?? []).filter((finding) => !isEcho(finding, document));
-  const secret = withoutSecret ? NO_SECRET : secretOf(document, file, env);
+  const secret = need === "none" ? NO_SECRET : secretOf(document, file, env, need);
   if ("problem" in secret && !findings.some((finding) => isSecretPath(finding.path))) {
     findings.push(secretFinding(secret));
   }
@@ -157,16 +162,17 @@ const NO_SECRET: Secret = { secret: "", file: null, warnings: [] };
 
 type SecretOutcome = Secret | { key: null; problem: "" };
 
-function secretOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv): SecretOutcome {
+function secretOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv, need: SecretNeed): SecretOutcome {
   if (document.problems.some(({ path: at }) => isSecretPath(at))) return { key: null, problem: "" };
   const { service } = document.value as { service?: { client_secret?: unknown; client_secret_file?: unknown } };
   const { client_secret: inline, client_secret_file: namedFile } = typeof service === "object" ? service : {};
-  return resolveSecret({
+  const secret = resolveSecret({
     inline: typeof inline === "string" ? inline : undefined,
     namedFile: typeof namedFile === "string" ? namedFile : undefined,
     configFile,
     env,
   });
+  return need === "if readable" && "problem" in secret && secret.isElsewhere === true ? NO_SECRET : secret;
 }
 
 function secretFinding({ key, problem }: { key: string | null; problem: string }): Finding {

@@ -13,6 +13,8 @@ export interface SecretSources {
 interface SecretProblem {
   key: "client_secret" | "client_secret_file" | null;
   problem: string;
+  /** Another process may have it nevertheless: the file is somebody else's, or systemd hands it over. */
+  isElsewhere?: boolean;
 }
 
 export type Secret = { secret: string; file: string | null; warnings: string[] } | SecretProblem;
@@ -46,6 +48,7 @@ export function resolveSecret({ inline, namedFile, configFile, env }: SecretSour
   }
   return {
     key: null,
+    isElsewhere: true,
     problem: "lacks the secret: write client_secret_file, or give systemd the credential client-secret",
   };
 }
@@ -61,12 +64,13 @@ function secretProblem(secret: string): string | null {
 }
 
 function readSecret(file: string, key: SecretProblem["key"]): Secret {
-  const refuse = (problem: string): SecretProblem => ({
+  const refuse = (problem: string, code?: string): SecretProblem => ({
     key,
+    isElsewhere: code === "EACCES",
     problem: key === null ? `gets a systemd credential ${CREDENTIAL} that ${problem}` : `names a file that ${problem}`,
   });
   const read = readSmallFile(file, FILE_BYTES_MAX);
-  if ("problem" in read) return refuse(read.problem);
+  if ("problem" in read) return refuse(read.problem, read.code);
   // Editors end a file with a line break; whatever else surrounds the secret was put there on purpose or by mistake.
   const secret = read.bytes.toString("utf8").replace(/[\r\n]+$/, "");
   const problem = secretProblem(secret);

@@ -17,6 +17,8 @@ export interface LockHolder {
   command: string;
   /** UTC, ISO 8601. */
   since: string;
+  /** Where systemd took the holder's secret from, and when. */
+  secret?: { file: string; atMs: number };
 }
 
 export interface InstanceLock {
@@ -38,12 +40,17 @@ function lockPathOf(databasePath: string): string {
 /** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
 function readHolder(lockPath: string): LockHolder | undefined {
   try {
-    const { pid, command, since } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
+    const { pid, command, since, secret } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
     if (typeof pid !== "number" || typeof command !== "string" || typeof since !== "string") return undefined;
-    return { pid, command, since };
+    return { pid, command, since, ...(isSecretPlace(secret) ? { secret } : {}) };
   } catch {
     return undefined;
   }
+}
+
+function isSecretPlace(value: unknown): value is NonNullable<LockHolder["secret"]> {
+  const { file, atMs } = (value ?? {}) as Record<string, unknown>;
+  return typeof file === "string" && typeof atMs === "number";
 }
 
 /** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
@@ -108,7 +115,7 @@ function runningError(databasePath: string, lockPath: string): BridgeError {
  */
 export function acquireInstanceLock(
   databasePath: string,
-  holder: { command: string; now?: () => number },
+  { command, secret, now = Date.now }: Pick<LockHolder, "command" | "secret"> & { now?: () => number },
 ): InstanceLock {
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;
@@ -129,8 +136,8 @@ export function acquireInstanceLock(
     throw asBridgeError(error, "Taking the instance lock", lockPath);
   }
   const held = db;
-  const since = new Date((holder.now ?? Date.now)()).toISOString();
-  saveHolder(lockPath, { pid: process.pid, command: holder.command, since });
+  const since = new Date(now()).toISOString();
+  saveHolder(lockPath, { pid: process.pid, command, since, ...(secret === undefined ? {} : { secret }) });
   const taken = statSync(lockPath, { throwIfNoEntry: false });
   const isLost = () => {
     const now = statSync(lockPath, { throwIfNoEntry: false });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { checkInstances } from "../../src/commands/check-instances.ts";
-import { findStaleCredential } from "../../src/config/credential.ts";
+import { findStaleCredential, handedOverSecret } from "../../src/config/credential.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { main } from "../../src/main.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
@@ -114,14 +114,14 @@ describe("a Client Secret that systemd has handed over", () => {
     const now = Date.now() / 1000;
     utimesSync(copy, now, now);
     utimesSync(file, now - 60, now - 60);
-    expect(findStaleCredential(config(copy), env, folder)).toBeUndefined();
+    expect(findStaleCredential(handedOverSecret(config(copy), env, folder))).toBeUndefined();
     utimesSync(file, now + 60, now + 60);
-    expect(findStaleCredential(config(copy), env, folder)).toMatchObject({
+    expect(findStaleCredential(handedOverSecret(config(copy), env, folder))).toMatchObject({
       code: "config_invalid",
       hint: expect.stringContaining("systemctl restart erp-bridge"),
     });
-    expect(findStaleCredential(config(file), env, folder)).toBeUndefined();
-    expect(findStaleCredential(config(copy), {}, folder)).toBeUndefined();
-    expect(findStaleCredential(config(copy), env, "/nowhere")).toBeUndefined();
+    expect(findStaleCredential(handedOverSecret(config(file), env, folder))).toBeUndefined();
+    expect(findStaleCredential(handedOverSecret(config(copy), {}, folder))).toBeUndefined();
+    expect(findStaleCredential(handedOverSecret(config(copy), env, "/nowhere"))).toBeUndefined();
   });
 });
