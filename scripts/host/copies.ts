@@ -1,6 +1,7 @@
 import { equal, type Trial } from "./trial.ts";
 
 const UNIT = "erp-bridge";
+const COPIES = "/srv/copies";
 const DATABASE = "/var/lib/erp-bridge/bridge.db";
 
 /** What docs/installation.md says of copies and of another machine, step by step. */
@@ -10,10 +11,11 @@ export async function checkCopies(trial: Trial): Promise<void> {
   await trial.check(
     "a copy made by root while everything runs is restored, and the service goes on with it",
     async () => {
-      machine.must("erp-bridge backup /root/copy.db");
+      // Where the service's user may write: the command works as that user.
+      machine.must(`install -d -m 0700 -o erp-bridge ${COPIES}; erp-bridge backup ${COPIES}/copy.db`);
       await trial.untilOrders(DATABASE, 1);
       const before = orders();
-      machine.must(`systemctl stop ${UNIT}; erp-bridge restore --yes /root/copy.db`);
+      machine.must(`systemctl stop ${UNIT}; erp-bridge restore --yes ${COPIES}/copy.db`);
       equal(machine.must("find /var/lib/erp-bridge ! -user erp-bridge"), "");
       equal(orders() >= before, true);
       machine.must(`systemctl start ${UNIT}`);

@@ -43,6 +43,8 @@ export class Machine {
   async boot(): Promise<void> {
     const name = `erp-bridge-${process.pid}`;
     const args = ["--quiet", "--boot", "--register=no", "--keep-unit", "--console=pipe", `--machine=${name}`];
+    // Its loopback is its own: neither ports nor locks are shared with this machine or another trial.
+    args.push("--private-network");
     // Newer ones refuse to start with the control groups of old; a machine may offer both.
     const env = { SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: "1", ...process.env };
     const child = spawn("systemd-nspawn", [...args, `--directory=${this.root}`], { stdio: "ignore", env });

@@ -1,101 +1,228 @@
 import { equal, type Trial } from "./trial.ts";
 
 const UNIT = "erp-bridge";
+const OWNER = "erp-bridge";
 const DATA = "/var/lib/erp-bridge";
 const DATABASE = `${DATA}/bridge.db`;
 const CONFIG = "/etc/erp-bridge/config.yaml";
-const TREASURE = "/root/treasure";
+const SOURCE = `${DATA}/source.db`;
 /** The inspector's, as the kernel writes it. */
 const DEBUGGER_LISTENS = "grep -qi ':240D 00000000:0000 0A' /proc/net/tcp /proc/net/tcp6";
 
-const KINDS: Record<string, (name: string) => string> = {
-  link: (name) => `ln -sfn ${TREASURE}/shadow ${name}`,
-  "link to a new name": (name) => `ln -sfn ${TREASURE}/$(basename ${name}) ${name}`,
-  "hard link": (name) => `ln -f ${TREASURE}/shadow ${name}`,
+/** Who plants, and whose files he is after: those that he cannot reach himself. */
+interface Planter {
+  user: string;
+  treasure: string;
+  treasureOwner: string;
+}
+const SERVICE_USER: Planter = { user: OWNER, treasure: "/root/treasure", treasureOwner: "root" };
+/** A member of the ERP's group, in a folder of mode 2770, is after the files of the service's user. */
+const GROUP_MEMBER: Planter = { user: "erp-clerk", treasure: "/srv/treasure", treasureOwner: OWNER };
+
+const KINDS: Record<string, (name: string, treasure: string) => string> = {
+  link: (name, treasure) => `ln -sfn ${treasure}/shadow ${name}`,
+  "link to a new name": (name, treasure) => `ln -sfn ${treasure}/new-${name.split("/").at(-1)} ${name}`,
+  "link to a folder": (name, treasure) => `ln -sfn ${treasure} ${name}`,
+  "hard link": (name, treasure) => `ln -f ${treasure}/shadow ${name}`,
   pipe: (name) => `mkfifo ${name}`,
   folder: (name) => `mkdir ${name}`,
 };
+/** Beside the database; each is planted with all the others. */
 const ENDINGS = [".lock.json", ".restore", ".restore.partial", ".restoring", ".restoring-wal"];
 const NAMES = [
   ...ENDINGS.map((ending) => `${DATABASE}${ending}`),
   ...["copy.db", "copy.db.partial", "copy.db.config.yaml", "backups", "journal"].map((name) => `${DATA}/${name}`),
 ];
+/** With one of these in the way no command gets far, so each is tried alone. */
+const IN_THE_WAY = ["", "-wal", "-shm", "-journal", ".lock", ".lock-journal", ".id"].map(
+  (ending) => `${DATABASE}${ending}`,
+);
 
-/** As the service's user: a link in the place of whatever appears beside the database. */
-const SWAPPER = `const fs = require("node:fs");
-for (let n = 0; ; n++) for (const entry of fs.readdirSync("${DATA}", { withFileTypes: true })) {
-  if (!entry.isFile() || !/restor|partial|new$|json/.test(entry.name)) continue;
-  const name = "${DATA}/" + entry.name;
-  try { fs.renameSync(name, "${DATA}/taken-" + n); fs.symlinkSync("${TREASURE}/shadow", name); } catch {}
+const WRITING = [`restore ${SOURCE} --yes`, "sync orders", `backup ${DATA}/copy.db`];
+const OTHERS = [
+  "check",
+  "config show",
+  "config check",
+  "status",
+  "sync orders updates",
+  "sync reconcile",
+  "sync --dry-run",
+  "remap",
+  "remap --dry-run",
+  "resume orders",
+  "approve stocks",
+  "order 1001",
+  "quarantine list",
+  "quarantine show 1",
+  "quarantine retry --all",
+  "quarantine drop 1",
+  "probe --yes",
+];
+
+/** As the planter: a link in the place of whatever appears beside the database. */
+const SWAPPER = (treasure: string) => `const fs = require("node:fs");
+for (let n = 0; ; n++) {
+  // Names go away between being listed and being looked at.
+  try {
+    for (const entry of fs.readdirSync("${DATA}", { withFileTypes: true })) {
+      if (!entry.isFile() || !/restor|partial|new$|json|^copy/.test(entry.name)) continue;
+      const name = "${DATA}/" + entry.name;
+      fs.renameSync(name, "${DATA}/taken-" + n);
+      fs.symlinkSync("${treasure}/shadow", name);
+    }
+  } catch {}
 }`;
 
 /** What the service's user, or any user of the machine, may try against root and against the secret. */
 export async function checkPlanted(trial: Trial): Promise<void> {
   const { machine } = trial;
-  machine.must(`mkdir -p ${TREASURE} && echo precious >${TREASURE}/shadow && chmod 0640 ${TREASURE}/shadow`);
-  const look = () => machine.must(`cd ${TREASURE} && stat -c '%n %a %U:%G %s' . * && cat shadow`);
-  const before = look().replace(/^\. .*\n/, "");
-  const isUntouched = () => equal(look().replace(/^\. .*\n/, ""), before);
-  const source = `${DATA}/source.db`;
-  machine.must(`rm -f ${source}*; erp-bridge backup ${source}; systemctl stop ${UNIT}`);
-  const commands = [`restore ${source} --yes`, "sync orders", `backup ${DATA}/copy.db`, "remap", "status"];
-  for (const [kind, plant] of Object.entries(KINDS)) {
-    await trial.check(`a ${kind} in the place of what root's commands write leads nowhere`, () => {
-      for (const command of commands) {
-        for (const name of NAMES) machine.must(`rm -rf ${name} && ${plant(name)}`);
-        machine.run(`timeout 60 erp-bridge ${command}`);
-        isUntouched();
-        machine.must(`rm -rf ${NAMES.join(" ")}`);
-      }
-      return `${commands.length} commands, ${NAMES.length} names`;
+  machine.must(`systemctl stop ${UNIT}; rm -f ${SOURCE}*; erp-bridge backup ${SOURCE}`);
+  await checkNames(trial, SERVICE_USER);
+  await checkSwapped(trial, SERVICE_USER);
+  machine.must(`id erp-clerk >/dev/null 2>&1 || useradd --system --groups ${OWNER} erp-clerk`);
+  machine.must(`chmod 2770 ${DATA}; chmod g+rw ${DATABASE}*; chmod g+r ${SOURCE}`);
+  await checkNames(trial, GROUP_MEMBER);
+  await checkSwapped(trial, GROUP_MEMBER);
+  machine.must(`chmod 0750 ${DATA}; gpasswd --delete erp-clerk ${OWNER} >/dev/null`);
+  await checkMade(trial);
+  await checkDebugger(trial);
+}
+
+class Treasure {
+  readonly #trial: Trial;
+  readonly #planter: Planter;
+  readonly #before: string;
+
+  constructor(trial: Trial, planter: Planter) {
+    this.#trial = trial;
+    this.#planter = planter;
+    const { treasure, treasureOwner } = planter;
+    trial.machine.must(
+      `install -d -m 0700 -o ${treasureOwner} ${treasure}; cd ${treasure}; echo precious >shadow; chown ${treasureOwner} shadow; chmod 0640 shadow`,
+    );
+    this.#before = this.#look();
+  }
+
+  #look(): string {
+    // The number of names is the planter's own work; everything else must stay.
+    const { treasure } = this.#planter;
+    return this.#trial.machine.must(
+      `cd ${treasure} && find . -printf '%p %m %u:%g %s\\n' | sed '/^\\. /d'; cat shadow`,
+    );
+  }
+
+  check(words: string): void {
+    const now = this.#look();
+    if (now !== this.#before) throw new Error(`${words}: ${now}`);
+  }
+}
+
+async function checkNames(trial: Trial, planter: Planter): Promise<void> {
+  const { machine } = trial;
+  const treasure = new Treasure(trial, planter);
+  /** A hard link to what one may not write is forbidden by the kernel (fs.protected_hardlinks): root makes it here. */
+  const plant = (kind: string, name: string) => {
+    const command = KINDS[kind]?.(name, planter.treasure) ?? "false";
+    machine.must(kind === "hard link" ? command : `runuser -u ${planter.user} -- ${command}`);
+  };
+  const attempt = (command: string, kind: string, names: readonly string[]) => {
+    // What is in the way is moved, not lost: a database with a planted log is still the shop's.
+    machine.must(`rm -rf ${DATA}/aside; mkdir ${DATA}/aside`);
+    for (const name of names) {
+      machine.must(`if [ -e ${name} ]; then mv ${name} ${DATA}/aside/; fi`);
+      plant(kind, name);
+    }
+    machine.run(`timeout 60 erp-bridge ${command}`);
+    treasure.check(`${command} with ${names.length === 1 ? names[0] : "all names"} as a ${kind}`);
+    machine.must(
+      `rm -rf ${names.join(" ")}; find ${DATA}/aside -mindepth 1 -exec mv -t ${DATA} {} +; rmdir ${DATA}/aside`,
+    );
+  };
+  for (const kind of Object.keys(KINDS)) {
+    await trial.check(`a ${kind} of ${planter.user}'s in the place of what root's commands write leads nowhere`, () => {
+      const commands = kind === "link" ? [...WRITING, ...OTHERS] : WRITING;
+      for (const command of commands) attempt(command, kind, NAMES);
+      const alone = kind === "link" || kind === "hard link" ? IN_THE_WAY : [];
+      for (const name of alone) for (const command of WRITING) attempt(command, kind, [name]);
+      return `${commands.length} commands with ${NAMES.length} names${alone.length > 0 ? `, ${WRITING.length} with each of ${alone.length} alone` : ""}`;
     });
   }
-  await trial.check("names that are swapped while root's commands run lead nowhere", () => {
-    machine.write("/tmp/swap.cjs", SWAPPER);
+  await trial.check(`nothing of that has harmed the database for good`, () => {
+    machine.must(`erp-bridge restore ${SOURCE} --yes`);
+    equal(trial.sql(DATABASE, "PRAGMA integrity_check"), "ok");
+    return `${trial.sql(DATABASE, "SELECT count(*) FROM orders")} orders`;
+  });
+}
+
+async function checkSwapped(trial: Trial, planter: Planter): Promise<void> {
+  const { machine } = trial;
+  const rounds = 5;
+  await trial.check(`names that ${planter.user} swaps while root's commands run lead nowhere`, () => {
+    const treasure = new Treasure(trial, planter);
+    machine.write("/tmp/swap.cjs", SWAPPER(planter.treasure));
     const pid = machine.must(
-      "runuser -u erp-bridge -- sh -c '/usr/lib/erp-bridge/node /tmp/swap.cjs >/dev/null 2>&1 & echo $!'",
+      `runuser -u ${planter.user} -- sh -c '/usr/lib/erp-bridge/node /tmp/swap.cjs >/dev/null 2>&1 & echo $!'`,
     );
-    for (let round = 0; round < 5; round++) {
-      for (const command of [`restore ${source} --yes`, `backup ${DATA}/copy-${round}.db`, "sync orders"]) {
+    for (let round = 0; round < rounds; round++) {
+      for (const command of [`restore ${SOURCE} --yes`, `backup ${DATA}/copy-${round}.db`, "sync orders"]) {
         machine.run(`timeout 60 erp-bridge ${command}`);
-        isUntouched();
+        treasure.check(command);
       }
     }
-    machine.must(`kill ${pid}; sleep 1; rm -rf ${DATA}/taken-* ${DATA}/copy-* ${NAMES.join(" ")}`);
+    machine.must(`kill ${pid}`);
+    const swapped = machine.must(`ls -d ${DATA}/taken-* 2>/dev/null | wc -l`);
+    machine.must(`rm -rf ${DATA}/taken-* ${DATA}/copy-* ${NAMES.join(" ")}`);
+    equal(Number(swapped) > 0, true);
+    return `${rounds} rounds, ${swapped} files swapped`;
   });
+}
+
+async function checkMade(trial: Trial): Promise<void> {
+  const { machine } = trial;
   await trial.check(
     "what root's commands make is the service's, a journal too, and the service confirms as before",
     async () => {
       const good = machine.read(CONFIG);
-      machine.must(`erp-bridge restore ${source} --yes`);
-      machine.write(
-        CONFIG,
-        `${good}\nbackup:\n  journal: ${DATA}/journal\n`.replace(/\nbackup:\n([\s\S]*)\nbackup:\n/, "\nbackup:\n$1\n"),
-      );
+      const journal = `${DATA}/journal`;
+      machine.must(`erp-bridge restore ${SOURCE} --yes`);
+      machine.write(CONFIG, good.replace("#journal: null", `journal: ${journal}`));
       machine.must("erp-bridge sync orders");
       equal(machine.must(`find ${DATA} ! -user erp-bridge`), "");
+      equal(Number(machine.must(`ls ${journal} | wc -l`)) > 0, true);
       machine.must(`systemctl start ${UNIT}`);
-      await trial.untilOrders(DATABASE, 1);
-      equal(trial.sql(DATABASE, "SELECT count(*) FROM batches WHERE state = 'stored'"), "0");
+      const orders = await trial.untilOrders(DATABASE, 1);
+      await machine.until(
+        "every batch is confirmed",
+        () => trial.sql(DATABASE, "SELECT count(*) FROM batches WHERE state = 'stored'") === "0",
+      );
       machine.write(CONFIG, good);
-      machine.must(`systemctl restart ${UNIT}`);
-      return machine.must(`ls ${DATA}/journal | wc -l`);
+      machine.must(`systemctl restart ${UNIT}; rm -rf ${journal} ${SOURCE}*`);
+      return `${orders} orders`;
     },
   );
-  await checkDebugger(trial);
 }
 
 async function checkDebugger(trial: Trial): Promise<void> {
   const { machine } = trial;
-  await trial.check("SIGUSR1 opens no debugger, in the service and in root's commands", async () => {
+  await trial.check("SIGUSR1 opens no debugger, in the service and in root's commands", () => {
     const pid = machine.show(UNIT, "MainPID");
     machine.must(`kill -USR1 ${pid}; sleep 2`);
     equal(machine.run(DEBUGGER_LISTENS).code !== 0, true);
     equal(machine.show(UNIT, "MainPID"), pid);
-    machine.run("timeout -s USR1 1 erp-bridge status --watch >/dev/null 2>&1 & sleep 3");
+    const watching = machine.must("erp-bridge status --watch >/dev/null 2>&1 & echo $!; sleep 2");
+    machine.must(`kill -USR1 ${watching}; sleep 2`);
     equal(machine.run(DEBUGGER_LISTENS).code !== 0, true);
-    machine.run("for p in $(pgrep -x node); do grep -qz -- --watch /proc/$p/cmdline && kill $p; done");
+    machine.must(`kill ${watching}`);
     return trial.isActive(UNIT);
+  });
+  await trial.check("the look for a debugger finds one", () => {
+    const pid = machine.must(
+      "/usr/lib/erp-bridge/node -e 'setInterval(() => {}, 1000)' >/dev/null 2>&1 & echo $!; sleep 1",
+    );
+    machine.must(`kill -USR1 ${pid}; sleep 2`);
+    const found = machine.run(DEBUGGER_LISTENS).code;
+    machine.must(`kill ${pid}`);
+    return equal(found, 0);
   });
   await trial.check("the environment of systemd changes nothing of the program", () => {
     machine.must("systemctl set-environment NODE_OPTIONS=--inspect NODE_TLS_REJECT_UNAUTHORIZED=0");

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { addSandbox, configure, equal, type Trial } from "./trial.ts";
 
@@ -13,9 +13,14 @@ export async function checkArrival(trial: Trial): Promise<void> {
   await trial.check("dpkg installs the package on a fresh system", () => {
     machine.put(packages.former, "/root/former.deb");
     machine.put(packages.present, "/root/present.deb");
-    machine.must("dpkg -i /root/former.deb");
+    const told = machine.must("dpkg -i /root/former.deb");
+    for (const next of ["  erp-bridge init", "  systemctl enable --now erp-bridge"])
+      equal(told.split("\n").includes(next) ? next : told, next);
     return machine.must("erp-bridge --version");
   });
+  await trial.check("the documents are there, in Russian too, and the list of what the package is made of", () =>
+    machine.must("cd /usr/share/doc/erp-bridge && wc -c README.md README.ru.md sbom.cdx.json | head -3 | xargs"),
+  );
   await trial.check("folders belong to root and to the service, and to nobody else", () => {
     equal(stat("/etc/erp-bridge"), "750 root:erp-bridge");
     return equal(stat("/var/lib/erp-bridge"), "750 erp-bridge:erp-bridge");
@@ -39,6 +44,7 @@ export async function checkArrival(trial: Trial): Promise<void> {
     await configure(machine, "main", 18_080);
     equal(stat("/etc/erp-bridge/client-secret"), "600 root:erp-bridge");
     equal(stat("/etc/erp-bridge/config.yaml"), "640 root:erp-bridge");
+    machine.must("erp-bridge config check");
     machine.must("erp-bridge sync orders");
     return equal(machine.must(`find /var/lib/erp-bridge ! -user erp-bridge`), "");
   });
@@ -46,6 +52,7 @@ export async function checkArrival(trial: Trial): Promise<void> {
 
 export async function checkShops(trial: Trial): Promise<void> {
   const { machine } = trial;
+  machine.must(`systemctl start ${UNIT}`);
   await trial.check("two more shops run beside it, each with its own orders", async () => {
     const counts: string[] = [];
     for (const [name, port] of [
@@ -144,9 +151,48 @@ export async function checkDeparture(trial: Trial): Promise<void> {
   });
 }
 
+/** The signed repository, as `npm run package -- --repository` makes it, on the same machine without the package. */
+export async function checkRepository(trial: Trial, repository: string): Promise<void> {
+  const { machine, packages } = trial;
+  const list = "/etc/apt/sources.list.d/erp-bridge.list";
+  const only = `-o Dir::Etc::sourcelist=${list} -o Dir::Etc::sourceparts=/dev/null`;
+  const apt = `DEBIAN_FRONTEND=noninteractive apt-get -q ${only}`;
+  await trial.check("apt takes the package from the signed repository, with the key alone", () => {
+    cpSync(repository, path.join(machine.root, "srv/apt"), { recursive: true });
+    machine.must("install -m 0644 /srv/apt/erp-bridge.gpg /usr/share/keyrings/erp-bridge.gpg");
+    machine.write(list, "deb [signed-by=/usr/share/keyrings/erp-bridge.gpg] file:/srv/apt stable main\n");
+    machine.must(`${apt} update`);
+    machine.must(`${apt} install --yes --no-install-recommends erp-bridge`);
+    const version = machine.must("erp-bridge --version");
+    equal(version, packages.version);
+    return `${version}, ${machine.must("apt-cache policy erp-bridge | sed -n 's/^ *Candidate: //p'")} in the repository`;
+  });
+  await trial.check("apt refuses the repository once its lists were changed", () => {
+    machine.must("sed -i 's/^Origin: erp-bridge/Origin: somebody/' /srv/apt/dists/stable/InRelease");
+    machine.must("rm /srv/apt/dists/stable/Release.gpg");
+    const { code, err, out } = machine.run(`${apt} -o APT::Update::Error-Mode=any update`);
+    equal(code !== 0, true);
+    return equal(/BADSIG|signature|not signed|Sub-process/i.test(err + out), true);
+  });
+  machine.run(
+    `dpkg --purge erp-bridge; rm -rf ${list} /srv/apt /usr/share/keyrings/erp-bridge.gpg; userdel erp-bridge`,
+  );
+}
+
+/** Where a system itself notes what happened on it. */
+const KEEPS_NOTES =
+  /^\/(tmp|run|proc|sys|dev|root|var\/(tmp|log|cache|lib\/(systemd|apt|dpkg)))(\/|$)|^\/etc\/(passwd|group|shadow|gshadow)-$/;
+
 /** The archive, on the same machine without the package. */
 export async function checkArchive(trial: Trial, archive: string): Promise<void> {
   const { machine } = trial;
+  const names = () =>
+    machine
+      .must("find / -xdev")
+      .split("\n")
+      .filter((name) => !KEEPS_NOTES.test(name));
+  machine.run("groupdel erp-bridge; userdel erp-bridge");
+  const before = new Set(names());
   const folder = path.basename(archive).replace(/-linux-x64\.tar\.gz$/, "");
   await trial.check("the archive installs the same without dpkg, and goes without a trace", async () => {
     machine.write("/root/archive.tar.gz", "");
@@ -157,7 +203,14 @@ export async function checkArchive(trial: Trial, archive: string): Promise<void>
     machine.must(`systemctl enable --quiet --now ${UNIT}`);
     const orders = await trial.untilOrders(DATABASE, 1);
     machine.must(`/root/${folder}/uninstall.sh --purge`);
-    equal(machine.run("ls -d /usr/lib/erp-bridge /etc/erp-bridge /var/lib/erp-bridge 2>/dev/null").out, "");
+    equal(
+      names()
+        .filter((name) => !before.has(name))
+        .join(" "),
+      "",
+    );
+    equal(machine.run("getent passwd erp-bridge; getent group erp-bridge").out, "");
+    equal(machine.run(`systemctl cat ${UNIT}`).code === 0, false);
     return `${orders} orders, ${Math.round(readFileSync(archive).length / 1024 / 1024)} MB`;
   });
 }

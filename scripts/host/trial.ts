@@ -8,11 +8,21 @@ export interface Packages {
   formerVersion: string;
 }
 
+interface JournalLine {
+  MESSAGE: string;
+  PRIORITY: string;
+  SYSLOG_IDENTIFIER: string;
+  /** Microseconds. */
+  __REALTIME_TIMESTAMP: string;
+}
+
 /** One trial on one machine: its checks, in their order, each a line. */
 export class Trial {
   readonly machine: Machine;
   readonly packages: Packages;
   failures = 0;
+  /** When the present check began. */
+  #sinceMs = 0;
 
   constructor(machine: Machine, packages: Packages) {
     this.machine = machine;
@@ -21,6 +31,7 @@ export class Trial {
 
   /** What `act` gives is told; what it throws, and `false`, is a failure. The checks after it go on. */
   async check(words: string, act: () => Promise<unknown> | unknown): Promise<void> {
+    this.#sinceMs = Date.now();
     try {
       const told = await act();
       if (told === false) throw new Error("it is not so");
@@ -31,19 +42,21 @@ export class Trial {
     }
   }
 
-  /** Lines of the journal of a unit since it was last cleared of interest, as objects. */
-  journal(unit: string): { MESSAGE: string; PRIORITY: string; SYSLOG_IDENTIFIER: string }[] {
+  /** Lines of the journal of a unit, as objects: those of the present check alone, or all. */
+  journal(unit: string, from: "this check" | "the beginning" = "this check"): JournalLine[] {
     this.machine.run("journalctl --sync");
     const text = this.machine.must(`journalctl --unit=${unit} --output=json --no-pager`);
-    return text
+    const lines = text
       .split("\n")
       .filter((line) => line !== "")
-      .map((line) => JSON.parse(line));
+      .map((line) => JSON.parse(line) as JournalLine);
+    return lines.filter((line) => from !== "this check" || Number(line.__REALTIME_TIMESTAMP) >= this.#sinceMs * 1000);
   }
 
-  async untilSaid(unit: string, words: string, count = 1): Promise<void> {
-    const said = () => this.journal(unit).filter(({ MESSAGE }) => MESSAGE.includes(words)).length;
-    await this.machine.until(`${unit} says "${words}"`, () => said() >= count);
+  /** Waits until the unit says this, in the present check. */
+  async untilSaid(unit: string, words: string): Promise<void> {
+    const said = () => this.journal(unit).some(({ MESSAGE }) => MESSAGE.includes(words));
+    await this.machine.until(`${unit} says "${words}"`, said);
   }
 
   sql(database: string, statement: string): string {
