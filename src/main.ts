@@ -222,7 +222,7 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
   program
     .command("sandbox")
     .description("a local stand-in for the service, for trying the bridge without an account")
-    .option("-p, --port <port>", "port on 127.0.0.1", wholeNumber, 8080)
+    .option("-p, --port <port>", "port on 127.0.0.1, 0 for any free one", portNumber, 8080)
     .option("--seed <seed>", "makes the same orders again", wholeNumber, 1)
     .option("--rate <orders>", "new orders a minute", wholeNumber, 6)
     .option("--client-id <id>", "client id to accept", "sandbox")
@@ -246,3 +246,12 @@ function wholeNumber(text: string): number {
   if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError("It must be a whole number.");
   return value;
 }
+
+function portNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > PORT_MAX)
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${PORT_MAX}.`);
+  return value;
+}
+
+const PORT_MAX = 65_535;

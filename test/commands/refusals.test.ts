@@ -23,6 +23,9 @@ describe("a command line that is wrong", () => {
     [["status", "--config", "a.yaml", "--instance", "b"], /exclude each other/],
     [["status", "--instance", "../etc/passwd"], /letters, digits/],
     [["resume"], /missing required argument/],
+    [["sandbox", "--port", "99999"], /It must be a whole number from 0 to 65535\./],
+    [["sandbox", "--port", ""], /It must be a whole number from 0 to 65535\./],
+    [["sandbox", "--rate", "-1"], /It must be a whole number\./],
   ])("ends %j with 64 and the nearest word", async (argv, words) => {
     const { code, out, err } = await runCommand(argv);
     expect({ code, out }).toEqual({ code: 64, out: "" });

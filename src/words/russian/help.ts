@@ -66,7 +66,7 @@ export const help = {
     "без вопросов выполнить и два запроса, которые могут иметь последствия",
   "a local stand-in for the service, for trying the bridge without an account":
     "локальная замена сервиса, чтобы попробовать программу без учётной записи",
-  "port on 127.0.0.1": "порт на 127.0.0.1",
+  "port on 127.0.0.1, 0 for any free one": "порт на 127.0.0.1, 0 — любой свободный",
   "makes the same orders again": "создаёт те же заказы снова",
   "new orders a minute": "новых заказов в минуту",
   "client id to accept": "принимаемый client id",
@@ -77,6 +77,7 @@ export const help = {
   "Give it on standard input, in ERP_BRIDGE_CLIENT_SECRET or in a file: --client-secret-file FILE":
     "Передайте его через стандартный ввод, ERP_BRIDGE_CLIENT_SECRET или файл: --client-secret-file ФАЙЛ",
   "It must be a whole number.": "Это должно быть целое число.",
+  "It must be a whole number from 0 to {max#}.": "Это должно быть целое число от 0 до {max}.",
 } as const;
 
 /** Texts of commander itself: no source of ours holds them. */
