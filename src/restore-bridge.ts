@@ -4,6 +4,7 @@
  * replaced file is kept under another name. A crash before that leaves the old state and a file that the next restore
  * removes; a crash while the names change is finished by the next start.
  */
+
 import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { accountOf, ownerOf } from "./account.ts";
@@ -26,6 +27,7 @@ import { orderRulesOf } from "./build-jobs.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { confirmNames } from "./domain/confirm.ts";
 import { timeInName } from "./domain/copy-names.ts";
+import { counted } from "./domain/counted.ts";
 import { describeBytes } from "./domain/disk-space.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { isForeign } from "./domain/owner.ts";
@@ -297,9 +299,12 @@ function describeGap(copy: CopyFacts, replaced: Replaced, report: CarryReport, j
       "handed out again; of these, updates bring back only those that change.",
   );
   if (journal.batches > 0)
-    parts.push(`The journal brought back ${journal.batches} batches with ${journal.orders} orders.`);
+    parts.push(
+      `The journal brought back ${counted(journal.batches, "batch", "batches")} with ${counted(journal.orders, "order")}.`,
+    );
   const { length } = report.damagedOrders;
-  if (length > 0) parts.push(`${length} orders could not be read there; they are read from the service.`);
+  if (length > 0)
+    parts.push(`${counted(length, "order")} not readable there; what cannot be read is read from the service.`);
   if (report.damaged.size > 0) parts.push(`Not all could be read of: ${[...report.damaged].sort().join(", ")}.`);
   parts.push(
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have " +

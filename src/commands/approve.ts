@@ -1,4 +1,5 @@
 import { openDatabase } from "../daemon.ts";
+import { counted } from "../domain/counted.ts";
 import { EXIT } from "../domain/errors.ts";
 import { FEED_NAMES, type FeedName } from "../domain/feed.ts";
 import { jsonLine } from "../platform/terminal.ts";
@@ -23,7 +24,9 @@ export const approve: Command<{ feed: string }> = (call, { feed }) => {
     if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked }));
     else if (rows === 0) call.terminal.out(`${name}: nothing waits for approval.`);
     else
-      call.terminal.out(`${name}: ${rows} rows may go${asked ? "; the daemon sends them now." : " at the next pass."}`);
+      call.terminal.out(
+        `${name}: ${counted(rows, "row")} may go${asked ? "; the daemon sends them now." : " at the next pass."}`,
+      );
     return EXIT.ok;
   } finally {
     store.close();

@@ -25,7 +25,7 @@ export const configShow: Command = (call) => {
  * a reload starts.
  */
 export const configCheck: Command = (call) => {
-  const loaded = load(call, "if readable");
+  const loaded = load(call, "optional");
   const database = loaded.config.database.path;
   if (call.terminal.env[RELOADED] !== undefined) requireDatabase(loaded);
   if (existsSync(database)) {

@@ -1,6 +1,7 @@
 import { printable } from "../config/problems.ts";
 import { loadable, proposalLines } from "../config/proposal.ts";
 import { exploreService } from "../daemon.ts";
+import { counted } from "../domain/counted.ts";
 import { EXIT } from "../domain/errors.ts";
 import type { Finding } from "../domain/probe-report.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -63,5 +64,5 @@ function report(
   terminal.out("");
   if (probed.proposal === "") terminal.out("Nothing in the configuration needs to be changed by what was found.");
   else terminal.out(`Proposed for the configuration:\n\n${probed.proposal}`);
-  terminal.err(`${probed.requests} requests were made; GET /orders was none of them.`);
+  terminal.err(`${counted(probed.requests, "request")} made, and no GET /orders among them.`);
 }

@@ -1,4 +1,5 @@
 import { openDatabase } from "../daemon.ts";
+import { counted } from "../domain/counted.ts";
 import { BridgeError, EXIT } from "../domain/errors.ts";
 import { inertText } from "../domain/inert-text.ts";
 import { isoTime } from "../domain/ports.ts";
@@ -37,7 +38,9 @@ export const quarantineList: Command = (call) =>
     }
     for (const { id, bytes, lastError, receivedAt } of batches) {
       const why = lastError === null ? "it is being stored" : shortWords(lastError);
-      call.terminal.out(`batch:${id}  a batch of ${bytes} bytes is not read yet: ${why} (since ${receivedAt})`);
+      call.terminal.out(
+        `batch:${id}  a batch of ${counted(bytes, "byte")} is not read yet: ${why} (since ${receivedAt})`,
+      );
     }
     return isEmpty ? EXIT.ok : EXIT.attention;
   });
@@ -60,7 +63,7 @@ export const quarantineShow: Command<{ name: string }> = (call, { name }) =>
     call.terminal.out(`first seen ${record.firstSeenAt}, last seen ${record.lastSeenAt}, ${record.times}×`);
     call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
     const rest = payload.length - PAYLOAD_SHOWN_MAX;
-    if (rest > 0) call.terminal.out(`… and ${rest} characters more; --json has them all`);
+    if (rest > 0) call.terminal.out(`… and ${counted(rest, "character")} more; --json has them all`);
     return EXIT.ok;
   });
 

@@ -1,5 +1,6 @@
 import { refuseOtherAccount } from "../account.ts";
 import { openDatabase } from "../daemon.ts";
+import { counted } from "../domain/counted.ts";
 import { EXIT } from "../domain/errors.ts";
 import type { ColumnChange } from "../domain/remap-order.ts";
 import { shortWords } from "../domain/service-error.ts";
@@ -48,12 +49,12 @@ function show({ json, terminal }: Call, report: RemapReport, dryRun: boolean): v
   }
   const would = dryRun ? "would " : "";
   terminal.out(
-    `${report.orders} orders looked at: ${report.changed} ${dryRun ? "would change" : "changed"}, ` +
+    `${counted(report.orders, "order")} looked at: ${report.changed} ${dryRun ? "would change" : "changed"}, ` +
       `${report.unreadable} cannot be read with this mapping and ${would}stay as they are.`,
   );
   if (report.released + report.held > 0) {
     terminal.out(
-      `${report.released} quarantined records ${dryRun ? "would be released" : "were released"}, ${report.held} ${would}stay.`,
+      `${counted(report.released, "quarantined record")} ${dryRun ? "would be released" : "released"}, ${report.held} ${would}stay.`,
     );
   }
   for (const { orderId, number, changes } of report.firstChanged) {

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { MIGRATIONS_FOLDER } from "../daemon.ts";
+import { counted, describeCounts } from "../domain/counted.ts";
 import { BridgeError, EXIT } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createTerminalLog } from "../platform/logger.ts";
@@ -45,14 +46,14 @@ function isYes(answer: string | undefined): boolean {
 
 function describePlan({ copy, database, replaced }: RestorePlan): string[] {
   const lines = [
-    `The copy shows ${copy.copiedAt ?? "an unknown time"}: ${copy.orders} orders, the last received ${copy.lastOrderAt ?? "never"}.`,
+    `The copy shows ${copy.copiedAt ?? "an unknown time"}: ${counted(copy.orders, "order")}, the last received ${copy.lastOrderAt ?? "never"}.`,
   ];
   if (replaced.state === "gone") {
     lines.push(
       `${database} ${replaced.why}: what was received since the copy is not brought back, except from a journal.`,
     );
   } else {
-    const orders = replaced.orders === null ? "cannot be read in full" : `has ${replaced.orders} orders`;
+    const orders = replaced.orders === null ? "cannot be read in full" : `has ${counted(replaced.orders, "order")}`;
     lines.push(
       `${database} ${orders}, last written ${replaced.activeAt ?? "at an unknown time"}; it is kept under another name.`,
     );
@@ -72,14 +73,17 @@ function tell({ json, terminal }: Call, report: RestoreReport): void {
   }
   terminal.out(`${report.database} was restored from the copy of ${report.copiedAt ?? "an unknown time"}.`);
   if (report.replaced !== null) terminal.out(`The replaced database is ${report.replaced}.`);
-  const carried = Object.entries(report.carried).map(([what, count]) => `${count} ${what}`);
-  if (carried.length > 0) terminal.out(`Brought over from it: ${carried.join(", ")}.`);
+  const carried = describeCounts(report.carried);
+  if (Object.keys(report.carried).length > 0) terminal.out(`Brought over from it: ${carried}.`);
   const { batches, orders, unread, torn } = report.journal;
   if (batches + unread > 0)
     terminal.out(
-      `From the journal: ${batches} batches with ${orders} new orders${unread > 0 ? `, ${unread} that cannot be read yet` : ""}.`,
+      `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}${unread > 0 ? `, ${unread} that cannot be read yet` : ""}.`,
     );
-  if (torn > 0) terminal.out(`${torn} journal files end in an unfinished entry; its batch was never confirmed.`);
+  if (torn > 0)
+    terminal.out(
+      `${counted(torn, "journal file")} with an unfinished entry at the end; its batch was never confirmed.`,
+    );
   for (const note of report.notes) terminal.out(note);
   if (report.gap === null) terminal.out("Nothing is missing. Start the daemon: systemctl start erp-bridge");
   else terminal.out(`! ${report.gap}`);

@@ -1,6 +1,7 @@
 import { refuseOtherAccount } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
+import { counted } from "../domain/counted.ts";
 import { EXIT, type ExitCode } from "../domain/errors.ts";
 import { inertText } from "../domain/inert-text.ts";
 import type { JobName } from "../domain/job-names.ts";
@@ -56,7 +57,8 @@ function tellOfHolds({ terminal }: Call, store: Store, job: JobName, guarded: nu
     if (area !== job) continue;
     terminal.err(`${job}: held (${reason}), so nothing of it would go now.`);
   }
-  if (guarded > 0) terminal.err(`${job}: ${guarded} rows go to zero or away; the guard would hold them for approve.`);
+  if (guarded > 0)
+    terminal.err(`${job}: ${counted(guarded, "row")} to go to zero or away; the guard would hold that for approve.`);
 }
 
 function jsonOf(job: JobName, { key, old, new: next, why }: PreviewRow): string {

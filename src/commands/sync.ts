@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { refuseOtherAccount } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { Bridge, openDatabase } from "../daemon.ts";
+import { describeCounts } from "../domain/counted.ts";
 import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import type { FeedName } from "../domain/feed.ts";
 import { inertText } from "../domain/inert-text.ts";
@@ -210,11 +211,6 @@ function isTold({ area, reason }: HoldRow, outcomes: readonly SyncOutcome[]): bo
 function describeOutcome({ job, outcome, counts, error }: SyncOutcome): string {
   if (error !== null) return `${job}: ${outcome === "held" ? "" : `${outcome}: `}${error}.`;
   return `${job}: ${outcome === "stopped" ? "stopped" : describeCounts(counts)}`;
-}
-
-function describeCounts(counts: Record<string, number>): string {
-  const done = Object.entries(counts).filter(([name, count]) => count > 0 || name === "differ");
-  return done.length === 0 ? "nothing to do" : done.map(([name, count]) => `${count} ${name}`).join(", ");
 }
 
 /** Counts of records that somebody has to look at. */

@@ -69,10 +69,10 @@ export interface ConfigText {
 }
 
 /**
- * `needed`: it is an error where the Client Secret is not found. `if readable`: it stays empty where only another process
+ * `needed`: it is an error where the Client Secret is not found. `optional`: it stays empty where only another process
  * may read it, as the service does. `none`: it is not looked for. Without it the service cannot be asked.
  */
-export type SecretNeed = "needed" | "if readable" | "none";
+export type SecretNeed = "needed" | "optional" | "none";
 
 /** The same from text that was read already. Reads nothing but the secret's file. */
 export function parseConfig({ text, file, env, mode = 0, need = "needed" }: ConfigText): LoadedConfig {
@@ -172,7 +172,7 @@ function secretOf(document: ReadDocument, configFile: string, env: NodeJS.Proces
     configFile,
     env,
   });
-  return need === "if readable" && "problem" in secret && secret.isElsewhere === true ? NO_SECRET : secret;
+  return need === "optional" && "problem" in secret && secret.isElsewhere === true ? NO_SECRET : secret;
 }
 
 function secretFinding({ key, problem }: { key: string | null; problem: string }): Finding {

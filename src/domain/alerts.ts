@@ -1,3 +1,4 @@
+import { counted } from "./counted.ts";
 import type { ErrorCode } from "./errors.ts";
 import { FEED_NAMES } from "./feed.ts";
 import type { HoldReason, HoldScope } from "./holds.ts";
@@ -141,7 +142,7 @@ function isHeld(flow: string, holds: AlertFacts["holds"]): boolean {
 }
 
 function countConditions(facts: AlertFacts): Condition[] {
-  const counted = (subject: string, level: number, what: string, look: string): Condition[] =>
+  const condition = (subject: string, level: number, what: string, look: string): Condition[] =>
     level === 0
       ? []
       : [
@@ -155,35 +156,35 @@ function countConditions(facts: AlertFacts): Condition[] {
         ];
   return [
     ...facts.quarantined.flatMap(({ kind, count: n }) =>
-      counted(
+      condition(
         `quarantine ${kind}`,
         n,
-        `${count(n, "record")} (${kind}) in quarantine`,
+        `${counted(n, "record")} (${kind}) in quarantine`,
         "See: erp-bridge quarantine list",
       ),
     ),
-    ...counted(
+    ...condition(
       "unread batches",
       facts.unreadBatches,
-      `${count(facts.unreadBatches, "batch", "batches")} kept unread: the configuration does not fit the answers`,
+      `${counted(facts.unreadBatches, "batch", "batches")} kept unread: the configuration does not fit the answers`,
       "See: erp-bridge status",
     ),
-    ...counted(
+    ...condition(
       "refused confirms",
       facts.refusedConfirms,
-      `${count(facts.refusedConfirms, "confirm")} refused by the service`,
+      `${counted(facts.refusedConfirms, "confirm")} refused by the service`,
       "See: table batches",
     ),
-    ...counted(
+    ...condition(
       "refused status requests",
       facts.refusedRequests,
-      `${count(facts.refusedRequests, "status request")} refused by the service`,
+      `${counted(facts.refusedRequests, "status request")} refused by the service`,
       "See: table status_requests",
     ),
-    ...counted(
+    ...condition(
       "orders blocked by the ERP",
       facts.blockedByErp,
-      `${count(facts.blockedByErp, "order")} blocked by the ERP`,
+      `${counted(facts.blockedByErp, "order")} blocked by the ERP`,
       "See: orders_blocked",
     ),
   ];
@@ -238,8 +239,4 @@ function erpConditions(facts: AlertFacts, nowMs: number, limits: AlertLimits): C
     });
   }
   return list;
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
 }

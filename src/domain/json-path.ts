@@ -1,4 +1,5 @@
 import type { Buffer } from "node:buffer";
+import { counted } from "./counted.ts";
 import { countInside, elementAt, firstMembersOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
 
 /** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
@@ -169,5 +170,5 @@ function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: strin
   if (kind !== "object") return { keysSeen: [], found: `a ${kind}` };
   const keysSeen = membersOf(bytes, span, KEYS_SEEN_MAX).map((member) => member.key);
   const count = countInside(bytes, span);
-  return { keysSeen, found: `an object of ${count} ${count === 1 ? "key" : "keys"}` };
+  return { keysSeen, found: `an object of ${counted(count, "key")}` };
 }

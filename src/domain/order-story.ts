@@ -1,3 +1,4 @@
+import { counted } from "./counted.ts";
 import { kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "./json-text.ts";
 import { scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
@@ -89,7 +90,7 @@ export function tellOrder(story: OrderStory): StoryLine[] {
   const lines = [
     ...story.batches.map((batch): StoryLine => {
       const name = batch.batchId === null ? "in a batch" : `in batch ${shortWords(batch.batchId)}`;
-      return { at: batch.receivedAt, what: "received", text: `${name} of ${count(batch.orderCount, "order")}` };
+      return { at: batch.receivedAt, what: "received", text: `${name} of ${counted(batch.orderCount, "order")}` };
     }),
     ...story.events.map(eventLine),
     ...story.batches.flatMap(confirmLines),
@@ -188,10 +189,6 @@ function erpLine({ order, erp, waiting }: OrderStory): StoryLine {
 function value(of: unknown): string {
   if (of === null || of === undefined) return "nothing";
   return shortWords(typeof of === "string" ? of : Buffer.isBuffer(of) ? "binary data" : JSON.stringify(of));
-}
-
-function count(n: number, one: string): string {
-  return `${n} ${n === 1 ? one : `${one}s`}`;
 }
 
 /** Times are ISO texts of one form; the ERP may have written anything, or nothing, into its own column. */

@@ -1,4 +1,5 @@
 import type { Condition } from "./alerts.ts";
+import { counted } from "./counted.ts";
 
 /** What somebody is told. Closed words, names and numbers only. */
 export interface AlertMessage {
@@ -87,7 +88,11 @@ const DIGEST_LINES_MAX = 30;
 function digestOf(owed: readonly Owed[]): AlertMessage {
   const lines = owed.slice(0, DIGEST_LINES_MAX).map(({ message }) => message.text);
   const more = owed.length > lines.length ? [`and ${owed.length - lines.length} more`] : [];
-  return { kind: "digest", subject: "digest", text: [`${owed.length} changes at once:`, ...lines, ...more].join("\n") };
+  return {
+    kind: "digest",
+    subject: "digest",
+    text: [`${counted(owed.length, "change")} at once:`, ...lines, ...more].join("\n"),
+  };
 }
 
 function after(told: Told, sent: readonly Owed[], nowMs: number): Told {

@@ -1,3 +1,4 @@
+import { counted } from "./counted.ts";
 import { describeBytes } from "./disk-space.ts";
 import type { StatusWords } from "./status-words.ts";
 
@@ -9,12 +10,12 @@ export const englishStatus = {
   failing: (flow, since, why) => `${capitalized(flow)} failing since ${since}${why === "" ? "" : `: ${why}`}.`,
   stale: (flow, ageS) =>
     `${capitalized(flow)} ${ageS === null ? "without success so far" : `without success for ${duration(ageS)}`}.`,
-  unreadBatches: (n) => `${count(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
-  refusedConfirms: (n) => `${count(n, "confirm")} refused by the service.`,
-  refusedRequests: (n) => `${count(n, "status request")} refused by the service.`,
-  blockedOrders: (n) => `${count(n, "order")} blocked by the ERP.`,
-  quarantined: (n, flow) => `${count(n, "record")} of ${flow} in quarantine.`,
-  refusedRows: (n, flow) => `${count(n, "row")} of ${flow} refused by the service and tried again.`,
+  unreadBatches: (n) => `${counted(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
+  refusedConfirms: (n) => `${counted(n, "confirm")} refused by the service.`,
+  refusedRequests: (n) => `${counted(n, "status request")} refused by the service.`,
+  blockedOrders: (n) => `${counted(n, "order")} blocked by the ERP.`,
+  quarantined: (n, flow) => `${counted(n, "record")} of ${flow} in quarantine.`,
+  refusedRows: (n, flow) => `${counted(n, "row")} of ${flow} refused by the service and tried again.`,
   littleSpace: (bytes) => `Only ${describeBytes(bytes)} are free on the disk of the database.`,
   unreachable: (channel, since, error) => `${capitalized(channel)} cannot be reached since ${since} (${error}).`,
   pageSilent: (address, since, error) =>
@@ -35,7 +36,9 @@ export const englishStatus = {
   seenAt: (at, text) => `At ${at}: ${text}`,
   lastOrder: (at) => (at === null ? "no order yet" : `last order ${at}`),
   waitingForErp: (n, oldestS) =>
-    n === 0 ? "every order taken by the ERP" : `${count(n, "order")} not yet taken by the ERP, oldest ${age(oldestS)}`,
+    n === 0
+      ? "every order taken by the ERP"
+      : `${counted(n, "order")} not yet taken by the ERP, oldest ${age(oldestS)}`,
   stockAsOf: (at) => (at === null ? "no stock sent yet" : `stock on the site as of ${at}`),
   duration,
   bytes: describeBytes,
@@ -96,10 +99,6 @@ export function duration(seconds: number): string {
 
 function age(seconds: number | null): string {
   return seconds === null ? "?" : duration(seconds);
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
 }
 
 function capitalized(text: string): string {

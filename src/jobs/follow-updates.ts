@@ -3,8 +3,10 @@
  * stores the last of the changes it covers, or owes a read for them. After a crash the older watermark asks again,
  * and what is stored already is recognised without a write.
  */
+
 import type { ServiceAnswer } from "../api/client.ts";
 import { fetchUpdates } from "../api/orders.ts";
+import { counted } from "../domain/counted.ts";
 import {
   type Asked,
   type FollowRules,
@@ -440,7 +442,7 @@ export class FollowUpdates implements Job {
     // A sweep that was read from its beginning to its end covers what following had left.
     if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
     if (isBehind !== true) return;
-    const detail = `A pass ended after ${pass.changes.records} changes; more wait. The next one goes on from there by itself.`;
+    const detail = `A pass ended after ${counted(pass.changes.records, "change")}; more wait. The next one goes on from there by itself.`;
     saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
   }
 
@@ -467,9 +469,9 @@ export class FollowUpdates implements Job {
     const { store, log } = this.#context;
     const detail =
       stamp === undefined
-        ? `${count} changes carry no time at ${this.#options.rules.update.paths.updated_at.text}, so that those after them cannot be ` +
+        ? `A full page of ${counted(count, "change")} has no time at ${this.#options.rules.update.paths.updated_at.text}, so that those after them cannot be ` +
           "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates"
-        : `A full page of ${count} changes carries the stamp ${stamp}. If the service had more with it, they were not ` +
+        : `A full page of ${counted(count, "change")} carries the stamp ${stamp}. If the service had more with it, they were not ` +
           "served: compare those orders with the site, then: erp-bridge resume updates";
     const isNew = await commit(this.#context, pass.signal, () =>
       saveHold(store, { area: "updates", reason: "tie", since: pass.at, nextProbeAt: null, detail }),

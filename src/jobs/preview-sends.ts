@@ -2,6 +2,7 @@
  * What the next passes would send, from the database alone: nobody is asked and nothing is written, so that it may run
  * beside a daemon and as often as one likes. The decisions are the same pure functions that the jobs use.
  */
+import { counted } from "../domain/counted.ts";
 import { type FeedRules, keyTexts, referenceOf, type SourceRow } from "../domain/feed.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../domain/plan-feed.ts";
 import { planStatus, type StatusRules } from "../domain/plan-status.ts";
@@ -135,7 +136,7 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
 /** Batches that are stored and not confirmed. */
 export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
   for (const batch of loadUnconfirmed(store, limit)) {
-    const why = batch.confirmAttempts === 0 ? "stored" : `stored, tried ${batch.confirmAttempts} times`;
+    const why = batch.confirmAttempts === 0 ? "stored" : `stored, tried ${counted(batch.confirmAttempts, "time")}`;
     yield { key: `batch:${batch.id}`, old: null, new: batch.batchId ?? batch.orderIds, why, isDrop: false };
   }
 }

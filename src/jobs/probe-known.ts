@@ -2,6 +2,7 @@
  * The part of `probe` that asks nobody: what stored batches, requests, feeds and runs tell about the service. Reads
  * only; nothing to recover after a crash.
  */
+import { counted } from "../domain/counted.ts";
 import type { Probe } from "./probe.ts";
 
 const CANCELLED = /cancel|annul|reject|отмен|аннулир/i;
@@ -54,13 +55,9 @@ function tellConfirms({ report, known, config }: Probe): void {
   ] as const) {
     const confirmed = count("confirmed", hasId);
     const refused = count("refused", hasId);
-    if (confirmed > 0) report.add("confirm", "found", `${confirmed} ${what} were confirmed (${form})`);
+    if (confirmed > 0) report.add("confirm", "found", `${what}: ${confirmed} confirmed (${form})`);
     if (refused > 0)
-      report.add(
-        "confirm",
-        "needs you",
-        `${refused} confirms of ${what} were refused: ${known?.confirmError ?? "without words"}`,
-      );
+      report.add("confirm", "needs you", `${what}: ${refused} refused: ${known?.confirmError ?? "without words"}`);
   }
   if (batches.every(({ state }) => state !== "confirmed" && state !== "refused")) {
     report.add(
@@ -100,19 +97,19 @@ function tellRequests({ report, known, config }: Probe): void {
     report.add(
       "statusChange",
       "found",
-      `${sent} status requests were accepted as ${config.statuses.method} ${config.statuses.path}`,
+      `${counted(sent, "status request")} accepted as ${config.statuses.method} ${config.statuses.path}`,
     );
   if (known?.requestError != null) report.add("statusChange", "needs you", `the last refusal: ${known.requestError}`);
 }
 
 function tellLimits({ report, known }: Probe): void {
   const largest = Math.max(0, ...(known?.batches ?? []).map((row) => row.largest));
-  if (largest > 0) report.add("limits", "found", `the largest batch so far held ${largest} orders`);
+  if (largest > 0) report.add("limits", "found", `the largest batch so far held ${counted(largest, "order")}`);
   const { pageMax = 0 } = known?.learned ?? {};
   if (pageMax > 0) report.add("limits", "found", `the longest page of changes so far held ${pageMax}`);
   for (const { name, chunk } of known?.feeds ?? []) {
     if (chunk !== null)
-      report.add("limits", "found", `${name}: requests of more than ${chunk} records were too large`, {
+      report.add("limits", "found", `${name}: requests of more than ${counted(chunk, "record")} were too large`, {
         [`imports.${name}.chunk`]: chunk,
       });
   }

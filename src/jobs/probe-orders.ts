@@ -2,8 +2,10 @@
  * The part of `probe` about orders: the shape of one order and of kept batches, the names of their fields, the answer
  * for an order that does not exist, the clocks. Reads only, and never asks for new orders.
  */
+
 import { randomUUID } from "node:crypto";
 import { fetchSnapshot } from "../api/orders.ts";
+import { counted } from "../domain/counted.ts";
 import {
   describeShape,
   findNamed,
@@ -150,7 +152,7 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
     report.add(
       "bodies",
       "found",
-      `a change lacks ${missing.length} fields of the whole order, so each changed order is read whole`,
+      `a change lacks ${counted(missing.length, "field")} of the whole order, so each changed order is read whole`,
       isNew ? { "updates.carry": "changes" } : {},
     );
   }

@@ -2,7 +2,9 @@
  * The part of `probe` about changes: which forms of `since` the service understands, whether its boundary is
  * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
  */
+
 import { fetchUpdates } from "../api/orders.ts";
+import { counted } from "../domain/counted.ts";
 import type { SinceForm } from "../domain/follow.ts";
 import {
   describeShape,
@@ -216,7 +218,7 @@ function tellStamps(probe: Probe, items: readonly unknown[]): void {
   report.add(
     "since",
     "found",
-    `stamps are ${form.kind}${form.fraction > 0 ? ` with ${form.fraction} digits of a second` : ""}${zoneWords}`,
+    `stamps are ${form.kind}${form.fraction > 0 ? ` with ${counted(form.fraction, "digit")} of a second` : ""}${zoneWords}`,
   );
   if (form.kind === "iso" && form.zone === "") {
     report.add(

@@ -3,6 +3,7 @@
  * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
  * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
  */
+import { counted } from "../domain/counted.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { type FeedName, type FeedRules, keyOfReference, referenceOf, sourceOf } from "../domain/feed.ts";
 import { type HoldReason, planHold } from "../domain/holds.ts";
@@ -251,7 +252,7 @@ export class PushImports implements Job {
     const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
     const since = feed.guardSince ?? isoTime(clock.nowMs());
     const detail =
-      `${drops.pending} of ${feed.liveCount} rows would go to zero or away. They wait; other rows go on. If that is right: ` +
+      `${drops.pending} of ${counted(feed.liveCount, "row")} would go to zero or away. They wait; other rows go on. If that is right: ` +
       `erp-bridge approve ${rules.name}`;
     const isNews = guarded
       ? feed.guardSince === null || standing?.detail !== detail

@@ -3,7 +3,9 @@
  * no such order, says something only where the service answers for another order; where none came by itself, one is
  * asked for that the service is known to have. What such a read brings is stored like any other.
  */
+
 import { Breaker } from "../domain/breaker.ts";
+import { counted } from "../domain/counted.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { reachOf } from "../domain/holds.ts";
 import { saysNoSuchOrder } from "../domain/missing-order.ts";
@@ -94,7 +96,7 @@ export class ReadPass {
     if (saysNoSuchOrder(this.#lastError)) {
       return new BridgeError(
         "answer_unreadable",
-        `The service says that it knows none of ${count} orders, which it handed out itself; none of them is marked as removed.`,
+        `The service says that it knows none of ${counted(count, "order")} that it handed out itself; none of them is marked as removed.`,
         {
           hint: "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.",
         },

@@ -4,6 +4,7 @@
  * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
  * after a crash a few orders are looked at twice.
  */
+import { counted } from "../domain/counted.ts";
 import { isAnswered, reachOf } from "../domain/holds.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
@@ -263,12 +264,12 @@ export class Reconcile implements Job {
       unknown > 0 ? `, ${unknown} unknown to the service` : "",
       returned > 0 ? `, ${returned} returned` : "",
       failed > 0 ? `, ${failed} could not be read` : "",
-      `; ${sound + damaged} stored payloads looked at, ${damaged} damaged`,
+      `; ${counted(sound + damaged, "stored payload")} looked at, ${damaged} damaged`,
       healed > 0 ? `, ${healed} healed` : "",
     ];
     this.#context.log.info(
       { job: this.name, ...counts },
-      `reconcile: ${checked} orders checked, ${differ} differ${more.join("")}.`,
+      `reconcile: ${counted(checked, "order")} checked, ${counted(differ, "differs", "differ")}${more.join("")}.`,
     );
   }
 }

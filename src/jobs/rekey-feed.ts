@@ -3,6 +3,7 @@
  * goes to zero for the change and the guard counts what it counted before. The source tells both names of a row where
  * it still has the former columns; otherwise the former key and the record that was sent do.
  */
+import { counted } from "../domain/counted.ts";
 import { type FeedRules, keyText, keyTexts } from "../domain/feed.ts";
 import { renameBy } from "../domain/former-key.ts";
 import {
@@ -53,7 +54,7 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
       if (lost > 0) {
         log.warn(
           { feed: rules.name, rows: lost },
-          `${rules.name}: after the change of key, ${lost} rows on the site cannot be told from others; they stay there as they are until the ERP names them again.`,
+          `${rules.name}: ${counted(lost, "row")} on the site cannot be told from others after the change of key, and will stay there until the ERP names the same article again.`,
         );
       }
     } finally {

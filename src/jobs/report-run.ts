@@ -2,6 +2,7 @@
  * One clear line for what happened: when a job did something, when it begins to fail or fails in another way, and
  * when it has recovered. Silence otherwise, because a line a minute for an outage of hours hides everything else.
  */
+import { describeCounts } from "../domain/counted.ts";
 import type { Log } from "../domain/ports.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { RunResult } from "./run-job.ts";
@@ -49,10 +50,4 @@ export class RunReporter {
     };
     this.#log.debug({ job, ...details }, "details");
   }
-}
-
-/** `2 batches, 7 created, 2 confirmed` */
-export function describeCounts(counts: Record<string, number>): string {
-  const parts = Object.entries(counts).filter(([name, count]) => count > 0 || name === "differ");
-  return parts.length === 0 ? "nothing to do" : parts.map(([name, count]) => `${count} ${name}`).join(", ");
 }

@@ -3,7 +3,9 @@
  * it should not. No check of SQLite's own sees that; the hash beside each payload does. What is found is quarantined
  * with the damaged text, and the order is read again from the service. After a crash the same rows are looked at again.
  */
+
 import { hash } from "node:crypto";
+import { counted } from "../domain/counted.ts";
 import { isoTime } from "../domain/ports.ts";
 import { loadOrderMark } from "../store/orders.ts";
 import { saveQuarantined } from "../store/quarantine.ts";
@@ -41,7 +43,10 @@ export async function scrubPayloads(
       for (const row of damaged) keepDamaged(context, row, at);
     });
     const orders = damaged.map(({ orderId }) => orderId);
-    log.error({ orders }, `${orders.length} stored payloads are damaged; the orders are read again. Check the disk.`);
+    log.error(
+      { orders },
+      `${counted(orders.length, "damaged payload")} found; the orders are read again. Check the disk.`,
+    );
   }
   return {
     last: rows.at(-1)?.orderKey,

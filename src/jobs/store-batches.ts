@@ -3,9 +3,11 @@
  * is not understood is kept: when `store` returns, the batch is committed and fsynced; a throw confirms nothing.
  * After a crash between the parts of a giant batch its body is still there, and is read first.
  */
+
 import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import { confirmNames, confirmNamesOrders } from "../domain/confirm.ts";
+import { counted } from "../domain/counted.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { REFUSED_PROBE_MS } from "../domain/holds.ts";
 import { idsByPathInSlices, recordIdsOf } from "../domain/ids-by-path.ts";
@@ -335,8 +337,8 @@ export class StoreBatches {
       const now = countUnread(store).count;
       if (hasRoom && now < UNREAD_MAX) return;
       const detail = hasRoom
-        ? `${now} batches could not be read and are kept; one request every five minutes tries whether the answers can be read again.`
-        : `${now} batches could not be read and are kept; no further one has room. What came at ${at} was neither kept nor confirmed.`;
+        ? `${counted(now, "batch", "batches")} kept unread; one request every five minutes tries whether the answers can be read again.`
+        : `${counted(now, "batch", "batches")} kept unread; no further one has room. What came at ${at} was neither kept nor confirmed.`;
       saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
     });
   }

@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
+import { counted } from "../domain/counted.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
@@ -246,7 +247,8 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
     if (!db.inTransaction) throw new BridgeError("internal", `Migration ${tag} ends the transaction it runs in.`);
   }
   const broken = countForeignKeyViolations(db, known) - before;
-  if (broken > 0) throw new BridgeError("internal", `The migrations break ${broken} foreign keys and were undone.`);
+  if (broken > 0)
+    throw new BridgeError("internal", `The migrations break ${counted(broken, "foreign key")} and were undone.`);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   return pending.map((migration) => migration.tag);
 }

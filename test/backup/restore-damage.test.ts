@@ -24,7 +24,7 @@ describe("restoring beside a damaged database", () => {
       db.close();
     });
     expect(report.complete).toBe(false);
-    expect(report.gap).toContain("1 orders could not be read there");
+    expect(report.gap).toContain("1 order not readable there");
     expect(scene.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: late[1] }]);
     await drain(scene);
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);

@@ -40,7 +40,7 @@ describe("beside a running daemon", PATIENT, () => {
     const first = await shop.command("sync", "orders", "stocks");
     expect(first).toEqual({
       code: 0,
-      out: "orders: 3 created, 1 batches, 1 confirmed\nstocks: nothing to do",
+      out: "orders: 3 created, 1 batch, 1 confirmed\nstocks: nothing to do",
       err: "A daemon is running; asking it.",
     });
     shop.sandbox.service.createOrder();

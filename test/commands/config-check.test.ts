@@ -50,11 +50,11 @@ describe("config check", () => {
     writeFileSync(file, stringify({ service }), { mode: 0o644 });
     writeFileSync(secret, "s3cret-of-shop\n", { mode: 0o600 });
     chmodSync(secret, 0);
-    const look = (need: "needed" | "if readable") => () => asNobody(() => loadConfig({ file, env: {}, secret: need }));
+    const look = (need: "needed" | "optional") => () => asNobody(() => loadConfig({ file, env: {}, secret: need }));
     expect(look("needed")).toThrow(/names a file that may not be read by this user/);
-    expect(look("if readable")().config.service.client_secret).toBe("");
+    expect(look("optional")().config.service.client_secret).toBe("");
     rmSync(secret);
-    expect(look("if readable")).toThrow(/names a file that does not exist/);
+    expect(look("optional")).toThrow(/names a file that does not exist/);
   });
 
   it("refuses while the daemon works with an older secret than the file's, and names the way", async () => {

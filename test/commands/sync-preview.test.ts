@@ -63,7 +63,7 @@ describe("sync --dry-run", () => {
     shop.write("UPDATE stock SET quantity = 0 WHERE sku <> 'S1'");
     const { out, err } = await shop.command("sync", "stocks", "--dry-run");
     expect(out.split("\n")).toHaveLength(59);
-    expect(err).toContain("59 rows go to zero or away; the guard would hold them");
+    expect(err).toContain("59 rows to go to zero or away; the guard would hold that");
     shop.sandbox.service.setOptions({ reject: { skus: ["S1"] } });
     shop.write("UPDATE stock SET quantity = 6 WHERE sku = 'S1'");
     shop.write("INSERT INTO stock (sku, quantity) VALUES ('ACCEPTED', 1)");
@@ -92,7 +92,7 @@ describe("sync FEED --only KEY", () => {
     const before = sent(shop);
     const { code, out } = await shop.command("sync", "stocks", "--only", "A-1/north");
     expect(code).toBe(0);
-    expect(out).toMatch(/^stocks: 1 changed, 1 requests, 1 sent\nA-1\/north: sent; on the site since .*"quantity":9/);
+    expect(out).toMatch(/^stocks: 1 changed, 1 request, 1 sent\nA-1\/north: sent; on the site since .*"quantity":9/);
     const bodies = shop.sandbox.ledger.ofKind("import").slice(before);
     expect(bodies.map(({ requestBody }) => requestBody)).toEqual([
       '{"stocks":[{"sku":"A-1","warehouse":"north","quantity":9}]}',

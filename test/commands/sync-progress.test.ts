@@ -64,6 +64,6 @@ describe("the progress of a sync", () => {
       draw: (line: string) => void seen.push(`drawn: ${line}`),
     };
     expect(await main(["sync", "orders", "--config", shop.configFile], terminal)).toBe(0);
-    expect(seen).toEqual(["orders: 1 created, 1 batches, 1 confirmed"]);
+    expect(seen).toEqual(["orders: 1 created, 1 batch, 1 confirmed"]);
   });
 });

@@ -90,7 +90,7 @@ describe("probe", () => {
         expect.stringMatching(/^a change lacks \d+ fields of the whole order/),
       ]),
     );
-    expect(of("confirm")).toMatchObject({ state: "found", facts: ["1 batches with an id were confirmed (auto)"] });
+    expect(of("confirm")).toMatchObject({ state: "found", facts: ["batches with an id: 1 confirmed (auto)"] });
     expect(of("errors").facts.join()).toMatch(/404[\s\S]*stocks: a body without its array is 400/);
     expect(asked).toHaveLength(1);
     expect(of("scope").state).toBe("skipped");

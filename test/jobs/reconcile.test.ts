@@ -35,7 +35,7 @@ describe("reconcile", () => {
     expect(t.rows("SELECT status, revision, erp_revision FROM orders WHERE order_id = ?", t.ids[2])).toEqual([
       { status: "paid", revision: 2, erp_revision: 2 },
     ]);
-    expect(tell(t)).toContain("5 orders checked, 1 differ");
+    expect(tell(t)).toContain("5 orders checked, 1 differs");
   });
 
   it("makes no revision where the snapshot only tells more, and one when that changes", async () => {

@@ -63,7 +63,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   [/ (=|<=) [@?]/, "SQL"],
   [/^\nExample:\n|^order 1001$|^sandbox --port|^-1 hour$/, "an example to type, or a modifier of SQLite"],
   [/ → |\} again$|^as it is$/, "values before and after, or how a text is to be written"],
-  [/^(tables of the ERP|batches left to the service)$/, "the name of a count"],
+  [/^(tables? of the ERP|batch(es)? left to the service)$/, "the name of a count"],
   [/^(unknown error|no name)$/, "a code"],
   [
     /^(multipart\/form-data; boundary|content-disposition: form-data|content-type: \{)/,

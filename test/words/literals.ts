@@ -146,7 +146,12 @@ export function variantsOf({ parts }: Literal): Variant[] {
   return variants;
 }
 
+/** `counted(n, "order")`: the number, and the word in each of its two forms. */
+const COUNTED = /^counted\(([\s\S]+?), "([^"]+)"(?:, "([^"]+)")?,?\s*\)$/;
+
 function choicesOf({ code, inner }: Hole): Variant[] {
+  const [, n, one, many = `${one}s`] = COUNTED.exec(code.trim()) ?? [];
+  if (n !== undefined && one !== undefined) return [one, many].map((word) => [{ code: n }, ` ${word}`]);
   const chosen = inner.filter(({ before }) => /(?:\?|:|\?\?) ?\(?$/.test(before.trimEnd()));
   // `?? ""` stands for nothing to tell, which another text says.
   const texts = chosen

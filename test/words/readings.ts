@@ -9,28 +9,41 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   " to {nowhere}": ["GET /orders was answered with 302 to https://other.example.com: moved"],
   " [the one in {secretfile}]": ["Client Secret (not shown) [the one in /etc/erp-bridge/client-secret]: "],
   "{what}: still held{why}": ["7  order 1001: still held", "7  order 1001: still held: $.id (order id) is missing"],
+  "{orders} order looked at: {changed} would change, {unreadable} cannot be read with this mapping and {would}stay as they are.":
+    ["1 order looked at: 3 would change, 0 cannot be read with this mapping and would stay as they are."],
   "{orders} orders looked at: {changed} would change, {unreadable} cannot be read with this mapping and {would}stay as they are.":
     ["7 orders looked at: 3 would change, 0 cannot be read with this mapping and would stay as they are."],
+  "{released} quarantined record would be released, {held} {would}stay.": [
+    "1 quarantined record would be released, 1 would stay.",
+  ],
   "{released} quarantined records would be released, {held} {would}stay.": [
     "2 quarantined records would be released, 1 would stay.",
   ],
   " Let it through with: erp-bridge approve {area}": [
     "stocks held (guard): a sudden emptying waits for approval. Let it through with: erp-bridge approve stocks",
   ],
-  "{count} ({kind}) in quarantine": ["1 record (order) in quarantine. See: erp-bridge quarantine list"],
-  "{count} kept unread: the configuration does not fit the answers": [
+  "{n} record ({kind}) in quarantine": ["1 record (order) in quarantine. See: erp-bridge quarantine list"],
+  "{n} records ({kind}) in quarantine": ["2 records (order) in quarantine. See: erp-bridge quarantine list"],
+  "{unreadbatches} batch kept unread: the configuration does not fit the answers": [
+    "1 batch kept unread: the configuration does not fit the answers. See: erp-bridge status",
+  ],
+  "{unreadbatches} batches kept unread: the configuration does not fit the answers": [
     "2 batches kept unread: the configuration does not fit the answers. See: erp-bridge status",
   ],
-  "{count} refused by the service": [
-    "1 confirm refused by the service. See: table batches",
+  "{refusedconfirms} confirm refused by the service": ["1 confirm refused by the service. See: table batches"],
+  "{refusedconfirms} confirms refused by the service": ["2 confirms refused by the service. See: table batches"],
+  "{refusedrequests} status request refused by the service": [
+    "1 status request refused by the service. See: table status_requests",
+  ],
+  "{refusedrequests} status requests refused by the service": [
     "2 status requests refused by the service. See: table status_requests",
   ],
-  "{count} blocked by the ERP": ["2 orders blocked by the ERP. See: orders_blocked"],
+  "{blockedbyerp} order blocked by the ERP": ["1 order blocked by the ERP. See: orders_blocked"],
+  "{blockedbyerp} orders blocked by the ERP": ["2 orders blocked by the ERP. See: orders_blocked"],
   "{what} of {file}": [
     "table stock of /var/lib/erp.db is empty, and sending it whole would empty the site. Nothing is sent.",
   ],
   "a list of {kindof}s": ["a list of strings", "a list of arrays", "a list of booleans", "a list of nulls"],
-  "{name} of {count}": ["in a batch of 1 order", "in batch b-17 of 2 orders"],
   "an {kind}": ["an object", "an array"],
   ", status {shortwords}": ["as revision 1 (from a batch), status new"],
   "revision {revision} ({source}){moved}{more}": [
@@ -51,9 +64,7 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   " (it says: {words})": ["The answer has no $.orders: at $ stands an object of 1 key: error (it says: try later)."],
   "The answer {what}": ["The answer is empty", "The answer is no complete JSON (at byte 7 of 9)"],
   "The answer {what}: {preview}": ['The answer is no complete JSON (at byte 7 of 9): {"orders"'],
-  "{refused} confirms of {what} were refused: without words": [
-    "7 confirms of batches with an id were refused: without words",
-  ],
+  "{what}: {refused} refused: without words": ["batches with an id: 7 refused: without words"],
   ", zone {trim}": ["stamps are iso with 3 digits of a second, zone +03:00"],
   "; {area} held ({reason})": ["orders: the service refuses the credentials (none); orders held (credentials)."],
   "{area} held since {clocktime} ({reason}){why}; {next}: erp-bridge resume {area}": [

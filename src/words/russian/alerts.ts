@@ -54,5 +54,5 @@ export const alerts = {
   "The write-ahead log has grown large: some program keeps the database open for reading.":
     "Журнал базы сильно вырос: какая-то программа держит базу открытой для чтения.",
   "The write-ahead log is small again.": "Журнал базы снова невелик.",
-  "{count#} changes at once:": "Изменений сразу: {count}:",
+  "{count#} change[s] at once:": "Изменений сразу: {count}:",
 } as const;

@@ -2,9 +2,9 @@
 export const commands = {
   // approve, resume, sync
   "{name}: nothing waits for approval.": "{name}: разрешения ничто не ждёт.",
-  "{name}: {rows#} rows may go; the daemon sends them now.":
+  "{name}: {rows#} row[s] may go; the daemon sends them now.":
     "{name}: разрешена отправка {rows} {rows:строки|строк|строк}; служба отправит их сейчас.",
-  "{name}: {rows#} rows may go at the next pass.":
+  "{name}: {rows#} row[s] may go at the next pass.":
     "{name}: разрешена отправка {rows} {rows:строки|строк|строк}; они уйдут при следующем проходе.",
   "area or feed": "области или выгрузки",
   "Node {node=} came with a package that is {months#} months old: install a newer one, for its security fixes":
@@ -36,7 +36,7 @@ export const commands = {
   "{area}: goes on ({reasons}).": "{area}: обмен продолжается ({reasons}).",
   "Nothing would be sent.": "Отправлять нечего.",
   "{job}: held ({reason}), so nothing of it would go now.": "{job}: остановлено ({reason}), сейчас ничего не уйдёт.",
-  "{job}: {rows#} rows go to zero or away; the guard would hold them for approve.":
+  "{job}: {rows#} row[s] to go to zero or away; the guard would hold that for approve.":
     "{job}: {rows} {rows:строка обнуляется или исчезает|строки обнуляются или исчезают|строк обнуляются или исчезают}; предохранитель задержал бы их до approve.",
   "{area}: held ({reason}): {detail~}": "{area}: остановлено ({reason}): {detail}",
   "{area}: held ({reason})": "{area}: остановлено ({reason})",
@@ -151,11 +151,11 @@ export const commands = {
   "{id#}  {record}: {reason~} (since {at}, seen {times#}×)": "{id}  {record}: {reason} (с {at}, встречалась {times}×)",
   "still held": "всё ещё в карантине",
   "it is being stored": "идёт её сохранение",
-  "batch:{id#}  a batch of {bytes#} bytes is not read yet: {why~} (since {at})":
+  "batch:{id#}  a batch of {bytes#} byte[s] is not read yet: {why~} (since {at})":
     "batch:{id}  пачка в {bytes} {bytes:байт|байта|байт} ещё не прочитана: {why} (с {at})",
   "reason: {reason~}": "причина: {reason}",
   "first seen {first}, last seen {last}, {times#}×": "впервые {first}, в последний раз {last}, {times}×",
-  "… and {rest#} characters more; --json has them all": "… и ещё знаков: {rest}; полностью — с --json",
+  "… and {rest#} character[s] more; --json has them all": "… и ещё знаков: {rest}; полностью — с --json",
   "{name} is being stored at this moment.": "{name}: сохраняется в эту минуту.",
   "Nothing was dropped.": "Ничего не убрано.",
   "{name}: dropped; it stays in the table quarantine.": "{name}: убрано; в таблице quarantine запись осталась.",
@@ -171,13 +171,13 @@ export const commands = {
   "the row is sent again": "строка будет отправлена снова",
   // remap
   "{orders#} orders …": "заказов: {orders} …",
-  "{orders#} orders looked at: {changed#} changed, {bad#} cannot be read with this mapping and stay as they are.":
+  "{orders#} order[s] looked at: {changed#} changed, {bad#} cannot be read with this mapping and stay as they are.":
     "Просмотрено заказов: {orders}; изменено: {changed}; не читаются по этому сопоставлению и остаются как есть: {bad}.",
-  "{orders#} orders looked at: {changed#} would change, {bad#} cannot be read with this mapping and would stay as they are.":
+  "{orders#} order[s] looked at: {changed#} would change, {bad#} cannot be read with this mapping and would stay as they are.":
     "Просмотрено заказов: {orders}; изменилось бы: {changed}; не читаются по этому сопоставлению и остались бы как есть: {bad}.",
-  "{released#} quarantined records were released, {held#} stay.":
+  "{released#} quarantined record[s] released, {held#} stay.":
     "Выпущено из карантина записей: {released}; осталось: {held}.",
-  "{released#} quarantined records would be released, {held#} would stay.":
+  "{released#} quarantined record[s] would be released, {held#} would stay.":
     "Вышло бы из карантина записей: {released}; осталось бы: {held}.",
   "and {count#} more": "и ещё {count}",
   "{list*}; and {count#} more": "{list}; и ещё {count}",
@@ -187,7 +187,7 @@ export const commands = {
   "Say so with --yes.": "Подтвердите параметром --yes.",
   "Go on? [y/N] ": "Продолжить? [y/N] ",
   "Nothing was changed.": "Ничего не изменено.",
-  "The copy shows {at~}: {orders#} orders, the last received {last~}.":
+  "The copy shows {at~}: {orders#} order[s], the last received {last~}.":
     "Копия показывает: {at}; заказов: {orders}, последний получен: {last}.",
   "an unknown time": "неизвестное время",
   never: "никогда",
@@ -197,7 +197,7 @@ export const commands = {
   "{database} {what!}, last written {at~}; it is kept under another name.":
     "{database}: {what}, последняя запись {at}; база сохраняется под другим именем.",
   "cannot be read in full": "полностью не читается",
-  "has {orders#} orders": "заказов в ней {orders}",
+  "has {orders#} order[s]": "заказов в ней {orders}",
   "at an unknown time": "в неизвестное время",
   "What the copy lacks is brought over from it, the ERP's tables as they are there.":
     "Недостающее в копии переносится из неё, таблицы ERP — такими, какие они в ней.",
@@ -206,11 +206,11 @@ export const commands = {
   "{database} was restored from the copy of {at~}.": "База {database} восстановлена из копии: {at}.",
   "The replaced database is {file}.": "Заменённая база сохранена как {file}.",
   "Brought over from it: {what~}.": "Перенесено из неё: {what}.",
-  "From the journal: {batches#} batches with {orders#} new orders.":
+  "From the journal: {batches#} batch[es] with {orders#} new order[s].":
     "Из журнала: пачек {batches}, новых заказов в них {orders}.",
-  "From the journal: {batches#} batches with {orders#} new orders, {unread#} that cannot be read yet.":
+  "From the journal: {batches#} batch[es] with {orders#} new order[s], {unread#} that cannot be read yet.":
     "Из журнала: пачек {batches}, новых заказов в них {orders}; пока не читаются: {unread}.",
-  "{torn#} journal files end in an unfinished entry; its batch was never confirmed.":
+  "{torn#} journal file[s] with an unfinished entry at the end; its batch was never confirmed.":
     "Журнальных файлов, оборванных на незаконченной записи: {torn}; такая пачка не подтверждалась.",
   "Nothing is missing. Start the daemon: systemctl start erp-bridge":
     "Ничего не потеряно. Запустите службу: systemctl start erp-bridge",

@@ -74,9 +74,9 @@ export const faults = {
   "The database that it replaces could be read only in part.": "Заменённую базу удалось прочитать лишь частично.",
   "Orders that were handed out and confirmed between {from~} and {at} and are not in the database now will not be handed out again; of these, updates bring back only those that change.":
     "Заказы, выданные и подтверждённые между {from} и {at}, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
-  "The journal brought back {batches#} batches with {orders#} orders.":
+  "The journal brought back {batches#} batch[es] with {orders#} order[s].":
     "Журнал вернул пачек: {batches}, заказов в них: {orders}.",
-  "{count#} orders could not be read there; they are read from the service.":
+  "{count#} order[s] not readable there; what cannot be read is read from the service.":
     "Там не прочитано заказов: {count}; они читаются из сервиса.",
   "Not all could be read of: {names}.": "Прочитано не полностью: {names}.",
   "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders":
@@ -219,7 +219,7 @@ export const faults = {
   "Applying migration {tag}": "Применение миграции {tag}",
   "Migration {tag} failed and was undone: {why~}.": "Миграция {tag} не удалась и отменена: {why}.",
   "Migration {tag} ends the transaction it runs in.": "Миграция {tag} завершает транзакцию, в которой выполняется.",
-  "The migrations break {count#} foreign keys and were undone.":
+  "The migrations break {count#} foreign key[s] and were undone.":
     "Миграции нарушают внешние ключи ({count}) и отменены.",
   // opening
   "{file} does not take {pragma} = {value} (it is {actual}).":

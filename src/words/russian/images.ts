@@ -45,7 +45,7 @@ export const images = {
   // a file
   "the file {why!}": "файл {why}",
   "the file has {size#} bytes, more than bytes_max allows ({max#})":
-    "в файле {size:байт|байта|байт}, больше, чем разрешает bytes_max ({max})",
+    "в файле {size} {size:байт|байта|байт}, больше, чем разрешает bytes_max ({max})",
   "the file is {type=}, which types does not name": "файл имеет тип {type}, которого нет в types",
   "the file is {kind!}": "файл — {kind}",
   "text, not an image": "текст, а не изображение",

@@ -24,9 +24,9 @@ export const jobs = {
   "No record of the answer has {names}.": "Ни в одной записи ответа нет {names}.",
   "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.":
     "Исправьте orders.fields или updates.fields; ничего не подтверждено, отметка не сдвинута.",
-  "{count#} batches could not be read and are kept; one request every five minutes tries whether the answers can be read again.":
+  "{count#} batch[es] kept unread; one request every five minutes tries whether the answers can be read again.":
     "Не удалось прочитать пакетов: {count}, они сохранены. Раз в пять минут один запрос проверяет, читаются ли ответы снова.",
-  "{count#} batches could not be read and are kept; no further one has room. What came at {at} was neither kept nor confirmed.":
+  "{count#} batch[es] kept unread; no further one has room. What came at {at} was neither kept nor confirmed.":
     "Не удалось прочитать пакетов: {count}, они сохранены, для следующих места нет. Пришедшее в {at} не сохранено и не подтверждено.",
   "A kept answer that cannot be read names no order.":
     "Сохранённый ответ, который не удалось прочитать, не называет ни одного заказа.",
@@ -77,7 +77,7 @@ export const jobs = {
   "Only {free~} are free in {folder}.": "В {folder} свободно только {free}.",
   "The mapping of orders was changed; stored orders are put right by: erp-bridge remap":
     "Сопоставление заказов изменено; сохранённые заказы исправит: erp-bridge remap",
-  "{count#} stored payloads are damaged; the orders are read again. Check the disk.":
+  "{count#} damaged payload[s] found; the orders are read again. Check the disk.":
     "Повреждено сохранённых заказов: {count}; они читаются заново. Проверьте диск.",
   // updates
   "The sweep was too wide for one pass; it goes on after the next one.":
@@ -86,15 +86,15 @@ export const jobs = {
     "Старая история остаётся: сервис не подтверждает время этой машины.",
   "More changes wait than one pass may read; the next one goes on from there.":
     "Изменений больше, чем читается за один проход; следующий продолжит с этого места.",
-  "A pass ended after {records#} changes; more wait. The next one goes on from there by itself.":
+  "A pass ended after {records#} change[s]; more wait. The next one goes on from there by itself.":
     "Прочитано изменений за проход: {records}, есть ещё. Следующий проход сам продолжит с этого места.",
   "The service names a position for changes that lies before the one asked; it is not followed.":
     "Сервис назвал позицию изменений раньше той, с которой спрашивали; по ней не идём.",
   "The service refuses its own position for changes; they are asked for by the last time known instead.":
     "Сервис не принимает свою же позицию изменений; вместо неё берётся последнее известное время.",
-  "{count#} changes carry no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates":
-    "Изменений без времени в {path}: {count}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates",
-  "A full page of {count#} changes carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates":
+  "A full page of {count#} change[s] has no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates":
+    "У целой страницы изменений ({count}) нет времени в {path}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates",
+  "A full page of {count#} change[s] carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates":
     "У целой страницы изменений ({count}) одна метка времени {stamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates",
   "Changes carry stamps from the service's future; the watermark leaves them out.":
     "У изменений метки времени из будущего сервиса; отметка их не учитывает.",
@@ -104,8 +104,8 @@ export const jobs = {
   "{name}: {source!} is as it should be again.": "{name}: {source}: снова в порядке.",
   "{name}: all rows are compared.": "{name}: сверяются все строки.",
   "{name}: changes of {table} are noted from now on.": "{name}: изменения {table} теперь отмечаются.",
-  "{name}: after the change of key, {lost#} rows on the site cannot be told from others; they stay there as they are until the ERP names them again.":
-    "{name}: после смены ключа {lost:строку|строки|строк} на сайте нельзя отличить от других; там всё остаётся как есть, пока ERP не назовёт их снова.",
+  "{name}: {lost#} row[s] on the site cannot be told from others after the change of key, and will stay there until the ERP names the same article again.":
+    "{name}: после смены ключа {lost} {lost:строку|строки|строк} на сайте нельзя отличить от других; там всё остаётся как есть, пока ERP не назовёт их снова.",
   "{name}: what was sent is kept by {columns} now.": "{name}: отправленное теперь учитывается по {columns}.",
   "The service refuses the table as a whole ({words~}).": "Сервис отклоняет таблицу целиком ({words}).",
   "POST {path}: the service refuses the table as a whole ({words*}).":
@@ -121,7 +121,7 @@ export const jobs = {
     "{what}; если неверен вид записи, исправьте imports.{name}.",
   "{name}: the service takes no more than {count#} of these records a request.":
     "{name}: сервис принимает не больше {count} таких записей за запрос.",
-  "{pending#} of {count#} rows would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve {name}":
+  "{pending#} of {count#} row[s] would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve {name}":
     "Обнулились или исчезли бы строки: {pending} из {count}. Они ждут, остальные уходят. Если так и должно быть: erp-bridge approve {name}",
   "{name}: rows that go to zero wait for approval.": "{name}: обнуляемые строки ждут разрешения.",
   "{source!} is empty, and sending it whole would empty the site. Nothing is sent.":
@@ -138,18 +138,18 @@ export const jobs = {
   "sent, answer unknown": "отправлено, исход неизвестен",
   "not known to be there any more": "есть ли она там ещё, неизвестно",
   "sent, answer unknown: the order is read first": "отправлено, исход неизвестен: сначала читается заказ",
-  "stored, tried {count#} times": "сохранено, попыток: {count}",
+  "stored, tried {count#} time[s]": "сохранено, попыток: {count}",
   // reconcile
   "{n#} unknown to the service": "неизвестно сервису: {n}",
   "{n#} could not be read": "не прочитано: {n}",
-  "{n#} stored payloads looked at, {bad#} damaged": "проверено сохранённых: {n}, повреждено: {bad}",
-  "reconcile: {checked#} orders checked, {differ#} differ, {more!}.":
+  "{n#} stored payload[s] looked at, {bad#} damaged": "проверено сохранённых: {n}, повреждено: {bad}",
+  "reconcile: {checked#} order[s] checked, {differ#} differ[s], {more!}.":
     "reconcile: сверено заказов: {checked}; различаются: {differ}; {more}.",
-  "reconcile: {checked#} orders checked, {differ#} differ; {more!}.":
+  "reconcile: {checked#} order[s] checked, {differ#} differ[s]; {more!}.":
     "reconcile: сверено заказов: {checked}; различаются: {differ}; {more}.",
-  "reconcile: {checked#} orders checked, {differ#} differ.":
+  "reconcile: {checked#} order[s] checked, {differ#} differ[s].":
     "reconcile: сверено заказов: {checked}; различаются: {differ}.",
-  "The service says that it knows none of {count#} orders, which it handed out itself; none of them is marked as removed.":
+  "The service says that it knows none of {count#} order[s] that it handed out itself; none of them is marked as removed.":
     "Сервис утверждает, что не знает ни одного из заказов ({count}), которые сам выдал; ни один не помечен удалённым.",
   "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.":
     "Посмотрите один из них на сайте. Если заказы там хранятся ограниченное время, задайте reconcile.sample: 0.",

@@ -25,7 +25,7 @@ export const probe = {
   "Nothing in the configuration needs to be changed by what was found.":
     "Судя по выясненному, в настройках ничего менять не нужно.",
   "Proposed for the configuration:\n\n{lines*}": "Предлагается для настроек:\n\n{lines}",
-  "{count#} requests were made; GET /orders was none of them.":
+  "{count#} request[s] made, and no GET /orders among them.":
     "Сделано запросов: {count}; GET /orders среди них не было.",
   "imports: a body without its array": "imports: тело без массива",
   "{feed}: a body without its array is accepted with {status#} and {shape~}: a refusal cannot be told by its status":
@@ -71,8 +71,8 @@ export const probe = {
   "as configured": "как в настройках",
   "batches with an id": "пачек с идентификатором",
   "batches without an id": "пачек без идентификатора",
-  "{count#} {what!} were confirmed ({form*})": "подтверждено {what}: {count} ({form})",
-  "{count#} confirms of {what!} were refused: {words~}": "отклонено подтверждений {what}: {count}: {words}",
+  "{what!}: {count#} confirmed ({form*})": "{what}: подтверждено {count} ({form})",
+  "{what!}: {count#} refused: {words~}": "{what}: подтверждений отклонено {count}: {words}",
   "without words": "без пояснений",
   "no batch has been confirmed yet: the first pull of an order shows what a confirm answers":
     "пачки ещё не подтверждались: ответ на подтверждение покажет первый полученный заказ",
@@ -80,11 +80,11 @@ export const probe = {
   "statuses seen so far: {list*}": "встретившиеся статусы: {list}",
   "some of them look like ends of an order; check the proposal":
     "некоторые похожи на завершение заказа; проверьте предложенное",
-  "{count#} status requests were accepted as {request}": "принято смен статуса: {count}, запросом {request}",
+  "{count#} status request[s] accepted as {request}": "принято смен статуса: {count}, запросом {request}",
   "the last refusal: {words*}": "последний отказ: {words}",
-  "the largest batch so far held {count#} orders": "в самой большой пачке было заказов: {count}",
+  "the largest batch so far held {count#} order[s]": "в самой большой пачке было заказов: {count}",
   "the longest page of changes so far held {count#}": "на самой длинной странице изменений их было {count}",
-  "{name}: requests of more than {count#} records were too large":
+  "{name}: requests of more than {count#} record[s] were too large":
     "{name}: запросы больше чем из {count} записей слишком велики",
   "{list*} answered with 429: lower service.requests_per_second":
     "{list}: ответ 429; уменьшите service.requests_per_second",
@@ -108,7 +108,7 @@ export const probe = {
   "{fact!}, as configured": "{fact}, как в настройках",
   "a change holds every field of the whole order: whole saves a request each":
     "изменение содержит все поля заказа: значение whole сэкономит по запросу на каждое",
-  "a change lacks {count#} fields of the whole order, so each changed order is read whole":
+  "a change lacks {count#} field[s] of the whole order, so each changed order is read whole":
     "в изменении нет части полей заказа ({count}), поэтому каждый изменённый заказ читается целиком",
   "no order has been seen yet: pull first, with erp-bridge sync orders":
     "заказов ещё не было: сначала получите их командой erp-bridge sync orders",
@@ -147,11 +147,11 @@ export const probe = {
   "no stamp was recognised in a change": "в изменении не найдена метка времени",
   "stamps are {form*}, without a zone": "метки времени: {form}, без часового пояса",
   "stamps are {form*}, zone {zone}": "метки времени: {form}, часовой пояс {zone}",
-  "stamps are {form*} with {digits#} digits of a second, without a zone":
+  "stamps are {form*} with {digits#} digit[s] of a second, without a zone":
     "метки времени: {form}, знаков долей секунды: {digits}, без часового пояса",
-  "stamps are {form*} with {digits#} digits of a second, zone {zone}":
+  "stamps are {form*} with {digits#} digit[s] of a second, zone {zone}":
     "метки времени: {form}, знаков долей секунды: {digits}, часовой пояс {zone}",
-  "stamps are {form*} with {digits#} digits of a second": "метки времени: {form}, знаков долей секунды: {digits}",
+  "stamps are {form*} with {digits#} digit[s] of a second": "метки времени: {form}, знаков долей секунды: {digits}",
   "stamps are {form*}": "метки времени: {form}",
   "stamps name no zone, and {zone} is assumed: change an order on the site, and compare its stamp with the clock (service.timezone)":
     "часового пояса в метках нет, принят {zone}: измените заказ на сайте и сравните его метку с часами (service.timezone)",
