@@ -19,6 +19,10 @@ rm -rf /usr/lib/erp-bridge /usr/share/erp-bridge /usr/share/doc/erp-bridge
 rm -f /usr/share/lintian/overrides/erp-bridge
 rm -f /usr/bin/erp-bridge /usr/share/man/man1/erp-bridge.1.gz /usr/share/bash-completion/completions/erp-bridge \
   /usr/share/fish/vendor_completions.d/erp-bridge.fish
+# Folders that nothing is left in: other programs' files keep theirs.
+for folder in lintian/overrides fish/vendor_completions.d bash-completion/completions man/man1; do
+  (cd /usr/share && rmdir -p "$folder" 2>/dev/null) || true
+done
 if [ "${1:-}" = "--purge" ]; then
   rm -rf /etc/erp-bridge /var/lib/erp-bridge
   rm -rf /etc/systemd/system/erp-bridge.service.d /etc/systemd/system/erp-bridge@*.service.d

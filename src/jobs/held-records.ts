@@ -4,7 +4,9 @@
  * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later. Each
  * step is one transaction; after a crash the same records are looked at again.
  */
+
 import { contentDigest } from "../domain/compare-snapshot.ts";
+import { counted } from "../domain/counted.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { JsonSyntaxError } from "../domain/json-text.ts";
 import { JsonDepthError } from "../domain/json-value.ts";
@@ -91,7 +93,10 @@ export class HeldRecords {
       await clock.sleep(0, signal);
     }
     if (released > 0) {
-      log.info({ released }, `${released} quarantined records without a usable id are stored as orders, and released.`);
+      log.info(
+        { released },
+        `${counted(released, "quarantined record")} without a usable id found among the stored orders, and released.`,
+      );
     }
   }
 

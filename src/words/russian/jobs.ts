@@ -164,7 +164,7 @@ export const jobs = {
   "changed meanwhile: the order is {now} again and was changed in between; whether {sent} was there is not known":
     "тем временем изменилось: снова {now}, но между тем заказ менялся; был ли {sent}, неизвестно",
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
-  "{released#} quarantined records without a usable id are stored as orders, and released.":
+  "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
   "{reason!}; to be read again": "{reason}; заказ будет прочитан ещё раз",
   "The answer of GET /orders/{id} has no status but {text*}.": "В ответе GET /orders/{id} вместо статуса стоит {text}.",
