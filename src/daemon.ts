@@ -28,6 +28,7 @@ import { applyConfiguration } from "./repair.ts";
 import { addUp, dueIn, type JobRunner } from "./scheduler/job-runner.ts";
 import { Pulse } from "./scheduler/pulse.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
+import { ErpObjects } from "./store/erp-objects.ts";
 import { disarmTriggers } from "./store/feed-triggers.ts";
 import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
 import { loadMigrations } from "./store/migrate.ts";
@@ -119,7 +120,8 @@ export class Bridge {
       Pulse.beat();
       return this.#isStopping;
     };
-    this.context = { store, client, log: options.log, clock, isStopping };
+    const beside = { store, client, log: options.log, clock, isStopping };
+    this.context = { ...beside, objects: new ErpObjects(store) };
     try {
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
@@ -145,7 +147,7 @@ export class Bridge {
       this.#lock.release();
       throw error;
     }
-    this.watch = buildWatch(this.context, options.loaded);
+    this.watch = buildWatch(beside, options.loaded);
     this.web = buildWeb(this.context, options.loaded);
     this.#desk = new SyncDesk(this.context, (name, only) => this.runJob(name as JobName, only));
   }

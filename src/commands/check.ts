@@ -8,6 +8,7 @@ import { systemClock } from "../platform/clock.ts";
 import { BROTLI_ADVISORY, isMended, loadBuildDate, monthsTooOld } from "../platform/runtime.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { readableSources } from "../preview.ts";
+import { describeObjects, ErpObjects } from "../store/erp-objects.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../store/file-checks.ts";
 import { isLocked } from "../store/instance-lock.ts";
 import { verifyTables } from "../store/verify-tables.ts";
@@ -34,6 +35,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     { check: "configuration", ok: true, message: `${loaded.file} is valid`, exitCode: EXIT.ok },
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
     checkDatabase(call, loaded),
+    ...checkObjects(loaded),
     checkRuntime(),
     checkDisk(loaded),
     ...(await checkSources(loaded)),
@@ -60,6 +62,23 @@ function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
     const { message, hint } = asError(error);
     const text = hint === undefined ? message : `${message} ${hint}`;
     return { check: "database", ok: false, message: text, exitCode: exitCodeOf(error) };
+  }
+}
+
+/** What the ERP has put on the bridge's tables. What else is wrong with the database is told by its own check. */
+function checkObjects(loaded: LoadedConfig): CheckResult[] {
+  try {
+    const store = openDatabase(loaded, "readonly");
+    try {
+      const found = new ErpObjects(store).list();
+      if (found.length === 0) return [];
+      const message = `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${describeObjects(found)}.`;
+      return [{ check: "database", ok: false, message, exitCode: EXIT.attention }];
+    } finally {
+      store.close();
+    }
+  } catch {
+    return [];
   }
 }
 

@@ -20,7 +20,7 @@ export interface AlertFacts {
   /** When the ERP last wrote each table whose silence matters; null: never. */
   written: { feed: string; at: string | null; withinMs: number }[];
   walBytes: number;
-  notices: { name: "clock" | "credential"; since: string }[];
+  notices: { name: "clock" | "credential" | "objects"; since: string }[];
 }
 
 export interface FlowFacts {
@@ -190,7 +190,7 @@ function countConditions(facts: AlertFacts): Condition[] {
   ];
 }
 
-const MACHINE_CONDITIONS: Readonly<Record<"clock" | "credential", Condition>> = {
+const MACHINE_CONDITIONS: Readonly<Record<"clock" | "credential" | "objects", Condition>> = {
   clock: {
     subject: "clock",
     level: 1,
@@ -203,6 +203,13 @@ const MACHINE_CONDITIONS: Readonly<Record<"clock" | "credential", Condition>> = 
     level: 1,
     problem: "The Client Secret was replaced, and systemd hands it over at a start only: systemctl restart erp-bridge",
     recovery: "The Client Secret in use is the one in its file again.",
+    settleMs: SETTLE_RATE_LIMIT_MS,
+  },
+  objects: {
+    subject: "erp objects",
+    level: 1,
+    problem: "Triggers or indexes of the ERP's stand on the bridge's tables. Their names: erp-bridge status",
+    recovery: "No triggers or indexes of the ERP's stand on the bridge's tables any more.",
     settleMs: SETTLE_RATE_LIMIT_MS,
   },
 };

@@ -10,7 +10,7 @@ export interface Illness {
   /** A flow, or the area of a hold. */
   flow: string;
   /** The reason of a hold, or one of these. */
-  reason: "stale" | "unread" | "untaken" | "unwritten" | "clock" | "credential" | DoubtKind | (string & {});
+  reason: "stale" | "unread" | "untaken" | "unwritten" | "clock" | "credential" | "objects" | DoubtKind | (string & {});
   since: string;
 }
 

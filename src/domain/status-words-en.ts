@@ -22,6 +22,7 @@ export const englishStatus = {
     `The status page cannot listen on ${address} since ${since}: ${error === "EADDRINUSE" ? "another program holds the port" : error}. Orders go on.`,
   clockOff: (offsetS) =>
     `This machine's clock is ${duration(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
+  erpObjects: (names) => `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
   credentialReplaced: (since) =>
     `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
   databaseOlder: "The database is older than what the service was told: start the daemon, which says what to do.",

@@ -25,6 +25,7 @@ export const russianStatus = {
     `Страница состояния не открывается на ${address} с ${since}: ${error === "EADDRINUSE" ? "порт занят другой программой" : error}. Заказы продолжают идти.`,
   clockOff: (offsetS) =>
     `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
+  erpObjects: (names) => `На таблицах моста стоят триггеры или индексы ERP, удалите их: ${names}.`,
   credentialReplaced: (since) =>
     `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
   databaseOlder: "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",

@@ -29,6 +29,8 @@ export interface StatusWords {
   seenAt(at: string, text: string): string;
   /** Seconds ahead of the service's clock. */
   clockOff(offsetS: number): string;
+  /** Names of the ERP's triggers and indexes, with their tables. */
+  erpObjects(names: string): string;
   credentialReplaced(since: string): string;
   databaseOlder: string;
   logCut: string;

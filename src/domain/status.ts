@@ -50,8 +50,8 @@ export interface StatusFacts {
   pageSilent?: { address: string; since: string; error: string } | undefined;
   /** What speaks against the database until the daemon has started anew. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
-  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced. */
-  notices?: { name: "clock" | "credential"; since: string; offsetS?: number }[];
+  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables. */
+  notices?: { name: "clock" | "credential" | "objects"; since: string; offsetS?: number; names?: string }[];
 }
 
 export interface StatusLimits {
@@ -151,8 +151,9 @@ function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words
     if (quarantined === 0) continue;
     list.push(flow === "erp" ? words.blockedOrders(quarantined) : words.quarantined(quarantined, flow));
   }
-  for (const { name, since, offsetS } of facts.notices ?? []) {
+  for (const { name, since, offsetS, names } of facts.notices ?? []) {
     if (name === "credential") list.unshift(words.credentialReplaced(clockTime(since, nowMs)));
+    else if (name === "objects") list.push(words.erpObjects(names ?? ""));
     else list.push(words.clockOff(offsetS ?? 0));
   }
   if (facts.disk !== undefined && judgeSpace(facts.disk, false) !== "room") {

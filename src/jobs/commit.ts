@@ -19,7 +19,7 @@ const turns = new WeakMap<Clock, number>();
 
 /** Runs `fn` in one write transaction, waiting for the lock as long as it takes or until `signal` is aborted. */
 export async function commit<T>(
-  { store, clock, log }: Pick<JobContext, "store" | "clock" | "log">,
+  { store, clock, log, objects }: Pick<JobContext, "store" | "clock" | "log" | "objects">,
   signal: AbortSignal,
   fn: () => T,
 ): Promise<T> {
@@ -27,13 +27,17 @@ export async function commit<T>(
   let told = false;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      const result = store.write(fn);
+      const result = store.write(() => {
+        const done = fn();
+        objects?.refuseSwallowing();
+        return done;
+      });
       if (told)
         log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
       await leaveTurn(clock);
       return result;
     } catch (error) {
-      if (!(error instanceof BridgeError) || error.code !== "database_busy") throw error;
+      if (!(error instanceof BridgeError) || error.code !== "database_busy") throw objects?.explain(error) ?? error;
       if (!told && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
         told = true;
         log.warn({ errorCode: error.code }, "Another program holds the database's write lock; waiting for it.");

@@ -1,6 +1,7 @@
 import type { ServiceClient } from "../api/client.ts";
 import type { FlowName } from "../domain/job-names.ts";
 import type { Clock, Log } from "../domain/ports.ts";
+import type { ErpObjects } from "../store/erp-objects.ts";
 import type { Store } from "../store/store.ts";
 
 /** What every job is handed. One client for all: the rate limit is one for the whole bridge. */
@@ -9,6 +10,8 @@ export interface JobContext {
   client: ServiceClient;
   clock: Clock;
   log: Log;
+  /** What the ERP has put on the bridge's tables; absent for what is written beside the jobs. */
+  objects?: ErpObjects;
   /** The program is to end soon: finish the step under way, begin no further one. */
   isStopping: () => boolean;
 }

@@ -29,6 +29,7 @@ export async function runJob(job: Job, context: JobContext, gate: HoldGate, sign
 
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   try {
+    context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);
     const counts = prepared?.counts ?? {};
     if (prepared?.hasWork === false)
@@ -104,7 +105,7 @@ async function saveResult(
     error: wordsOf(result, client.hideSecrets),
   };
   try {
-    await commit(context, signal, () => saveRun(store, row));
+    await commit({ store, clock, log }, signal, () => saveRun(store, row));
   } catch (error) {
     log.debug({ job: job.name, errorCode: asError(error).code }, "The run's own record could not be written.");
   }

@@ -5,7 +5,10 @@
  */
 import { clockOffsetS } from "../domain/clock-offset.ts";
 import type { BridgeError } from "../domain/errors.ts";
+import { FEED_NAMES } from "../domain/feed.ts";
 import { isoTime } from "../domain/ports.ts";
+import { describeObjects, ErpObjects } from "../store/erp-objects.ts";
+import { markCompareOwed } from "../store/feeds.ts";
 import { deleteNotice, loadNotices, type NoticeName, saveNotice } from "../store/notices.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
@@ -15,10 +18,12 @@ const OFFSET_STEP_S = 60;
 
 export class WatchMachine {
   readonly #context: JobContext;
+  readonly #objects: ErpObjects;
   readonly #findStaleCredential: () => BridgeError | undefined;
 
   constructor(context: JobContext, findStaleCredential: () => BridgeError | undefined) {
     this.#context = context;
+    this.#objects = new ErpObjects(context.store);
     this.#findStaleCredential = findStaleCredential;
   }
 
@@ -26,6 +31,7 @@ export class WatchMachine {
     const known = new Map(loadNotices(this.#context.store).map((notice) => [notice.name, notice]));
     await this.#lookAtClock(known.get("clock"), signal);
     await this.#lookAtCredential(known.has("credential"), signal);
+    await this.#lookAtObjects(known.get("objects"), signal);
   }
 
   async #lookAtClock(known: { since: string; offsetS?: number } | undefined, signal: AbortSignal): Promise<void> {
@@ -60,6 +66,26 @@ export class WatchMachine {
     const since = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => saveNotice(store, { name: "credential", since }));
     log.warn({}, `${stale.message} ${stale.hint ?? ""}`);
+  }
+
+  async #lookAtObjects(known: { since: string; names?: string } | undefined, signal: AbortSignal): Promise<void> {
+    const { clock, log, store } = this.#context;
+    const found = this.#objects.list();
+    const names = describeObjects(found);
+    if (names === (known?.names ?? "")) return;
+    const since = known?.since ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      // What changed meanwhile may not have been noted.
+      for (const feed of FEED_NAMES) markCompareOwed(store, feed, "triggers of the ERP's were on the bridge's tables");
+      if (found.length === 0) deleteNotice(store, "objects");
+      else saveNotice(store, { name: "objects", since, names });
+    });
+    if (found.length === 0) log.info({}, "No triggers or indexes of the ERP's stand on the bridge's tables any more.");
+    else
+      log.warn(
+        { objects: names },
+        `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
+      );
   }
 
   async #end(name: NoticeName, signal: AbortSignal): Promise<void> {

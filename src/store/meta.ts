@@ -14,6 +14,7 @@ export type MetaKey =
   | "database"
   | "credentials"
   | "credential"
+  | "objects"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -5,15 +5,20 @@
 import { deleteMeta, loadMeta, saveMeta } from "./meta.ts";
 import type { Store } from "./store.ts";
 
-/** `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy of it. */
-export type NoticeName = "clock" | "credential";
-export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential"];
+/**
+ * `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy of it.
+ * `objects`: the ERP has put triggers or indexes on the bridge's tables.
+ */
+export type NoticeName = "clock" | "credential" | "objects";
+export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects"];
 
 export interface Notice {
   name: NoticeName;
   since: string;
   /** Of the clock: seconds ahead of the service's. */
   offsetS?: number;
+  /** Of objects: their names and tables. */
+  names?: string;
 }
 
 export function loadNotices(store: Store): Notice[] {

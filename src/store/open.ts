@@ -9,6 +9,7 @@ import { endianness } from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
+import { ownObjectsOf } from "./erp-objects.ts";
 import { checkDatabaseFile, createDatabaseFile, resolveDatabasePath } from "./file-checks.ts";
 import { isLocked } from "./instance-lock.ts";
 import { inspectDatabase, loadMigrations, type Migration, type MigrationReport, migrateDatabase } from "./migrate.ts";
@@ -227,7 +228,13 @@ export function openStore(options: OpenOptions): Store {
     }
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS[mode]}`);
     if (mode === "daemon") db.pragma("wal_autocheckpoint = 0"); // the log's keeper moves it
-    return new Store(db, { file, migrated, keepsLog: mode === "daemon", isMixed });
+    return new Store(db, {
+      file,
+      migrated,
+      keepsLog: mode === "daemon",
+      isMixed,
+      own: ownObjectsOf(known.flatMap(({ statements }) => statements)),
+    });
   } catch (error) {
     db?.close();
     throw openingError(error, file);

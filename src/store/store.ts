@@ -10,6 +10,7 @@ import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
 import { type DoubtKind, doubtOf, isBehind, type Note, type Suspicion } from "../domain/progress.ts";
+import type { OwnObjects } from "./erp-objects.ts";
 import { FileWatch } from "./file-watch.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
@@ -36,6 +37,7 @@ interface OpenedDatabase {
   /** Whether the log is kept from other programs that move it without a flush. */
   keepsLog: boolean;
   isMixed: boolean;
+  own: OwnObjects;
 }
 
 /** Kept from the garbage collector, which would close them. */
@@ -62,6 +64,7 @@ export class Store {
   readonly migrated: MigrationReport;
   /** Whether the file may be another one than its log belongs to: then it must be verified before it is used. */
   readonly isMixed: boolean;
+  readonly own: OwnObjects;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
   readonly #files: FileWatch;
   readonly #keeper: LogKeeper | undefined;
@@ -78,11 +81,12 @@ export class Store {
   /**
    * Takes over an open, configured connection: use `openStore`.
    */
-  constructor(db: Database.Database, { file, migrated, keepsLog, isMixed }: OpenedDatabase) {
+  constructor(db: Database.Database, { file, migrated, keepsLog, isMixed, own }: OpenedDatabase) {
     this.db = db;
     this.path = file;
     this.migrated = migrated;
     this.isMixed = isMixed;
+    this.own = own;
     this.#files = new FileWatch(file);
     this.#keeper = keepsLog ? new LogKeeper(file) : undefined;
     this.#note = keepsLog ? new ProgressNote(file) : undefined;

@@ -77,6 +77,7 @@ describe("docs/operations.md", () => {
       s.unreachable("CHANNEL", "TIME", "CODE"),
       s.pageSilent("ADDRESS", "TIME", "EADDRINUSE"),
       s.clockOff(600),
+      s.erpObjects("NAMES"),
       s.credentialReplaced("TIME"),
       s.untaken(600),
       s.unwritten("FEED", 600),

@@ -47,6 +47,7 @@ describe("the first order since a time", () => {
           migrated: { applied: [], backup: undefined },
           keepsLog: false,
           isMixed: false,
+          own: { tables: new Set(), names: new Set() },
         });
         const all = db.prepare("SELECT min(order_key) AS key FROM orders WHERE received_at >= ?").get(iso(bound));
         expect(firstOrderKeySince(store, iso(bound))).toBe((all as { key: number | null }).key ?? minutes.length + 1);

@@ -41,7 +41,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
     "a state word",
   ],
   [
-    /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|refused status requests|orders blocked by the ERP|erp reads|write-ahead log|client secret)$/,
+    /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|refused status requests|orders blocked by the ERP|erp reads|write-ahead log|client secret|erp objects)$/,
     "the subject of an alert, a name for machines",
   ],
   [/^(orders: credentials|orders: one order|imports: credentials and subscription)$/, "the name of a check"],
@@ -71,6 +71,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   ],
   [/^path, identity, size, sha256, type, problem$/, "SQL"],
   [/^A file of this request was not read\.$/, "a mistake of the program itself"],
+  [/^\{name\} on \{table\}$/, "names"],
   [/^malformed database schema$/, "words of SQLite's that are looked for"],
   [/^ask the service$/, "an assumption, told in the reference only"],
 ];

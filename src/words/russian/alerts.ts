@@ -17,6 +17,8 @@ export const alerts = {
   "a table of the ERP is missing, changed or empty": "таблица ERP отсутствует, изменена или пуста",
   "the disk does not take what is written": "запись на диск не удаётся",
   "the account is another one": "учётная запись другая",
+  "Triggers or indexes of the ERP's stand on the bridge's tables. Their names: erp-bridge status":
+    "На таблицах моста стоят триггеры или индексы ERP. Как они называются: erp-bridge status",
   "orders that were confirmed earlier may be missing": "часть ранее подтверждённых заказов может отсутствовать",
   "This machine's clock is far from the service's. Set it right, for example with: timedatectl set-ntp true":
     "Часы этой машины сильно расходятся с часами сервиса. Выставьте их, например: timedatectl set-ntp true",

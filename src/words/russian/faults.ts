@@ -96,6 +96,16 @@ export const faults = {
   "a backup was restored": "восстановлена резервная копия",
   "the database may lack what was sent": "в базе может не быть отправленного",
   "Using the database: {what!} ({fault}).": "Работа с базой: {what} ({fault}).",
+  "Triggers or indexes of the ERP's stand on the bridge's tables, drop them: {names}.":
+    "На таблицах моста стоят триггеры или индексы ERP, удалите их: {names}.",
+  "No triggers or indexes of the ERP's stand on the bridge's tables any more.":
+    "На таблицах моста больше нет триггеров и индексов ERP.",
+  "triggers of the ERP's were on the bridge's tables": "на таблицах моста стояли триггеры ERP",
+  "A trigger of the ERP's leaves out rows of the bridge's (RAISE(IGNORE)): {objects}. Nothing is stored or confirmed while it is there.":
+    "Триггер ERP пропускает строки моста (RAISE(IGNORE)): {objects}. Пока он есть, ничего не сохраняется и не подтверждается.",
+  "Drop it: {statements}": "Удалите: {statements}",
+  "What the ERP has put on the bridge's tables stands in the way ({objects}): {words~}.":
+    "Мешает то, что ERP поставила на таблицы моста ({objects}): {words}.",
   "Writing beside the database": "Запись рядом с базой",
   "Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore {copy}":
     "Восстановите последнюю копию; более новое будет перенесено из повреждённого файла и из backup.journal: erp-bridge restore {copy}",
