@@ -53,7 +53,10 @@ const columns = worded(
 
 const result = worded(
   z.strictObject({
-    rejected: key(answerPath(), "The rejected records in the answer: a list of them, or an object of reasons by key."),
+    rejected: key(
+      answerPath(),
+      "The rejected records in the answer: a list of them, or an object of reasons by key; none where an accepted answer lacks it.",
+    ),
     key: key(answerPath(), "In a rejected record: what ties it to the record sent."),
     message: key(answerPath().nullable().prefault(null), "In a rejected record: the reason, in the service's words."),
   }),

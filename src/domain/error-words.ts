@@ -7,8 +7,9 @@ import { shortWords } from "./service-error.ts";
  * - `acceptance`: of a POST. Counts of failed records and lists of results speak too.
  * - `list`: of a GET without records. Lists and counts are data of the shop.
  * - `beside`: of a GET with records, where a plain message says nothing against them.
+ * - `record`: of a GET whose answer is the record itself, whose states and messages are data of the shop.
  */
-export type AnswerUse = "acceptance" | "list" | "beside";
+export type AnswerUse = "acceptance" | "list" | "beside" | "record";
 
 /** Words by which a service says in a success answer that it is none. */
 const FAILURE =
@@ -120,6 +121,7 @@ function readObject(bytes: Buffer, object: Span, { use, place, report }: Where):
       return false;
     }
     const isDone = DONE_NAME.test(name);
+    if (use === "record" && !isDone) return false;
     if (isDone || ACCEPTED_NAME.test(name)) {
       const isZero = isDone || kindOf(bytes, value) === "string" ? NOT_DONE.test(said) : false;
       if (isZero || isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;

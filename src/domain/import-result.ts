@@ -1,7 +1,7 @@
 import { readAcceptance } from "./acceptance.ts";
 import { isNothing, readErrorWords } from "./error-words.ts";
 import type { FeedRules } from "./feed.ts";
-import { resolvePath } from "./json-path.ts";
+import { findRepeated, resolvePath } from "./json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span, textOf } from "./json-text.ts";
 import { readScalar } from "./order-mapping.ts";
 import { shortWords } from "./service-error.ts";
@@ -46,6 +46,8 @@ function readRejected(
   keys: readonly (readonly string[])[],
   result: NonNullable<FeedRules["result"]>,
 ): ImportResult | undefined {
+  const repeated = findRepeated(bytes, root, result.rejected);
+  if (repeated !== undefined) return { kind: "refused", words: `the answer has ${repeated} more than once` };
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
   if (found.state === "null") return { kind: "accepted", rejected: [], told: "records" };

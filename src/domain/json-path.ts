@@ -1,6 +1,15 @@
 import type { Buffer } from "node:buffer";
 import { counted } from "./counted.ts";
-import { countInside, elementAt, firstMembersOf, kindOf, memberOf, membersOf, type Span } from "./json-text.ts";
+import {
+  countInside,
+  elementAt,
+  firstMembersOf,
+  kindOf,
+  memberOf,
+  membersOf,
+  type Span,
+  someMember,
+} from "./json-text.ts";
 
 /** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
 export type PathStep = string | number;
@@ -125,6 +134,36 @@ export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved
     span = next;
   }
   return kindOf(bytes, span) === "null" ? { state: "null", at: formatPath(path.steps) } : { state: "value", span };
+}
+
+/**
+ * The first place on the way of `path` that stands more than once in its object, or undefined. Readers differ in which of
+ * equal keys they take, so what an answer says there is ambiguous.
+ *
+ * @example
+ * findRepeated(bytes, root, parsePath("$.data.orders")); // "$.data.orders" for {"data":{"orders":[…],"orders":[]}}
+ */
+export function findRepeated(bytes: Buffer, root: Span, { steps }: JsonPath): string | undefined {
+  let span: Span | undefined = root;
+  for (const [done, step] of steps.entries()) {
+    if (span === undefined) return undefined;
+    let next: Span | undefined;
+    if (typeof step === "number") next = elementAt(bytes, span, step);
+    else {
+      const isAgain = someMember(
+        bytes,
+        root.ends === undefined ? span : { ...span, ends: root.ends },
+        ({ key, value }) => {
+          const isSecond = key === step && next !== undefined;
+          if (key === step) next ??= value;
+          return isSecond;
+        },
+      );
+      if (isAgain) return formatPath(steps.slice(0, done + 1));
+    }
+    span = next;
+  }
+  return undefined;
 }
 
 /** Several paths that begin at one place. */

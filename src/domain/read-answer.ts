@@ -1,7 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import { isErrorName, readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
-import { formatPath, type JsonPath, resolvePath } from "./json-path.ts";
+import { findRepeated, type JsonPath, resolvePath } from "./json-path.ts";
 import {
   depthOf,
   elementAt,
@@ -15,6 +15,7 @@ import {
   skipBlanks,
   skipValue,
   someMember,
+  stringOf,
   textOf,
 } from "./json-text.ts";
 import { DEPTH_MAX } from "./json-value.ts";
@@ -22,6 +23,7 @@ import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.t
 import { type ScannedJson, scanInSlices, scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
 import { atOnce, SLICE_RECORDS, type Slices } from "./slices.ts";
+import { readOrderId } from "./uuid.ts";
 
 /** One record of an answer, still a span of it: most are known already and are never read any further. */
 export type AnswerRecord =
@@ -98,6 +100,8 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   try {
     const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
     if (elements.length > 0) {
+      const instead = findErrorInstead(body, elements);
+      if (instead !== undefined) throw reportedError(instead);
       const beside = error === undefined ? undefined : readErrorWords(body, root, "beside");
       return beside === undefined ? { root, elements } : { root, elements, error: beside };
     }
@@ -106,6 +110,25 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   }
   if (error !== undefined) throw reportedError(error);
   return { root, elements: undefined };
+}
+
+/** A list of so many elements may hold an error in the place of its records. */
+const ERRORS_INSTEAD_MAX = 10;
+
+/** The words of an error that stands in the place of the records: no element names an order, and each reports one. */
+function findErrorInstead(body: Buffer, elements: readonly Span[]): string | undefined {
+  if (elements.length > ERRORS_INSTEAD_MAX) return undefined;
+  const words = elements.map((element) => {
+    const isRecord =
+      mayHoldRecords(body, element) ||
+      someMember(body, element, ({ value }) => kindOf(body, value) === "string" && isId(stringOf(body, value)));
+    return isRecord ? undefined : readErrorWords(body, element, "record");
+  });
+  return words.every((each) => each !== undefined) ? words[0] : undefined;
+}
+
+function isId(text: string): boolean {
+  return readOrderId(text) !== undefined;
 }
 
 /** An answer with a success status that says itself that it is none. */
@@ -120,10 +143,7 @@ function findList(
   { path, error: words }: { path: JsonPath; error: string | undefined },
 ): Span | undefined {
   if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return undefined;
-  const [first] = path.steps;
-  if (typeof first === "string" && isRepeated(body, root, first)) {
-    throw new BridgeError("answer_shape", `The answer has ${formatPath([first])} more than once.`);
-  }
+  refuseRepeated(body, root, path);
   const found = resolvePath(body, root, path);
   if (found.state === "null") return undefined;
   if (found.state === "value" && kindOf(body, found.span) === "array") return found.span;
@@ -141,10 +161,13 @@ function findList(
   });
 }
 
-/** Readers differ in which of equal keys they take: what stands under the other one would be lost. */
-function isRepeated(body: Buffer, root: Span, key: string): boolean {
-  let seen = 0;
-  return someMember(body, root, (member) => member.key === key && ++seen > 1);
+/**
+ * What stands under the other one of two equal keys would be lost.
+ * @throws BridgeError `answer_shape`
+ */
+export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
+  const place = findRepeated(body, root, path);
+  if (place !== undefined) throw new BridgeError("answer_shape", `The answer has ${place} more than once.`);
 }
 
 function articleOf(kind: string): string {

@@ -32,7 +32,7 @@ import { isBefore, readToken } from "../domain/next-token.ts";
 import type { OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { reportedError } from "../domain/read-answer.ts";
+import { refuseRepeated, reportedError } from "../domain/read-answer.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { readStamp } from "../domain/stamp.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
@@ -515,6 +515,7 @@ function isPositionRefused(error: unknown): boolean {
 
 function tokenOf({ body }: ServiceAnswer, root: Span, rules: OrderRules): string | undefined {
   if (rules.next === null) return undefined;
+  refuseRepeated(body, root, rules.next);
   const found = resolvePath(body, root, rules.next);
   return found.state === "value" ? readToken(body, found.span) : undefined;
 }

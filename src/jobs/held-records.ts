@@ -4,17 +4,17 @@
  * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later. Each
  * step is one transaction; after a crash the same records are looked at again.
  */
-
 import { contentDigest } from "../domain/compare-snapshot.ts";
 import { counted } from "../domain/counted.ts";
+import { reachOf } from "../domain/holds.ts";
 import { resolvePath } from "../domain/json-path.ts";
 import { JsonSyntaxError } from "../domain/json-text.ts";
 import { JsonDepthError } from "../domain/json-value.ts";
 import { type OrderMapping, readScalar } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
-import { isoTime } from "../domain/ports.ts";
 import { scanJson } from "../domain/scan-json.ts";
 import { readOrderId } from "../domain/uuid.ts";
+import { loadOrderMark } from "../store/orders.ts";
 import { requestRead } from "../store/positions.ts";
 import {
   type HeldUnnamed,
@@ -27,6 +27,8 @@ import {
 } from "../store/quarantine-retry.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import type { OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
+import { ReadPass } from "./read-pass.ts";
 import { ORDER_KINDS } from "./take-orders.ts";
 
 const LOOK_EVERY_MS = 3_600_000;
@@ -42,13 +44,15 @@ const FIRST = Number.MAX_SAFE_INTEGER;
 export class HeldRecords {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
+  readonly #reader: OrderReader;
   #lookAtMs: number;
   /** The records looked at last: the next look goes on with older ones. */
   #before = { named: FIRST, unnamed: FIRST };
 
-  constructor(context: JobContext, rules: OrderRules) {
+  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
     this.#context = context;
     this.#rules = rules;
+    this.#reader = reader;
     this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
   }
 
@@ -57,21 +61,41 @@ export class HeldRecords {
     if (clock.monotonicMs() < this.#lookAtMs) return;
     this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
     await this.#releaseStored(signal);
-    await this.#requestReads(signal);
+    await this.#readSome(signal);
   }
 
-  async #requestReads(signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
+  async #readSome(signal: AbortSignal): Promise<void> {
+    const { store, isStopping } = this.#context;
     const held = loadHeldOrders(store, ORDER_KINDS, { before: this.#before.named, limit: READS_PER_LOOK });
     this.#before.named = held.length < READS_PER_LOOK ? FIRST : (held.at(-1)?.id ?? FIRST);
-    if (held.length === 0) return;
-    await commit(this.#context, signal, () => {
-      for (const { reference, serviceId } of held) {
-        const orderId = readOrderId(reference);
-        if (orderId !== undefined)
-          requestRead(store, { orderId, serviceId: serviceId ?? orderId }, isoTime(clock.nowMs()));
-      }
-    });
+    const pass = new ReadPass(this.#context, this.#reader, { signal });
+    // Several kinds of records of one order may be held.
+    const serviceIds = new Map(held.map(({ reference, serviceId }) => [readOrderId(reference), serviceId]));
+    for (const [orderId, serviceId] of serviceIds) {
+      if (isStopping()) return;
+      if (orderId === undefined) continue;
+      if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
+    }
+  }
+
+  /** Returns false where the service rather than this order is out of order. */
+  async #readOne(order: ReadableOrder, pass: ReadPass, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#context;
+    const settle = (refreshed: Refreshed, at: string): Refreshed => {
+      // Only of a stored order it matters whether it is missing.
+      if (refreshed.kind === "unknown" && loadOrderMark(store, order.orderId)?.removedAt === null)
+        requestRead(store, order, at);
+      return refreshed;
+    };
+    try {
+      const read = await this.#reader.refresh(order, { store: this.#reader.store, settle }, signal);
+      if (read?.value.kind === "unknown") return await pass.failed(order.orderId, read.value.error);
+      pass.answered(loadOrderMark(store, order.orderId)?.orderKey);
+    } catch (error) {
+      if (reachOf(error) !== "record") throw error;
+      return await pass.failed(order.orderId, error);
+    }
+    return true;
   }
 
   async #releaseStored(signal: AbortSignal): Promise<void> {

@@ -85,7 +85,7 @@ export class ReadOrders {
     this.#rules = rules;
     this.#reader = new OrderReader(context, rules);
     this.#missing = new MissingOrders(context);
-    this.#held = new HeldRecords(context, rules);
+    this.#held = new HeldRecords(context, rules, this.#reader);
   }
 
   /** Reads what is due, bounded. Returns how many reads are left that the next pass should begin at once. */

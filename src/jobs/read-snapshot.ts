@@ -4,8 +4,9 @@
  */
 import type { ServiceAnswer } from "../api/client.ts";
 import { fetchSnapshot } from "../api/orders.ts";
+import { readErrorWords } from "../domain/error-words.ts";
 import { BridgeError } from "../domain/errors.ts";
-import { resolvePath } from "../domain/json-path.ts";
+import { findRepeated, resolvePath } from "../domain/json-path.ts";
 import { saysNoSuchOrder } from "../domain/missing-order.ts";
 import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
@@ -37,6 +38,13 @@ export async function readSnapshot(
   }
   const { body } = answer;
   const root = readJson(answer);
+  const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
+  const repeated = findRepeated(body, root, rules.snapshotRoot);
+  const { orderId } = order;
+  if (words !== undefined)
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} reports an error: ${words}`);
+  if (repeated !== undefined)
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has ${repeated} more than once.`);
   const found = resolvePath(body, root, rules.snapshotRoot);
   if (found.state !== "value") {
     const miss = found.state === "null" ? "it is null" : describeMiss(body, root, rules.snapshotRoot);

@@ -25,6 +25,7 @@ import {
   readJson,
   readListInSlices,
   readRecordsInSlices,
+  refuseRepeated,
   reportedError,
 } from "../domain/read-answer.ts";
 import {
@@ -345,6 +346,7 @@ export class StoreBatches {
 }
 
 function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {
+  refuseRepeated(body, root, rules.batchId);
   const found = resolvePath(body, root, rules.batchId);
   if (found.state === "value") return textOf(body, found.span);
   if (!rules.batchIdRequired) return null;

@@ -74,6 +74,11 @@ describe("an answer that names rejected records", () => {
   it("is told apart from one that lacks the list", () => {
     expect(read('{"errors":null}', { result: RESULT })).toMatchObject({ kind: "accepted", told: "records" });
     expect(read('{"done":1}', { result: RESULT })).toMatchObject({ kind: "accepted", told: "status" });
+    const twice = '{"rejected":[],"rejected":[{"sku":"A"}]}';
+    expect(read(twice, { result: { ...RESULT, rejected: parsePath("$.rejected") } })).toMatchObject({
+      kind: "refused",
+      words: expect.stringContaining("$.rejected more than once"),
+    });
     expect(read('{"success":false}', { result: RESULT })).toMatchObject({ kind: "refused" });
   });
 

@@ -82,6 +82,8 @@ describe("the list of an answer", () => {
     ['{"success":false,"data":{"orders":0}}', "success: false"],
     ['{"status":503,"message":"later","data":{}}', "later"],
     ["false", "false"],
+    ['{"data":{"orders":[{"error":"database is down"}]}}', "database is down"],
+    ['{"data":{"orders":[{"errors":[{"code":7}],"code":500},{"success":false}]}}', '[{"code":7}]'],
   ])("is never empty where the answer reports an error: %s", (body, words) => {
     expect(() => list(body)).toThrow(`The answer reports an error: ${words}`);
     expect(errorOf(() => list(body))).toBe("unavailable");
@@ -95,6 +97,23 @@ describe("the list of an answer", () => {
     '{"status":"ok","success":true,"data":{"orders":[]}}',
   ])("is empty where what looks like an error is none: %s", (body) => {
     expect(list(body)).toMatchObject({ elements: undefined });
+  });
+
+  it.each([
+    '{"data":{"orders":[{"error":"no stock","id":"11111111-2222-4333-8444-555555555555"}]}}',
+    '{"data":{"orders":[{"error":"no stock","items":[{"sku":"A"}]}]}}',
+    '{"data":{"orders":[{"error":"no stock"},{"number":"N-1"}]}}',
+  ])("has the records that have an error of their own: %s", (body) => {
+    expect(list(body).elements).toBeDefined();
+  });
+
+  it.each([
+    '{"data":{"orders":[{"id":1}],"orders":[]}}',
+    '{"data":{"orders":[],"orders":[{"id":1}]}}',
+    '{"data":{"orders":[]},"data":{"orders":[{"id":1}]}}',
+    '{"data":{"orders":null,"\\u006frders":[]}}',
+  ])("is an error of shape, and never empty, where a place on its way stands twice: %s", (body) => {
+    expect(errorOf(() => list(body))).toBe("answer_shape");
   });
 
   it("carries the error that the answer reports beside records", () => {

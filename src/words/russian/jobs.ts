@@ -167,6 +167,9 @@ export const jobs = {
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
   "{reason!}; to be read again": "{reason}; заказ будет прочитан ещё раз",
+  "The answer of GET /orders/{id} reports an error: {words*}": "Ответ GET /orders/{id} сообщает об ошибке: {words}",
+  "The answer of GET /orders/{id} has {place} more than once.":
+    "В ответе GET /orders/{id} {place} встречается больше одного раза.",
   "The answer of GET /orders/{id} has no status but {text*}.": "В ответе GET /orders/{id} вместо статуса стоит {text}.",
   "without a status": "без статуса",
   "Status request {id} is refused: {reason~}.": "Смена статуса {id} отклонена: {reason}.",

@@ -1,8 +1,8 @@
 /** What the keys of the configuration mean: told below a problem with one of them. */
 export const meanings = {
   // imports
-  "The rejected records in the answer: a list of them, or an object of reasons by key.":
-    "Отклонённые записи в ответе: список записей или объект, в котором по ключу записи стоит причина.",
+  "The rejected records in the answer: a list of them, or an object of reasons by key; none where an accepted answer lacks it.":
+    "Отклонённые записи в ответе: список записей или объект, в котором по ключу записи стоит причина; если в принятом ответе его нет, то и отклонённых нет.",
   "In a rejected record: what ties it to the record sent.":
     "В отклонённой записи: то, что связывает её с отправленной.",
   "In a rejected record: the reason, in the service's words.": "В отклонённой записи: причина словами сервиса.",

@@ -72,6 +72,7 @@ export const service = {
     "Сравните путь в настройках с ответом сервиса; тело сохранено и будет прочитано, когда путь станет верным.",
   "The answer reports an error: {words*}": "В ответе сообщение об ошибке: {words}",
   "The answer has {path} more than once.": "В ответе {path} встречается больше одного раза.",
+  "the answer has {path} more than once": "в ответе {path} встречается больше одного раза",
   "{path} of the answer is no list but {what~}.": "{path} в ответе — не список, а {what}.",
   "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?): {text*}":
     "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?): {text}",

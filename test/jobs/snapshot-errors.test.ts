@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { startWithIll } from "../support/ill-orders.ts";
+
+const HOUR_MS = 3_600_000;
+const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+describe("an answer for one order that reports an error beside the order", () => {
+  it.each<[string, string, (text: string) => string]>([
+    ["in the order itself", "$", (text) => text.replace("{", '{"error":"database is down",')],
+    ["with a flag", "$", (text) => text.replace("{", '{"success":false,')],
+    ["around the order", "$.order", (text) => `{"error":"database is down","order":${text}}`],
+    ["by its state, around the order", "$.order", (text) => `{"status":"error","order":${text}}`],
+    ["by two orders", "$.order", (text) => `{"order":${text},"order":{}}`],
+  ])("is not stored, and is asked for again: %s", async (_, snapshot, spoil) => {
+    const test = await startWithIll(3, { settings: { updates: { snapshot } } });
+    const [id, other] = test.ids as [string, string];
+    const wrap = (text: string) => (snapshot === "$" ? text : `{"order":${text}}`);
+    const newest = (each: string) => test.sandbox.service.newestText(each)!;
+    test.change(id, { status: "paid" });
+    test.change(other, { status: "paid" });
+    for (const each of test.ids) test.ill.set(each, raw(wrap(newest(each))));
+    test.ill.set(id, raw(spoil(newest(id))));
+    await test.poll();
+    expect(test.statusOf(id)).toEqual({ status: "new", revision: 1 });
+    expect(test.statusOf(other)).toEqual({ status: "paid", revision: 2 });
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+    expect(test.rows("SELECT * FROM quarantine")).toEqual([]);
+    test.ill.set(id, raw(wrap(newest(id))));
+    await test.poll(HOUR_MS);
+    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
+  });
+
+  it("is stored where states and messages are the order's own", async () => {
+    const test = await startWithIll(2);
+    const [id] = test.ids as [string];
+    test.change(id, { status: "failed" });
+    const text = test.sandbox.service.newestText(id)!.replace("{", '{"message":"Error in the address","errors":[],');
+    test.ill.set(id, raw(text));
+    await test.poll();
+    expect(test.statusOf(id)).toEqual({ status: "failed", revision: 2 });
+  });
+});
