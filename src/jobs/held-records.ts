@@ -15,7 +15,7 @@ import type { OrderRules } from "../domain/order-rules.ts";
 import { scanJson } from "../domain/scan-json.ts";
 import { readOrderId } from "../domain/uuid.ts";
 import { loadOrderMark } from "../store/orders.ts";
-import { requestRead } from "../store/positions.ts";
+import { loadOwedRead, requestRead } from "../store/positions.ts";
 import {
   type HeldUnnamed,
   loadHeldOrders,
@@ -73,7 +73,8 @@ export class HeldRecords {
     const serviceIds = new Map(held.map(({ reference, serviceId }) => [readOrderId(reference), serviceId]));
     for (const [orderId, serviceId] of serviceIds) {
       if (isStopping()) return;
-      if (orderId === undefined) continue;
+      // An order whose read is owed has a time of its own.
+      if (orderId === undefined || loadOwedRead(store, orderId) !== undefined) continue;
       if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
     }
   }
