@@ -4,6 +4,7 @@
  * owed for a batch whose orders are not. Works on the file that is being made, so a crash leaves nothing but that file.
  */
 import { isStrictlyNewer } from "../domain/stamp.ts";
+import { nextBodyId } from "../store/body-parts.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { columnList, eachRow, hasTable, insertInto, type Row, sharedColumns } from "./rows.ts";
 
@@ -29,6 +30,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   erp_queue: "anew",
   status_requests: "own",
   batches: "own",
+  body_parts: "own",
   pull_mark: "theirs",
   watermarks: "own",
   owed_reads: "both",
@@ -68,12 +70,19 @@ export function carryTables(options: CarryOptions, zone: string): void {
   carryFacts(options);
   carryMarks(options);
   carryWatermarks(options, zone);
+  const bodies = carryBodies(options);
   mergeById(
     options,
     "quarantine",
     "kind = @kind AND coalesce(reference, '') = coalesce(@reference, '') AND payload_hash = @payload_hash",
+    (row) => hasBody(row, bodies),
   );
-  mergeById(options, "batches", "fingerprint = @fingerprint", (row) => isConfirmable(options, row));
+  mergeById(
+    options,
+    "batches",
+    "fingerprint = @fingerprint",
+    (row) => isConfirmable(options, row) && hasBody(row, bodies),
+  );
   mergeById(
     options,
     "status_requests",
@@ -136,6 +145,35 @@ function mergeById(
       }
     });
   });
+}
+
+/** Their number of a body in parts to the one that it has here; a body that cannot be read to its end has none. */
+function carryBodies(options: CarryOptions): Map<bigint, bigint> {
+  const { from, to, report } = options;
+  const numbers = new Map<bigint, bigint>();
+  if (!hasTable(from, "body_parts")) return numbers;
+  const list = () => from.prepare("SELECT DISTINCT body_id FROM body_parts").pluck().safeIntegers(true).all();
+  for (const theirs of (report.tolerate("body_parts", list) ?? []) as bigint[]) {
+    const mine = BigInt(nextBodyId(to));
+    const isWhole = report.tolerate("body_parts", () =>
+      to.write(() => {
+        const save = to.db.prepare("INSERT INTO body_parts (body_id, part, bytes) VALUES (?, ?, ?)");
+        const sql = "SELECT part, bytes FROM body_parts WHERE body_id = ? ORDER BY part";
+        for (const [part, bytes] of eachRow(from, sql, theirs)) save.run(mine, part, bytes);
+        return true;
+      }),
+    );
+    if (isWhole === true) numbers.set(theirs, mine);
+  }
+  return numbers;
+}
+
+/** Whether a row has the body that it names, under the number that it has here. */
+function hasBody(row: Record<string, unknown>, bodies: ReadonlyMap<bigint, bigint>): boolean {
+  const theirs = row["body_id"];
+  if (typeof theirs !== "bigint") return true;
+  row["body_id"] = bodies.get(theirs);
+  return row["body_id"] !== undefined;
 }
 
 /** A batch whose confirm is owed is taken only with all its orders: else the service, which still has it, serves it again. */

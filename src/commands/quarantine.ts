@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { openDatabase } from "../daemon.ts";
 import { counted } from "../domain/counted.ts";
 import { BridgeError, EXIT } from "../domain/errors.ts";
@@ -72,15 +73,17 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { na
   withStore(call, "command", (store) => {
     const named = names.map(parseName);
     const at = isoTime(Date.now());
+    // Before the lock is taken: a large body takes a while.
+    const hashes = named.map((each) => (each.kind === "batch" ? hashOfBatch(store, each.id) : undefined));
     const dropped = store.write(() =>
-      named.map((each) => {
-        const isKnown =
-          each.kind === "batch"
-            ? loadUnreadBatch(store, each.id) !== undefined
-            : loadQuarantined(store, each.id) !== undefined;
-        if (!isKnown) throw unknownRecord(each);
+      named.map((each, index) => {
+        const digest = hashes[index];
+        if (each.kind === "batch" ? digest === undefined : loadQuarantined(store, each.id) === undefined)
+          throw unknownRecord(each);
         const isDropped =
-          each.kind === "batch" ? dropKept(store, each.id, at) : markQuarantined(store, each.id, "dropped");
+          digest === undefined
+            ? markQuarantined(store, each.id, "dropped")
+            : dropKept(store, each.id, { at, hash: digest });
         if (!isDropped && each.kind === "batch") {
           throw new BridgeError("usage", `${each.text} is being stored at this moment.`, {
             hint: "Nothing was dropped.",
@@ -99,6 +102,11 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { na
     }
     return EXIT.ok;
   });
+
+function hashOfBatch(store: Store, id: number): Buffer | undefined {
+  const batch = loadUnreadBatch(store, id);
+  return batch === undefined ? undefined : hash("sha256", batch.body, "buffer");
+}
 
 export function withStore(
   call: Call,

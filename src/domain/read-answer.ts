@@ -10,6 +10,7 @@ import {
   JsonSyntaxError,
   JsonTooLargeError,
   kindOf,
+  membersOf,
   SLICE_BYTES,
   type Span,
   skipBlanks,
@@ -73,6 +74,8 @@ export interface AnswerList {
 
 /** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
 const RECORD_VALUES_MAX = 250_000;
+/** Members of an answer itself. */
+const MEMBERS_MAX = 100_000;
 const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map() };
 /** Enough bytes for the preview of a web page, whatever its letters. */
 const PREVIEW_BYTES = 1200;
@@ -95,8 +98,10 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   if (answer.status === 204) return { root: NOTHING, elements: undefined };
   const root = yield* readJsonInSlices(answer);
   const { body } = answer;
+  if (isWide(body, root))
+    throw new BridgeError("answer_shape", `The answer is an object of more than ${MEMBERS_MAX} keys.`);
   const error = readErrorWords(body, root, "list");
-  const list = findList(body, root, { path, error });
+  const list = yield* findList(body, root, { path, error });
   try {
     const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
     if (elements.length > 0) {
@@ -137,18 +142,18 @@ export function reportedError(words: string): BridgeError {
 }
 
 /** Undefined: the answer has none, in one of the forms that mean so. */
-function findList(
+function* findList(
   body: Buffer,
   root: Span,
   { path, error: words }: { path: JsonPath; error: string | undefined },
-): Span | undefined {
+): Slices<Span | undefined> {
   if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return undefined;
   refuseRepeated(body, root, path);
   const found = resolvePath(body, root, path);
   if (found.state === "null") return undefined;
   if (found.state === "value" && kindOf(body, found.span) === "array") return found.span;
   // Where no list of another name comes with it, the error is all that the answer has to say.
-  if (words !== undefined && !mayHoldRecords(body, root)) throw reportedError(words);
+  if (words !== undefined && !(yield* mayHoldRecordsInSlices(body, root))) throw reportedError(words);
   if (found.state === "value") {
     throw new BridgeError(
       "answer_shape",
@@ -170,6 +175,12 @@ export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
   if (place !== undefined) throw new BridgeError("answer_shape", `The answer has ${place} more than once.`);
 }
 
+/** Whether an answer has more members than any service sends: each look for one of them would take seconds. */
+function isWide(body: Buffer, root: Span): boolean {
+  let members = 0;
+  return someMember(body, root, () => ++members > MEMBERS_MAX);
+}
+
 function articleOf(kind: string): string {
   return kind === "object" ? "an object" : `a ${kind}`;
 }
@@ -180,7 +191,7 @@ export function readJson(answer: ReadableAnswer): ScannedJson {
 }
 
 /** The same in slices. @throws also BridgeError `answer_too_large`. */
-function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
+export function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
   try {
     return yield* scanInSlices(answer.body, answer.limits?.valuesMax);
   } catch (error) {
@@ -289,9 +300,18 @@ function readRecord(
  * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
  */
 export function mayHoldRecords(bytes: Buffer, root: Span): boolean {
-  if (kindOf(bytes, root) !== "object") return hasListOfObjects(bytes, root);
-  if (readErrorWords(bytes, root, "list") === undefined) return hasListOfObjects(bytes, root);
-  return someMember(bytes, root, ({ key, value }) => !isErrorName(key) && hasListOfObjects(bytes, value));
+  return atOnce(mayHoldRecordsInSlices(bytes, root));
+}
+
+/** The same in slices. */
+export function* mayHoldRecordsInSlices(bytes: Buffer, root: Span): Slices<boolean> {
+  const isError =
+    kindOf(bytes, root) === "object" && !isWide(bytes, root) && readErrorWords(bytes, root, "list") !== undefined;
+  if (!isError) return yield* hasListOfObjects(bytes, root);
+  for (const { key, value } of membersOf(bytes, root)) {
+    if (!isErrorName(key) && (yield* hasListOfObjects(bytes, value))) return true;
+  }
+  return false;
 }
 
 const QUOTE = 0x22;
@@ -299,8 +319,13 @@ const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
 
 /** One walk over the bytes, whatever the depth. */
-function hasListOfObjects(bytes: Buffer, { start, end }: Span): boolean {
+function* hasListOfObjects(bytes: Buffer, { start, end }: Span): Slices<boolean> {
+  let pauseAt = start + SLICE_BYTES;
   for (let at = start; at < end; ) {
+    if (at >= pauseAt) {
+      pauseAt = at + SLICE_BYTES;
+      yield;
+    }
     const byte = bytes[at];
     if (byte === LIST_OPEN && bytes[skipBlanks(bytes, at + 1)] === OBJECT_OPEN) return true;
     at = byte === QUOTE ? skipValue(bytes, at) : at + 1;

@@ -2,7 +2,16 @@
 
 /** Tables and views that the bridge made for itself and for the ERP to read; those of the feeds are the ERP's to write. */
 export const OWN_NAMES: ReadonlySet<string> = new Set([
-  ...["__drizzle_migrations", "batches", "compared_orders", "erp_orders", "erp_queue", "feed_dirty", "feed_drops"],
+  ...[
+    "__drizzle_migrations",
+    "batches",
+    "body_parts",
+    "compared_orders",
+    "erp_orders",
+    "erp_queue",
+    "feed_dirty",
+    "feed_drops",
+  ],
   ...[
     "feed_outbox",
     "feed_rows",
@@ -18,7 +27,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
   ...["observations", "order_event_rows", "order_line_rows", "orders", "owed_reads", "pull_mark", "quarantine", "runs"],
   ...["seen_changes", "status_requests", "sync_requests", "watermarks", "sync_status"],
   ...["stock_sent", "prices_sent", "products_sent", "images_sent", "orders_blocked", "orders_pending", "orders_wide"],
-  ...["order_events", "order_lines", "order_lines_wide"],
+  ...["order_events", "order_lines", "order_lines_wide", "kept_bodies"],
 ]);
 
 /** What is wrong with a table's name as a source; null where nothing is. */

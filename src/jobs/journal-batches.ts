@@ -9,6 +9,7 @@ import { isoTime } from "../domain/ports.ts";
 import { forgetJournalOwed, loadJournalOwed, markJournaled } from "../store/batches.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { readBody } from "./keep-body.ts";
 import type { PullPass } from "./pull-pass.ts";
 
 /** Bodies that are made up for in one pass. */
@@ -55,7 +56,8 @@ export class JournalBatches {
       }
       // Of now: a body that was received after the batch's first must not pass for that one.
       const note = { receivedAt: isoTime(clock.nowMs()), fingerprint: owed.fingerprint, date: undefined };
-      if (!(await this.keep(owed.body, note, pass))) return;
+      const body = await readBody(this.#context, owed, pass.signal);
+      if (!(await this.keep(body, note, pass))) return;
       await commit(this.#context, pass.signal, () => markJournaled(store, owed));
     }
   }

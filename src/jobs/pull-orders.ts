@@ -17,6 +17,7 @@ import { commit } from "./commit.ts";
 import { ConfirmBatches } from "./confirm-batches.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import { JournalBatches } from "./journal-batches.ts";
+import { removeUnnamedParts } from "./keep-body.ts";
 import { beginPass, count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { StoreBatches } from "./store-batches.ts";
 import type { WatchDisk } from "./watch-disk.ts";
@@ -55,6 +56,7 @@ export class PullOrders implements Job {
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const pass = beginPass(signal);
+    await removeUnnamedParts(this.#context, signal);
     await this.#journal.keepOwed(pass);
     await this.#readKept(pass);
     let drained = false;

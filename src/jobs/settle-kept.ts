@@ -21,6 +21,7 @@ import {
 import { requestRead } from "../store/positions.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { digestInSlices, readBody } from "./keep-body.ts";
 import { readInTurns } from "./read-in-turns.ts";
 
 const LOOK_EVERY_MS = 60_000;
@@ -67,16 +68,18 @@ export class SettleKept {
       const kept = loadKeptAfter(store, this.#after, this.#rules.signature);
       this.#after = kept?.id ?? 0;
       if (kept === undefined) break;
-      bytes += kept.body.length;
-      settled += Number(await this.#look(kept, signal));
+      const body = await readBody(this.#context, kept, signal);
+      bytes += body.length;
+      settled += Number(await this.#look(kept, body, signal));
     }
     return settled;
   }
 
-  async #look(kept: KeptBody, signal: AbortSignal): Promise<boolean> {
+  async #look(kept: KeptBody, body: Buffer, signal: AbortSignal): Promise<boolean> {
     const { store, clock, log } = this.#context;
-    const root = await readInTurns(clock, {}, scanInSlices(kept.body), signal);
-    const paths = await readInTurns(clock, {}, idsByPathInSlices(kept.body, root), signal);
+    const root = await readInTurns(clock, {}, scanInSlices(body), signal);
+    const paths = await readInTurns(clock, {}, idsByPathInSlices(body, root), signal);
+    const hash = await readInTurns(clock, {}, digestInSlices(body), signal);
     return await commit(this.#context, signal, () => {
       const at = isoTime(clock.nowMs());
       const known = loadKnownOrders(store, allIds(paths));
@@ -92,7 +95,7 @@ export class SettleKept {
         if (changedAt !== undefined && changedAt < kept.receivedAt) requestRead(store, { orderId, serviceId }, at);
       }
       const reason = reasonOf(known.size, missing.length);
-      if (!settleKept(store, kept, { reason, at })) return false;
+      if (!settleKept(store, kept, { reason, at, hash })) return false;
       log.info({ batch: kept.id, orders: known.size, unknown: missing.length }, reason);
       return true;
     });

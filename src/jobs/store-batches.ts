@@ -9,6 +9,7 @@ import type { ServiceAnswer } from "../api/client.ts";
 import { confirmNames, confirmNamesOrders } from "../domain/confirm.ts";
 import { counted } from "../domain/counted.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
+import { withoutSecretsInSlices } from "../domain/hide-in-body.ts";
 import { REFUSED_PROBE_MS } from "../domain/holds.ts";
 import { idsByPathInSlices, recordIdsOf } from "../domain/ids-by-path.ts";
 import { resolvePath } from "../domain/json-path.ts";
@@ -21,8 +22,8 @@ import {
   type AnswerRecord,
   fingerprintInSlices,
   idsInSlices,
-  mayHoldRecords,
-  readJson,
+  mayHoldRecordsInSlices,
+  readJsonInSlices,
   readListInSlices,
   readRecordsInSlices,
   refuseRepeated,
@@ -33,6 +34,7 @@ import {
   countUnread,
   deleteUnread,
   loadBatch,
+  loadKeptUnder,
   loadOldestUnreadDate,
   loadUnreadBody,
   markUnreadTried,
@@ -42,12 +44,14 @@ import {
   saveUnreadBody,
   settlePullMark,
 } from "../store/batches.ts";
+import type { BodyPlace } from "../store/body-parts.ts";
 import { deleteHold, saveHold } from "../store/holds.ts";
 import { loadWatermark, saveWatermark } from "../store/positions.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import type { JournalBatches } from "./journal-batches.ts";
+import { digestInSlices, isSameBody, readBody, writeBody } from "./keep-body.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { readInTurns } from "./read-in-turns.ts";
 import { SettleKept } from "./settle-kept.ts";
@@ -61,8 +65,6 @@ const UNREAD_MAX = 20;
 /** Those are kept up to here, a day of them: a service that hands out each batch once never serves it again. */
 const UNREAD_HELD_MAX = 300;
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
-/** A larger body is not copied into the database while it is stored in parts; the service still has it then. */
-const PARTED_BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 interface ReadBatch {
   body: Buffer;
@@ -78,6 +80,12 @@ interface ReadBatch {
   error: string | undefined;
 }
 
+/** The row under which the body of a batch is kept while it is stored. */
+interface KeptAs {
+  id: number;
+  place: BodyPlace;
+}
+
 /** Where a batch comes from. */
 interface Origin {
   /** The answer has just come; false for a kept body. */
@@ -86,7 +94,7 @@ interface Origin {
   date: string | undefined;
   at: string;
   /** The kept body that this batch is read from. */
-  unreadId?: number | undefined;
+  unread?: KeptAs | undefined;
   /** The first attempt to confirm it begins with its commit. */
   confirmFollows: boolean;
 }
@@ -150,7 +158,8 @@ export class StoreBatches {
     if (kept === undefined) return "none";
     let read: ReadBatch | undefined;
     try {
-      read = await this.#read({ status: 200, contentType: "application/json", body: kept.body }, pass.signal);
+      const body = await readBody(this.#context, kept, pass.signal);
+      read = await this.#read({ status: 200, contentType: "application/json", body }, pass.signal);
       if (read === undefined) throw new BridgeError("answer_shape", "Under this configuration the batch is empty.");
     } catch (error) {
       const { code, message } = asError(error);
@@ -161,7 +170,13 @@ export class StoreBatches {
       return "unread";
     }
     const at = isoTime(clock.nowMs());
-    const origin = { fresh: false, date: kept.date ?? undefined, at, unreadId: kept.id, confirmFollows };
+    const origin = {
+      fresh: false,
+      date: kept.date ?? undefined,
+      at,
+      unread: { id: kept.id, place: kept },
+      confirmFollows,
+    };
     return (await this.#storeRead(read, origin, pass)) ?? "unread";
   }
 
@@ -215,11 +230,15 @@ export class StoreBatches {
     const parts = partsOf(records);
     const known = loadBatch(store, fingerprint);
     const isKnown = known !== undefined;
-    const unreadId =
-      origin.unreadId ?? (parts.length > 1 && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
+    const unread =
+      origin.unread ?? (parts.length > 1 && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
     const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
     const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
+    const mayOweJournal = !isJournaled || (isKnown && !isPartial && this.#journal.isKept);
+    const owed = mayOweJournal
+      ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
+      : { body: null, bodyId: null };
     for (const [index, part] of parts.entries()) {
       if (index > 0) await this.#context.clock.sleep(0, pass.signal);
       const done = await commit(this.#context, pass.signal, () => {
@@ -228,14 +247,14 @@ export class StoreBatches {
         // Doubt about a batch that was stored before was settled then.
         const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
         const isLast = index === parts.length - 1;
-        if (isLast && isPartial && unreadId !== undefined) deleteUnread(store, unreadId);
+        if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
         const isNewer = known !== undefined && taken.some((what) => what !== "same");
         if (isNewer && !isPartial && this.#journal.isKept)
-          saveJournalOwed(store, known.id, { orderIds: read.orderIds, body: read.body });
+          saveJournalOwed(store, known.id, { orderIds: read.orderIds, ...owed });
         const isWhole = isLast && !isPartial;
         return {
           taken,
-          stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unreadId, isJournaled }) : undefined,
+          stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, owed }) : undefined,
         };
       });
       for (const what of done.taken) if (what !== "same") count(pass, what, 1);
@@ -254,13 +273,16 @@ export class StoreBatches {
     return row === undefined ? stored : { ...stored, row: { ...row, orderIds: stored.row.orderIds } };
   }
 
-  /** Undefined where the body is too large to be copied. */
-  async #keepGiant({ body }: ReadBatch, origin: Origin, pass: PullPass): Promise<number | undefined> {
-    const { store } = this.#context;
-    if (body.length > PARTED_BODY_BYTES_MAX) return undefined;
+  /** The whole body, before the first of its orders. */
+  async #keepGiant({ body }: ReadBatch, origin: Origin, pass: PullPass): Promise<KeptAs> {
+    const { store, clock } = this.#context;
+    const digest = await readInTurns(clock, {}, digestInSlices(body), pass.signal);
+    const fingerprint = `body:${digest.toString("hex")}`;
+    const standing = loadKeptUnder(store, fingerprint, origin.at);
+    const place = standing ?? (await writeBody(this.#context, body, pass.signal));
     const unread = {
-      fingerprint: bodyFingerprint(body),
-      body,
+      fingerprint,
+      place,
       date: origin.date,
       mapping: null,
       error: null,
@@ -271,14 +293,17 @@ export class StoreBatches {
       return saveUnreadBody(store, unread);
     });
     this.#waiting = undefined;
-    return id;
+    return { id, place };
   }
 
   /** The last step of a batch's last transaction. */
-  #saveBatch(read: ReadBatch, batch: Origin & { fingerprint: string; isJournaled: boolean }): StoredBatch {
+  #saveBatch(
+    read: ReadBatch,
+    batch: Origin & { fingerprint: string; isJournaled: boolean; owed: BodyPlace },
+  ): StoredBatch {
     const { store } = this.#context;
     this.#saveFirstWatermark(batch);
-    if (batch.unreadId !== undefined) deleteUnread(store, batch.unreadId);
+    if (batch.unread !== undefined) deleteUnread(store, batch.unread.id);
     const { orderIds } = read;
     const known = loadBatch(store, batch.fingerprint);
     if (batch.fresh && !confirmNames(this.#rules.confirm)) {
@@ -293,7 +318,7 @@ export class StoreBatches {
       orderIds,
       at: batch.at,
       confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
-      body: batch.isJournaled ? null : read.body,
+      kept: batch.isJournaled ? { body: null, bodyId: null } : batch.owed,
     });
     return { row, seenBefore: false, isServed: true };
   }
@@ -306,27 +331,44 @@ export class StoreBatches {
     if (first !== undefined) saveWatermark(store, "updates", first, at);
   }
 
+  /** What is kept already under the fingerprint is not written again. */
+  async #placeOf(body: Buffer, fingerprint: string, at: string, signal: AbortSignal): Promise<BodyPlace> {
+    const standing = loadKeptUnder(this.#context.store, fingerprint, at);
+    const stays =
+      standing !== undefined && (standing.isNew || (await isSameBody(this.#context, standing, body, signal)));
+    return stays ? standing : await writeBody(this.#context, body, signal);
+  }
+
   /** Keeps a JSON body whose shape is not understood: the service may never serve it again. */
   async #keepUnread(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
     const { store, clock, client } = this.#context;
     if (error.code !== "answer_shape") return;
     this.kept.noteUnread();
-    const root = readJson(answer);
-    if (!mayHoldRecords(answer.body, root)) return;
-    const paths = await readInTurns(clock, answer, idsByPathInSlices(answer.body, root), signal);
-    const fingerprint = bodyFingerprint(
-      answer.body,
-      recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1))),
-    );
+    const { body } = answer;
+    const root = await readInTurns(clock, answer, readJsonInSlices(answer), signal);
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(body, root), signal))) return;
+    const paths = await readInTurns(clock, answer, idsByPathInSlices(body, root), signal);
+    const ids = recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1)));
+    const of = ids === undefined ? digestInSlices(body) : undefined;
+    // The same orders in another answer are one kept body: a time that moves on in it must not fill the store.
+    const fingerprint =
+      of === undefined
+        ? `ids:${hash("sha256", JSON.stringify(ids), "hex")}`
+        : `body:${(await readInTurns(clock, answer, of, signal)).toString("hex")}`;
     const at = isoTime(clock.nowMs());
     const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
+    const shown = await readInTurns(clock, answer, withoutSecretsInSlices(body, client.hideSecrets), signal);
+    const isRoom = () => {
+      const { count, bytes } = countUnread(store);
+      return count < UNREAD_HELD_MAX && bytes + shown.length <= UNREAD_BYTES_MAX;
+    };
+    const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
     await commit(this.#context, signal, () => {
-      const { count: kept, bytes } = countUnread(store);
-      const hasRoom = kept < UNREAD_HELD_MAX && bytes + answer.body.length <= UNREAD_BYTES_MAX;
+      const hasRoom = place !== undefined && isRoom();
       if (hasRoom) {
         saveUnreadBody(store, {
           fingerprint,
-          body: withoutSecrets(answer.body, client.hideSecrets),
+          place,
           date: answer.date,
           mapping: this.#rules.signature,
           error: client.hideSecrets(error.message),
@@ -371,17 +413,4 @@ function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {
     bytes += length;
   }
   return [...parts, part];
-}
-
-/** The same orders in another answer are one kept body: a time that moves on in it must not fill the store. */
-function bodyFingerprint(body: Buffer, ids?: readonly string[]): string {
-  if (ids !== undefined) return `ids:${hash("sha256", JSON.stringify(ids), "hex")}`;
-  return `body:${hash("sha256", body, "hex")}`;
-}
-
-/** A service or a proxy at a wrong address may echo the request; its credentials must not enter the database. */
-function withoutSecrets(body: Buffer, hideSecrets: (text: string) => string): Buffer {
-  const text = body.toString("utf8");
-  const shown = hideSecrets(text);
-  return shown === text ? body : Buffer.from(shown, "utf8");
 }

@@ -3,6 +3,7 @@
  * only then may it be confirmed. After a crash, `stored` rows say which confirms are still owed and `pull_mark` says
  * whether an answer of GET /orders may be missing.
  */
+import { type BodyPlace, bodyLength } from "./body-parts.ts";
 import type { Store } from "./store.ts";
 
 export interface BatchRow {
@@ -19,7 +20,7 @@ export interface BatchRow {
 }
 
 const COLUMNS = `id, fingerprint, service_batch_id AS batchId, state, confirm_attempts AS confirmAttempts,
-  order_ids AS orderIds, state = 'stored' AND body IS NOT NULL AS journalOwed, received_at AS receivedAt`;
+  order_ids AS orderIds, state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS journalOwed, received_at AS receivedAt`;
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
   return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint) as BatchRow | undefined;
@@ -29,7 +30,7 @@ export function loadBatch(store: Store, fingerprint: string): BatchRow | undefin
 export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
   return store
     .prepare(
-      `SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL
+      `SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL AND body_id IS NULL
        ORDER BY confirm_attempts, id LIMIT ?`,
     )
     .all(limit) as BatchRow[];
@@ -59,13 +60,13 @@ export function saveStoredBatch(
     /** 1 where the confirm follows at once: the first attempt begins with this commit. */
     confirmAttempts: number;
     /** Kept where it could not be written to the journal. */
-    body: Buffer | null;
+    kept: BodyPlace;
   },
 ): BatchRow {
   return store
     .prepare(
-      `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body)
-       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?) RETURNING ${COLUMNS}`,
+      `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body, body_id)
+       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?, ?) RETURNING ${COLUMNS}`,
     )
     .get(
       batch.fingerprint,
@@ -74,7 +75,8 @@ export function saveStoredBatch(
       batch.orderCount,
       batch.confirmAttempts,
       batch.orderIds,
-      batch.body,
+      batch.kept.body,
+      batch.kept.bodyId,
     ) as BatchRow;
 }
 
@@ -82,38 +84,47 @@ export function saveStoredBatch(
  * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
  * batch is owed to it, and its confirm waits, also if it was confirmed or refused as it was before.
  */
-export function saveJournalOwed(store: Store, id: number, owed: { orderIds: string; body: Buffer }): void {
+export function saveJournalOwed(store: Store, id: number, owed: { orderIds: string } & BodyPlace): void {
   store
-    .prepare("UPDATE batches SET state = 'stored', order_ids = ?, body = ? WHERE id = ? AND state <> 'unread'")
-    .run(owed.orderIds, owed.body, id);
+    .prepare(
+      "UPDATE batches SET state = 'stored', order_ids = ?, body = ?, body_id = ? WHERE id = ? AND state <> 'unread'",
+    )
+    .run(owed.orderIds, owed.body, owed.bodyId, id);
 }
 
 // ------------------------------------------------------------------------------------- bodies owed to the journal
 
-export interface JournalOwed {
+export interface JournalOwed extends BodyPlace {
   id: number;
   fingerprint: string;
-  body: Buffer;
 }
 
 /** The oldest stored batch whose body could not be written to the journal. */
 export function loadJournalOwed(store: Store): JournalOwed | undefined {
   return store
     .prepare(
-      `SELECT id, fingerprint, body FROM batches INDEXED BY batches_stored
-       WHERE state = 'stored' AND body IS NOT NULL ORDER BY id LIMIT 1`,
+      `SELECT id, fingerprint, body, body_id AS bodyId FROM batches INDEXED BY batches_stored
+       WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`,
     )
     .get() as JournalOwed | undefined;
 }
 
 /** Fenced by the body that was written: a newer one that was served meanwhile stays owed. */
-export function markJournaled(store: Store, { id, body }: Pick<JournalOwed, "id" | "body">): void {
-  store.prepare("UPDATE batches SET body = NULL WHERE id = ? AND state = 'stored' AND body = ?").run(id, body);
+export function markJournaled(store: Store, { id, body, bodyId }: Pick<JournalOwed, "id" | "body" | "bodyId">): void {
+  store
+    .prepare(
+      "UPDATE batches SET body = NULL, body_id = NULL WHERE id = ? AND state = 'stored' AND body IS ? AND body_id IS ?",
+    )
+    .run(id, body, bodyId);
 }
 
 /** There is no journal any more. */
 export function forgetJournalOwed(store: Store): void {
-  store.prepare("UPDATE batches SET body = NULL WHERE state = 'stored' AND body IS NOT NULL").run();
+  store
+    .prepare(
+      "UPDATE batches SET body = NULL, body_id = NULL WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)",
+    )
+    .run();
 }
 
 export function markConfirmBegun(store: Store, id: number): void {
@@ -180,9 +191,8 @@ export function markConfirmFailed(store: Store, id: number, failure: { error: st
 
 // ------------------------------------------------------------------------------------------------ unread bodies
 
-export interface UnreadBody {
+export interface UnreadBody extends BodyPlace {
   id: number;
-  body: Buffer;
   /** The `Date` header that came with it. */
   date: string | null;
 }
@@ -191,8 +201,8 @@ export interface UnreadBody {
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
     .prepare(
-      `SELECT id, body, service_date AS date FROM batches INDEXED BY batches_unread
-       WHERE state = 'unread' AND body IS NOT NULL AND read_with IS NOT ? ORDER BY id LIMIT 1`,
+      `SELECT id, body, body_id AS bodyId, service_date AS date FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL) AND read_with IS NOT ? ORDER BY id LIMIT 1`,
     )
     .get(mapping) as UnreadBody | undefined;
 }
@@ -211,7 +221,7 @@ export function loadOldestUnreadDate(store: Store): string | undefined {
 export function countUnread(store: Store): { count: number; bytes: number } {
   return store
     .prepare(
-      `SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM batches INDEXED BY batches_unread
+      `SELECT count(*) AS count, coalesce(sum(${bodyLength("batches")}), 0) AS bytes FROM batches INDEXED BY batches_unread
        WHERE state = 'unread'`,
     )
     .get() as { count: number; bytes: number };
@@ -238,12 +248,27 @@ export function countRefusedConfirms(store: Store): number {
 /** How long a kept body of the same orders stays the newer one. */
 const KEPT_ANEW = "-1 hour";
 
+/** The body that is kept under this fingerprint; `isNew`: it stays, whatever has come. */
+export function loadKeptUnder(
+  store: Store,
+  fingerprint: string,
+  at: string,
+): (BodyPlace & { id: number; isNew: boolean }) | undefined {
+  const row = store
+    .prepare(
+      `SELECT id, body, body_id AS bodyId, received_at >= strftime('%Y-%m-%dT%H:%M:%fZ', ?, '${KEPT_ANEW}') AS isNew FROM batches
+       WHERE fingerprint = ? AND state = 'unread'`,
+    )
+    .get(at, fingerprint) as (BodyPlace & { id: number; isNew: number }) | undefined;
+  return row === undefined ? undefined : { ...row, isNew: row.isNew === 1 };
+}
+
 /** Keeps a body that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
 export function saveUnreadBody(
   store: Store,
   unread: {
     fingerprint: string;
-    body: Buffer;
+    place: BodyPlace;
     date: string | undefined;
     /** The mapping that failed on it; null where none has been tried to its end. */
     mapping: string | null;
@@ -253,13 +278,22 @@ export function saveUnreadBody(
 ): number {
   store
     .prepare(
-      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, body)
-       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?)
-       ON CONFLICT (fingerprint) DO UPDATE SET body = excluded.body, received_at = excluded.received_at
-       WHERE state = 'unread' AND body <> excluded.body
+      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, body, body_id)
+       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?)
+       ON CONFLICT (fingerprint) DO UPDATE
+       SET body = excluded.body, body_id = excluded.body_id, received_at = excluded.received_at
+       WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
          AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
     )
-    .run(unread.fingerprint, unread.at, unread.error, unread.mapping, unread.date ?? null, unread.body);
+    .run(
+      unread.fingerprint,
+      unread.at,
+      unread.error,
+      unread.mapping,
+      unread.date ?? null,
+      unread.place.body,
+      unread.place.bodyId,
+    );
   return (store.prepare("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint) as { id: number }).id;
 }
 

@@ -2,12 +2,11 @@
  * Answers that could not be read, and the way to settle them without reading them. An answer leaves `batches` in the
  * transaction that puts it into `quarantine`; after a crash it is where it was before.
  */
-import { hash } from "node:crypto";
+import type { BodyPlace } from "./body-parts.ts";
 import type { Store } from "./store.ts";
 
-export interface KeptBody {
+export interface KeptBody extends BodyPlace {
   id: number;
-  body: Buffer;
   receivedAt: string;
   lastError: string;
   /** Ids that the service was asked for because of it. */
@@ -18,9 +17,9 @@ export interface KeptBody {
 export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBody | undefined {
   const row = store
     .prepare(
-      `SELECT id, body, received_at AS receivedAt, last_error AS lastError, coalesce(order_ids, '[]') AS asked
+      `SELECT id, body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError, coalesce(order_ids, '[]') AS asked
        FROM batches INDEXED BY batches_unread
-       WHERE state = 'unread' AND id > ? AND body IS NOT NULL AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`,
+       WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`,
     )
     .get(id, mapping) as (Omit<KeptBody, "asked"> & { asked: string }) | undefined;
   return row === undefined ? undefined : { ...row, asked: JSON.parse(row.asked) as string[] };
@@ -63,44 +62,40 @@ export function saveKeptAsked(store: Store, id: number, asked: readonly string[]
 }
 
 /** Takes it out of the way; it stays in the quarantine as released. False where it is no longer there. */
-export function settleKept(store: Store, kept: Pick<KeptBody, "id">, settled: { reason: string; at: string }): boolean {
+export function settleKept(
+  store: Store,
+  kept: Pick<KeptBody, "id">,
+  settled: { reason: string; at: string; hash: Buffer },
+): boolean {
   return moveToQuarantine(store, kept.id, { state: "released", ...settled });
 }
 
-/** The same because a person does not want it. */
-export function dropKept(store: Store, id: number, at: string): boolean {
-  return moveToQuarantine(store, id, { state: "dropped", reason: null, at });
+/** The same because a person does not want it. `hash`: SHA-256 of the body. */
+export function dropKept(store: Store, id: number, dropped: { at: string; hash: Buffer }): boolean {
+  return moveToQuarantine(store, id, { state: "dropped", reason: null, ...dropped });
 }
 
 function moveToQuarantine(
   store: Store,
   id: number,
-  { state, reason, at }: { state: "released" | "dropped"; reason: string | null; at: string },
+  { state, reason, at, hash }: { state: "released" | "dropped"; reason: string | null; at: string; hash: Buffer },
 ): boolean {
   const kept = store
     .prepare(
-      `SELECT body, received_at AS receivedAt, last_error AS lastError FROM batches
-       WHERE id = ? AND state = 'unread' AND body IS NOT NULL AND last_error IS NOT NULL`,
+      `SELECT body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError FROM batches
+       WHERE id = ? AND state = 'unread' AND last_error IS NOT NULL`,
     )
-    .get(id) as { body: Buffer; receivedAt: string; lastError: string } | undefined;
+    .get(id) as (BodyPlace & { receivedAt: string; lastError: string }) | undefined;
   if (kept === undefined) return false;
-  const { body, receivedAt, lastError } = kept;
+  const { body, bodyId, receivedAt, lastError } = kept;
   store
     .prepare(
-      `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, state, first_seen_at, last_seen_at)
-       VALUES ('batch', ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, state, first_seen_at, last_seen_at)
+       VALUES ('batch', ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE
        SET state = excluded.state, reason = excluded.reason, last_seen_at = excluded.last_seen_at`,
     )
-    .run(
-      `batch:${id}`,
-      reason ?? lastError,
-      body.toString("utf8"),
-      hash("sha256", body, "buffer"),
-      state,
-      receivedAt,
-      at,
-    );
+    .run(`batch:${id}`, reason ?? lastError, body?.toString("utf8") ?? null, bodyId, hash, state, receivedAt, at);
   store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
   return true;
 }

@@ -39,7 +39,7 @@ export function loadProbeKnowledge(store: Store): ProbeKnowledge {
       PAYLOADS_MAX,
     ).map(({ payload }) => payload),
     unreadBodies: all<{ body: Buffer }>(
-      "SELECT body FROM batches WHERE state = 'unread' AND length(body) < ? ORDER BY id DESC LIMIT ?",
+      "SELECT body FROM batches WHERE state = 'unread' AND body IS NOT NULL AND length(body) < ? ORDER BY id DESC LIMIT ?",
       BODY_BYTES_MAX,
       BODIES_MAX,
     ).map(({ body }) => body.toString("utf8")),

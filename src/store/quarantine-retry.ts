@@ -4,6 +4,7 @@
  * after a crash it is where it was before.
  */
 import { hash } from "node:crypto";
+import { type BodyPlace, bodyLength, loadBody } from "./body-parts.ts";
 import { deleteHold } from "./holds.ts";
 import type { BadRecord, QuarantineRow } from "./quarantine.ts";
 import type { Store } from "./store.ts";
@@ -25,7 +26,12 @@ const COLUMNS = `id, kind, reference, reason, payload, payload_hash AS payloadHa
   last_seen_at AS lastSeenAt, times`;
 
 export function loadQuarantined(store: Store, id: number): QuarantinedRecord | undefined {
-  return store.prepare(`SELECT ${COLUMNS} FROM quarantine WHERE id = ?`).get(id) as QuarantinedRecord | undefined;
+  const row = store.prepare(`SELECT ${COLUMNS}, body_id AS bodyId FROM quarantine WHERE id = ?`).get(id) as
+    | (QuarantinedRecord & { bodyId: number | null })
+    | undefined;
+  if (row === undefined) return undefined;
+  const { bodyId, ...record } = row;
+  return bodyId === null ? record : { ...record, payload: loadBody(store, { body: null, bodyId }).toString("utf8") };
 }
 
 /** Held records after `id`, with their payloads. */
@@ -160,19 +166,22 @@ export interface UnreadBatch {
 export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
   return store
     .prepare(
-      `SELECT id, received_at AS receivedAt, length(body) AS bytes, last_error AS lastError
+      `SELECT id, received_at AS receivedAt, ${bodyLength("batches")} AS bytes, last_error AS lastError
        FROM batches INDEXED BY batches_unread WHERE state = 'unread' ORDER BY id LIMIT ?`,
     )
     .all(limit) as UnreadBatch[];
 }
 
 export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body: Buffer }) | undefined {
-  return store
+  const row = store
     .prepare(
-      `SELECT id, received_at AS receivedAt, length(body) AS bytes, last_error AS lastError, body
-       FROM batches WHERE id = ? AND state = 'unread' AND body IS NOT NULL`,
+      `SELECT id, received_at AS receivedAt, last_error AS lastError, body, body_id AS bodyId
+       FROM batches WHERE id = ? AND state = 'unread'`,
     )
-    .get(id) as (UnreadBatch & { body: Buffer }) | undefined;
+    .get(id) as (Omit<UnreadBatch, "bytes"> & BodyPlace) | undefined;
+  if (row === undefined) return undefined;
+  const body = loadBody(store, row);
+  return { id, receivedAt: row.receivedAt, lastError: row.lastError, bytes: body.length, body };
 }
 
 /** The next pull tries it again, whatever it was tried with before, and waits for no probe. */

@@ -128,11 +128,11 @@ export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind
   return released;
 }
 
-export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash">;
+export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash" | "bodyId">;
 
 /** What is held, oldest first, without the payloads. */
 export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
-  const { payload: _, payloadHash: __, ...columns } = getTableColumns(quarantine);
+  const { payload: _, payloadHash: __, bodyId: ___, ...columns } = getTableColumns(quarantine);
   return store.query
     .select(columns)
     .from(quarantine)

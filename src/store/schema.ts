@@ -119,6 +119,7 @@ export const batches = sqliteTable("batches", {
   readWith: text("read_with"),
   serviceDate: text("service_date"),
   body: blob({ mode: "buffer" }),
+  bodyId: integer("body_id"),
 });
 
 export const quarantine = sqliteTable("quarantine", {
@@ -132,6 +133,7 @@ export const quarantine = sqliteTable("quarantine", {
   firstSeenAt: text("first_seen_at").notNull(),
   lastSeenAt: text("last_seen_at").notNull(),
   times: integer().notNull(),
+  bodyId: integer("body_id"),
 });
 
 export const holds = sqliteTable(

@@ -175,7 +175,7 @@ describe("the journal", () => {
       scene.rows<{ fingerprint: string }>("SELECT fingerprint FROM batches")[0]!.fingerprint,
     )!;
     const owed = { fingerprint: "owed", batchId: null, orderCount: 0, orderIds: "[]", at: "", confirmAttempts: 0 };
-    store.write(() => saveStoredBatch(store, { ...owed, body: Buffer.from("{}") }));
+    store.write(() => saveStoredBatch(store, { ...owed, kept: { bodyId: null, body: Buffer.from("{}") } }));
     const sent = () => scene.sandbox.ledger.ofKind("confirm").length;
     const before = sent();
     const confirms = new ConfirmBatches(context, compileConfirm({}));

@@ -227,7 +227,7 @@ describe("a confirm that is refused", () => {
           orderCount: 1,
           confirmAttempts: 0,
           at: "",
-          body: null,
+          kept: { body: null, bodyId: null },
         }),
       );
     const refused = batch("refused", '"batch-1"', '["a","b"]');

@@ -232,7 +232,7 @@ function listOwed(world: World): string[] {
 
 const HOLDS = ["SELECT area || ' ' || reason || ' ' || coalesce(detail, '') FROM holds", "a hold stands"] as const;
 const UNREAD = [
-  "SELECT coalesce(last_error, '?') || ': ' || substr(CAST(body AS TEXT), 1, 120) FROM batches WHERE state = 'unread'",
+  "SELECT coalesce(last_error, '?') || ': ' || substr(CAST(body AS TEXT), 1, 120) FROM kept_bodies",
   "a body is kept",
 ] as const;
 

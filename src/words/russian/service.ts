@@ -73,6 +73,7 @@ export const service = {
   "The answer reports an error: {words*}": "В ответе сообщение об ошибке: {words}",
   "The answer has {path} more than once.": "В ответе {path} встречается больше одного раза.",
   "the answer has {path} more than once": "в ответе {path} встречается больше одного раза",
+  "The answer is an object of more than {max} keys.": "Ответ — объект, в котором больше {max} ключей.",
   "{path} of the answer is no list but {what~}.": "{path} в ответе — не список, а {what}.",
   "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?): {text*}":
     "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?): {text}",

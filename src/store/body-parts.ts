@@ -1,0 +1,71 @@
+/*
+ * Bodies of answers that are too large for one statement: its write lock and its memory would grow with the body. Their
+ * parts are written in transactions of their own before anything names them, so that after a crash there is a whole body
+ * or one that nothing names.
+ */
+import type { Store } from "./store.ts";
+
+/** Larger bodies are stored in parts of this size. */
+export const BODY_PART_BYTES = 1024 * 1024;
+
+/** Where a body stands: in its row itself, or under a number in parts. */
+export interface BodyPlace {
+  body: Buffer | null;
+  bodyId: number | null;
+}
+
+/** In bytes, of a row of `batches` or another that has these two columns. */
+export const bodyLength = (row: string) =>
+  `coalesce(length(${row}.body), (SELECT sum(length(p.bytes)) FROM body_parts p WHERE p.body_id = ${row}.body_id))`;
+
+/** A number that no body has. */
+export function nextBodyId(store: Store): number {
+  const { id } = store
+    .prepare(
+      `SELECT 1 + max((SELECT coalesce(max(body_id), 0) FROM body_parts),
+         (SELECT coalesce(max(body_id), 0) FROM batches WHERE body_id IS NOT NULL),
+         (SELECT coalesce(max(body_id), 0) FROM quarantine WHERE body_id IS NOT NULL)) AS id`,
+    )
+    .get() as { id: number };
+  return id;
+}
+
+export function saveBodyPart(store: Store, bodyId: number, part: number, bytes: Buffer): void {
+  store.prepare("INSERT INTO body_parts (body_id, part, bytes) VALUES (?, ?, ?)").run(bodyId, part, bytes);
+}
+
+/** The length of each part, in their order. */
+export function loadPartLengths(store: Store, bodyId: number): number[] {
+  return store
+    .prepare("SELECT length(bytes) FROM body_parts WHERE body_id = ? ORDER BY part")
+    .raw(true)
+    .all(bodyId)
+    .map((row) => (row as [number])[0]);
+}
+
+export function loadBodyPart(store: Store, bodyId: number, part: number): Buffer {
+  const row = store.prepare("SELECT bytes FROM body_parts WHERE body_id = ? AND part = ?").get(bodyId, part);
+  return (row as { bytes: Buffer } | undefined)?.bytes ?? Buffer.alloc(0);
+}
+
+/** The whole body, for commands that wait for nobody. */
+export function loadBody(store: Store, { body, bodyId }: BodyPlace): Buffer {
+  if (bodyId === null) return body ?? Buffer.alloc(0);
+  return Buffer.concat(loadPartLengths(store, bodyId).map((_, part) => loadBodyPart(store, bodyId, part)));
+}
+
+/** Removes some parts that nothing names. Returns how many. Nobody may be writing a body meanwhile. */
+export function deleteUnnamedParts(store: Store, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM body_parts WHERE rowid IN (SELECT p.rowid FROM body_parts p
+         WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.body_id = p.body_id)
+           AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.body_id = p.body_id) LIMIT ?)`,
+    )
+    .run(limit).changes;
+}
+
+/** Whether there is any part, named or not. */
+export function hasBodyParts(store: Store): boolean {
+  return store.prepare("SELECT 1 FROM body_parts LIMIT 1").get() !== undefined;
+}
