@@ -133,6 +133,7 @@ function upkeepEntries(
     eventsMs: retention.events,
     batchesMs: retention.batches,
     requestsMs: retention.status_requests,
+    zone: loaded.config.service.timezone,
   });
   return [
     { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },

@@ -8,7 +8,7 @@ const FIELDS = ["operations", "action", "from", "until", "error", "hit", "hitKin
 const FIELD_BYTES = 8;
 const ACTIONS = { nothing: 0, kill: 1, tear: 2, fail: 3 } as const;
 const KINDS = ["", "write", "truncation", "sync", "", "", "removal"];
-const FILES = ["", "database", "write-ahead log", "journal", "shared memory", "folder"];
+const FILES = ["", "database", "write-ahead log", "journal", "shared memory", "folder", "progress note"];
 const FOREVER = 2 ** 52;
 
 /** Compiles the library that stands between the program and its disk; undefined where there is no C compiler. */

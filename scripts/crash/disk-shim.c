@@ -20,11 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { NO_FILE, DATABASE, WAL, JOURNAL, SHM, FOLDER };
+enum { NO_FILE, DATABASE, WAL, JOURNAL, SHM, FOLDER, PROGRESS };
 enum { WRITE = 1, TRUNCATE, SYNC, SYNC_FAILED, CREATE, UNLINK };
 enum { NOTHING, KILL, TEAR, FAIL };
 
@@ -100,13 +101,20 @@ static int file_of(const char *path) {
   if (strcmp(rest, "-wal") == 0) return WAL;
   if (strcmp(rest, "-journal") == 0) return JOURNAL;
   if (strcmp(rest, "-shm") == 0) return SHM;
+  if (strcmp(rest, ".progress") == 0) return PROGRESS;
   return NO_FILE;
 }
 
-static int file_at(int fd) { return fd >= 0 && fd < FDS_MAX ? files[fd] : NO_FILE; }
+/* Node closes files past the functions below, and a socket may have the number by now. */
+static int file_at(int fd) {
+  struct stat found;
+  if (fd < 0 || fd >= FDS_MAX || files[fd] == NO_FILE) return NO_FILE;
+  if (fstat(fd, &found) != 0 || !(S_ISREG(found.st_mode) || S_ISDIR(found.st_mode))) files[fd] = NO_FILE;
+  return files[fd];
+}
 
 static void note(int kind, int file, int64_t offset, const void *data, size_t length) {
-  if (log_fd < 0 || file == SHM) return;
+  if (log_fd < 0 || file == SHM || file == PROGRESS) return;
   struct record record = {kind, file, 0, (uint32_t)length, offset};
   struct iovec parts[2] = {{&record, sizeof record}, {(void *)data, length}};
   /* Past the functions below: the log is not one of the files that are watched. */

@@ -2,14 +2,16 @@
  * Removes history that is older than it is to be kept: rows of `runs` and of `order_events`, confirmed batches and sent
  * status requests. In small transactions with pauses in between, so that the ERP and the other jobs never wait for it.
  * Orders, what waits and what was refused are never removed, and `order_events.seq` goes on from where it was. Nothing is
- * removed while the service does not confirm this machine's time: a clock that is years ahead would take everything for
- * old. A crash in the middle leaves the rest for the next night.
+ * removed by a time that the service does not confirm: a clock that is years ahead would take everything for old. Where its
+ * answers have no `Date`, the stamps of the newest orders and the time since then stand for it; where there are no orders either,
+ * only the number of runs is bounded. A crash in the middle leaves the rest for the next night.
  */
 import { clockOffsetS } from "../domain/clock-offset.ts";
 import { isoTime } from "../domain/ports.ts";
+import { reachedTimeMs } from "../domain/served-time.ts";
 import { deleteConfirmedBefore } from "../store/batches.ts";
-import { deleteEventsBefore } from "../store/orders.ts";
-import { deleteRunsBefore } from "../store/runs.ts";
+import { deleteEventsBefore, loadNewestStamps } from "../store/orders.ts";
+import { deleteRunsBefore, deleteRunsBeyond } from "../store/runs.ts";
 import { deleteSentBefore } from "../store/status-requests.ts";
 import { commit } from "./commit.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
@@ -18,6 +20,10 @@ import type { Job, JobContext, JobReport } from "./job.ts";
 const ROWS_PER_COMMIT = 500;
 /** Between two transactions, for everybody else. */
 const PAUSE_MS = 20;
+/** Runs that are kept at most, whatever their age: years of a pass a minute. */
+const RUNS_MAX = 2_000_000;
+/** Orders whose stamps are asked for the time. */
+const STAMPS = 21;
 /** Transactions in one pass; the next pass follows at once, and a stop is noticed in between. */
 const COMMITS_PER_PASS = 500;
 
@@ -26,6 +32,8 @@ export interface Retention {
   eventsMs: number;
   batchesMs: number;
   requestsMs: number;
+  /** Of stamps that name none. */
+  zone: string;
 }
 
 export class KeepHouse implements Job {
@@ -33,6 +41,8 @@ export class KeepHouse implements Job {
   readonly areas = [];
   readonly #context: JobContext;
   readonly #retention: Retention;
+  /** What stamps had reached, and when by the monotonic clock. */
+  #reached: { ms: number; sinceMs: number } | undefined;
 
   constructor(context: JobContext, retention: Retention) {
     this.#context = context;
@@ -40,12 +50,13 @@ export class KeepHouse implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    const { store, clock } = this.#context;
-    if (!this.#isTimeConfirmed()) return { outcome: "idle", counts: {} };
+    const { store } = this.#context;
     const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
-    const nowMs = clock.nowMs();
+    // Earlier than any row where nothing is known.
+    const nowMs = this.#confirmedNow() ?? 0;
     const removals = {
-      runs: (limit: number) => deleteRunsBefore(store, isoTime(nowMs - runsMs), limit),
+      runs: (limit: number) =>
+        deleteRunsBefore(store, isoTime(nowMs - runsMs), limit) || deleteRunsBeyond(store, RUNS_MAX, limit),
       events: (limit: number) => deleteEventsBefore(store, isoTime(nowMs - eventsMs), limit),
       batches: (limit: number) => deleteConfirmedBefore(store, isoTime(nowMs - batchesMs), limit),
       requests: (limit: number) => deleteSentBefore(store, isoTime(nowMs - requestsMs), limit),
@@ -60,12 +71,28 @@ export class KeepHouse implements Job {
     return { outcome: Object.keys(counts).length === 0 ? "idle" : isDone ? "done" : "more", counts };
   }
 
-  /** Rows bear this machine's time, and their age is reckoned by it: the service must say that it is right. */
-  #isTimeConfirmed(): boolean {
+  /**
+   * Rows bear this machine's time, and their age is reckoned by it: the service must say that it is right. Undefined where it
+   * does not. Without a `Date` of the service's it is never later than what the service's stamps have reached since.
+   */
+  #confirmedNow(): number | undefined {
     const { client, clock, log } = this.#context;
-    const isConfirmed = client.serviceNow !== undefined && clockOffsetS(client.serviceNow, clock.nowMs()) === undefined;
-    if (!isConfirmed) log.info({}, "Old history stays, because the service does not confirm this machine's time.");
-    return isConfirmed;
+    const nowMs = clock.nowMs();
+    const served = client.serviceNow === undefined ? this.#reachedNow() : undefined;
+    if (served !== undefined) return Math.min(nowMs, served);
+    if (client.serviceNow !== undefined && clockOffsetS(client.serviceNow, nowMs) === undefined) return nowMs;
+    log.info({}, "Old history stays, because the service does not confirm this machine's time.");
+    return undefined;
+  }
+
+  #reachedNow(): number | undefined {
+    const { store, clock } = this.#context;
+    const reachedMs = reachedTimeMs(loadNewestStamps(store, STAMPS), this.#retention.zone);
+    if (reachedMs === undefined) return undefined;
+    const sinceMs = clock.monotonicMs();
+    if (this.#reached === undefined || reachedMs > this.#reached.ms + sinceMs - this.#reached.sinceMs)
+      this.#reached = { ms: reachedMs, sinceMs };
+    return this.#reached.ms + sinceMs - this.#reached.sinceMs;
   }
 
   async #remove(remove: (limit: number) => number, signal: AbortSignal): Promise<{ count: number; isDone: boolean }> {

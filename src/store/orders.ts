@@ -242,6 +242,16 @@ export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined
   return a?.revision === b?.revision && a?.hashes === b?.hashes;
 }
 
+/** When the orders that came last were changed, as the service wrote it. */
+export function loadNewestStamps(store: Store, limit: number): (string | null)[] {
+  return store
+    .prepare<[number], string | null>(
+      "SELECT coalesce(service_updated_at, service_created_at) FROM orders ORDER BY order_key DESC LIMIT ?",
+    )
+    .pluck()
+    .all(limit) as (string | null)[];
+}
+
 /**
  * Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again. Rows grow with
  * time, so only the oldest are looked at: an index over `at` would cost every order something.

@@ -46,3 +46,12 @@ export function deleteRunsBefore(store: Store, before: string, limit: number): n
     .prepare("DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < ? ORDER BY id LIMIT ?)")
     .run(before, limit).changes;
 }
+
+/** Removes the oldest of more than `max` runs, a bounded number at a time. Numbers leave hardly any gaps. */
+export function deleteRunsBeyond(store: Store, max: number, limit: number): number {
+  return store
+    .prepare(
+      "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id <= (SELECT max(id) FROM runs) - ? ORDER BY id LIMIT ?)",
+    )
+    .run(max, limit).changes;
+}

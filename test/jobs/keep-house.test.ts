@@ -95,4 +95,45 @@ describe("keeping house", () => {
     ]);
     expect(rows("SELECT state FROM status_requests ORDER BY id")).toEqual([{ state: "refused" }, { state: "pending" }]);
   });
+
+  describe("where the service's answers have no Date", () => {
+    const old = "2020-01-01T00:00:00.000Z";
+
+    async function start() {
+      const t = await startTestBridge({ sandbox: { options: { dateHeader: false } } });
+      await t.run("orders");
+      expect(t.bridge.client.serviceNow).toBeUndefined();
+      return t;
+    }
+
+    it("goes by the stamps of the newest orders and the time since then, never by this machine's clock", async () => {
+      const t = await start();
+      createOrders(t, 5);
+      await t.run("orders");
+      const events = () => t.rows<{ n: number }>("SELECT count(*) AS n FROM order_event_rows")[0]?.n;
+      t.clock.jump(40 * 365 * DAY_MS);
+      await t.run("upkeep");
+      expect(events()).toBe(5);
+      t.clock.jump(-40 * 365 * DAY_MS);
+      await t.run("upkeep");
+      t.bridge.store.db.prepare("UPDATE order_event_rows SET at = ? WHERE seq <= 2").run(old);
+      expect(await t.run("upkeep")).toMatchObject({ counts: { events: 2 } });
+      // Nothing comes any more, and the daemon runs on.
+      t.clock.advance(800 * DAY_MS);
+      expect(await t.run("upkeep")).toMatchObject({ counts: { events: 3 } });
+    });
+
+    it("bounds the number of runs where there are no orders either", async () => {
+      const t = await start();
+      const insert = t.bridge.store.db.prepare(
+        "INSERT INTO runs (id, job, started_at, finished_at, outcome) VALUES (?, 'orders', ?, ?, 'idle')",
+      );
+      for (const id of [10, 2_000_010, 2_000_011]) insert.run(id, old, old);
+      expect(await t.run("upkeep")).toMatchObject({ error: null });
+      expect(t.rows("SELECT id FROM runs WHERE id <= 2000011 AND id > 5")).toEqual([
+        { id: 2_000_010 },
+        { id: 2_000_011 },
+      ]);
+    });
+  });
 });
