@@ -9,6 +9,7 @@ import { isAnswered, reachOf } from "../domain/holds.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { requestRead } from "../store/positions.ts";
 import { loadHeldReferences } from "../store/quarantine-retry.ts";
 import {
   type Candidate,
@@ -61,6 +62,8 @@ interface Pass {
   signal: AbortSignal;
   reads: number;
   seen: ReadPass;
+  /** Orders that have failed since one was answered well. */
+  failed: Candidate[];
 }
 
 export class Reconcile implements Job {
@@ -88,7 +91,14 @@ export class Reconcile implements Job {
     const state = loadReconcileState(this.#context.store);
     if (state.round === null) await requestHeldReads(this.#context, signal);
     const round = state.round ?? this.#beginPhase(state, "scrub", {});
-    const pass: Pass = { state, round, signal, reads: 0, seen: new ReadPass(this.#context, this.#reader, { signal }) };
+    const pass: Pass = {
+      state,
+      round,
+      signal,
+      reads: 0,
+      seen: new ReadPass(this.#context, this.#reader, { signal }),
+      failed: [],
+    };
     const before = { ...round.counts };
     try {
       const isOver = await this.#work(pass);
@@ -166,11 +176,22 @@ export class Reconcile implements Job {
     if (orders.length === 0) return round.left <= 0 || this.#wrap(pass);
     for (const order of orders) {
       const goesOn = await this.#compareOne(pass, order);
-      if (!goesOn) throw pass.seen.trouble;
+      if (!goesOn) {
+        await this.#oweReads(pass);
+        throw pass.seen.trouble;
+      }
       if (this.#context.isStopping()) break;
     }
     await this.#save(pass, false);
     return round.phase === "damaged";
+  }
+
+  /** The service was out of order, and not these orders: they are read when it is well, and the round goes on behind them. */
+  async #oweReads({ failed, signal }: Pass): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => {
+      for (const order of failed) requestRead(store, order, isoTime(clock.nowMs()));
+    });
   }
 
   #nextOrders(pass: Pass): Candidate[] {
@@ -199,18 +220,26 @@ export class Reconcile implements Job {
     try {
       const what = await this.#compare.compare(order, { isDamaged: round.phase === "damaged" }, signal);
       if (what instanceof ServiceError) failure = what;
-      else if (what !== "gone") seen.answered(order.orderKey);
+      else if (what !== "gone") {
+        seen.answered(order.orderKey);
+        pass.failed = [];
+      }
       if (what !== "skipped") add(round.counts, "checked", 1);
       if (typeof what !== "string") add(round.counts, "unknown", 1);
       else if (!QUIET.has(what)) add(round.counts, what, 1);
     } catch (error) {
       const isOwn = reachOf(error) === "record";
       // Whatever the service answered for this order, the next pass begins behind it.
-      if (!isOwn && isAnswered(error)) this.#advance(pass, order);
+      if (!isOwn && isAnswered(error)) {
+        this.#advance(pass, order);
+        pass.failed.push(order);
+        await this.#oweReads(pass);
+      }
       if (!isOwn) throw error;
       add(round.counts, "failed", 1);
       failure = error;
     }
+    if (failure !== undefined) pass.failed.push(order);
     this.#advance(pass, order);
     const goesOn = failure === undefined || (await seen.failed(order.orderId, failure));
     // As long again as it took, and every other turn of the pacer at least is somebody else's.

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { describeStatus } from "../../src/domain/status.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { loadStatusFacts } from "../../src/store/status.ts";
 import { startFollowed } from "../support/followed.ts";
 
 const QUARTER_MS = 900_000;
@@ -51,4 +53,13 @@ it("converges within a day without a person after hours in which every endpoint 
   expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
   expect(test.rows("SELECT kind FROM quarantine WHERE state = 'held'")).toEqual([]);
   expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  const facts = loadStatusFacts(test.bridge.store);
+  // Ages are counted by SQLite's clock and not by the test's, and there is no ERP here.
+  const flows = facts.flows.map((flow) => ({ ...flow, isStale: false }));
+  const { attention, exitCode } = describeStatus(
+    { ...facts, flows, erpWrites: [] },
+    { nowMs: test.clock.nowMs(), isRunning: true },
+    { erpReadWithinMs: Number.POSITIVE_INFINITY },
+  );
+  expect({ attention, exitCode }).toEqual({ attention: [], exitCode: 0 });
 }, 60_000);

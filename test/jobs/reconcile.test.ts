@@ -142,6 +142,26 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
+  it.each([
+    ["the service fails", { kind: "status", status: 500 } as const],
+    ["the service asks for patience", { kind: "status", status: 503, headers: { "retry-after": "60" } } as const],
+  ])("has what it could not read read later where %s in the middle of the round", async (_, action) => {
+    const t = await withOrders(12);
+    t.clock.advance(60_000);
+    for (const id of t.ids) t.sandbox.service.changeOrder(id, { status: "paid" });
+    // Each read is repeated by the client, and two other orders are asked for.
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 4, times: 15, do: action });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed" });
+    t.sandbox.faults.clear();
+    for (let minutes = 0; minutes < 5; minutes++) {
+      t.clock.advance(60_000);
+      await t.run("updates");
+    }
+    await t.run("reconcile");
+    expect(t.rows("SELECT status, count(*) AS n FROM orders GROUP BY status")).toEqual([{ status: "paid", n: 12 }]);
+    expect(t.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
   it("stops soon where the credentials are refused, and holds no other flow", async () => {
     const t = await withOrders(20);
     t.sandbox.service.setOptions({ refuse: ["1c"] });
