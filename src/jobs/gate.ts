@@ -176,7 +176,9 @@ export class HoldGate {
     const { store, clock, log, client } = this.#context;
     const now = clock.nowMs();
     const key = keyOf(plan);
-    const replaced = this.#replacedBy(plan, areas);
+    // What one order was answered says nothing of the area, and ends no hold of it.
+    const isOfOrder = error instanceof ServiceError && error.target === "order";
+    const replaced = isOfOrder ? [] : this.#replacedBy(plan, areas);
     const isProbeRefused =
       plan.scope === "area" &&
       this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");

@@ -62,6 +62,20 @@ describe("a hold", () => {
     expect(await admit("orders")).toMatchObject({ state: "held" });
   });
 
+  it("is not replaced by what one order was answered", async () => {
+    const met = [
+      ["collection", ["orders", "updates"]],
+      ["order", ["orders", "statuses"]],
+    ] as const;
+    for (const [target, areas] of met) {
+      const where = { area: "orders", target, method: "GET", path: "/x", status: 401, effect: "none" } as const;
+      const error = new ServiceError("credentials_refused", "no", where);
+      await gate.hold(gate.planFor(error, areas)!, error, SIGNAL, areas);
+    }
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    expect(await admit("orders", "statuses")).toMatchObject({ state: "held" });
+  });
+
   it("outlives a restart, and a clock that was years off then costs one window at most", async () => {
     await gate.hold(CREDENTIALS, refused, SIGNAL);
     test.clock.jump(-1_000 * 86_400_000);

@@ -54,6 +54,8 @@ describe("a status that the service refuses", () => {
     ["404 in JSON", refuse(404, '{"error":"not found"}')],
     ["405", refuse(405, "")],
     ["410", refuse(410, "")],
+    ["200 with an error", refuse(200, '{"error":"database is down"}')],
+    ["false", refuse(200, "false")],
     ["401", refuse(401, "")],
     ["402", refuse(402, "")],
     ["403", refuse(403, "")],
