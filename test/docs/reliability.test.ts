@@ -18,6 +18,7 @@ const ROWS = [
   "45a",
   "47",
   "46",
+  "46a",
 ];
 
 const quoted = [...TEXT.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text ?? "");
