@@ -31,6 +31,8 @@ const AREAS: Record<string, readonly JobName[]> = {
 };
 
 /** Lifts a hold after its cause was put right. */
+const ROWS_PER_STATEMENT = 1_000;
+
 export const resume: Command<{ area: string }> = (call, { area }) => {
   const jobs = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined;
   if (jobs === undefined) throw unknownWord("area or feed", area, Object.keys(AREAS));
@@ -74,7 +76,10 @@ function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
     const lifted = flows.filter((flow) => deleteHold(store, flow, reason));
     if (lifted.length > 0 && !reasons.includes(reason)) reasons.push(reason);
   }
-  for (const feed of FEED_NAMES) if (area === "imports" || area === feed) clearSetAside(store, FEED_IDS[feed]);
+  for (const feed of FEED_NAMES) {
+    if (area !== "imports" && area !== feed) continue;
+    while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);
+  }
   // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
   if (reasons.includes("hand-out lost")) clearPullMark(store);
   return reasons;

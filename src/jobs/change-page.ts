@@ -8,12 +8,13 @@ import type { ServiceAnswer } from "../api/client.ts";
 import type { JsonPath } from "../domain/json-path.ts";
 import { SLICE_BYTES, type Span } from "../domain/json-text.ts";
 import { canonicalJson } from "../domain/json-value.ts";
+import { KeySet } from "../domain/key-set.ts";
 import { type OrderMapping, readStampText } from "../domain/order-mapping.ts";
 import type { Clock } from "../domain/ports.ts";
 import { type AnswerList, type AnswerRecord, readListInSlices, readRecords } from "../domain/read-answer.ts";
 import { type ChangeKey, changeKey } from "../domain/seen-changes.ts";
 import type { Slices } from "../domain/slices.ts";
-import { readStamp, type ServedStamp } from "../domain/stamp.ts";
+import { readStamp, type ServedStamp, type StampForm } from "../domain/stamp.ts";
 import { readInTurns } from "./read-in-turns.ts";
 
 /** A record of the page, whose `span` points into the page's body. */
@@ -34,45 +35,77 @@ export interface ChangeRules {
   timezone: string;
 }
 
-/** One page, read in steps: thousands of changes must not keep the pull of orders waiting. */
+/** Changes of the pages that are known at most: the window of a busy shop, in some 20 MB. */
+const CHANGES_MAX = 20_000;
+
+/**
+ * One page, read in steps: thousands of changes must not keep the pull of orders waiting. Of a page that is too large to be
+ * known again only the stamps stay, so that collecting garbage does not stop everything either.
+ */
 export class ChangePage {
   readonly list: AnswerList;
   readonly elements: readonly Span[];
   readonly #rules: ChangeRules;
+  readonly #isKept: boolean;
   readonly #changes: ServedChange[] = [];
-  /** How often each change was met on this page. */
+  readonly #stamps: (ServedStamp | undefined)[] = [];
+  #form: StampForm | undefined;
+  /** The changes that were met on this page, and how often those that were met again. */
+  readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
 
   constructor(list: AnswerList, rules: ChangeRules) {
     this.list = list;
     this.elements = list.elements ?? [];
     this.#rules = rules;
+    this.#isKept = this.elements.length <= CHANGES_MAX;
   }
 
-  /** Up to `count` changes from `from` on. Every one before `from` was read before. */
+  /** Up to `count` changes from `from` on. Every one before `from` was read before; of a large page none is read twice. */
   read(body: Buffer, from: number, count: number): readonly ServedChange[] {
-    const elements = this.elements.slice(this.#changes.length, from + count);
+    const elements = this.elements.slice(this.#stamps.length, from + count);
     const { mapping } = this.#rules;
-    for (const record of readRecords(body, { root: this.list.root, elements }, mapping)) {
-      this.#changes.push(this.#readChange(body, record));
-    }
+    const fresh = readRecords(body, { root: this.list.root, elements }, mapping).map((record) =>
+      this.#readChange(body, record),
+    );
+    for (const { stamp } of fresh) this.#stamps.push(stamp);
+    if (!this.#isKept) return fresh;
+    for (const change of fresh) this.#changes.push(change);
     return this.#changes.slice(from, from + count);
   }
 
   get stamps(): readonly (ServedStamp | undefined)[] {
-    return this.#changes.map(({ stamp }) => stamp);
+    return this.#stamps;
+  }
+
+  #inOneForm(stamp: ServedStamp | undefined): ServedStamp | undefined {
+    if (stamp === undefined) return undefined;
+    if (this.#form === undefined || !isSameForm(stamp.form, this.#form)) this.#form = stamp.form;
+    return { ...stamp, form: this.#form };
   }
 
   #readChange(body: Buffer, record: AnswerRecord): ServedChange {
     const { mapping, timezone } = this.#rules;
-    const stamp = readStamp(readStampText(body, record.span, mapping), timezone);
+    const stamp = this.#inOneForm(readStamp(readStampText(body, record.span, mapping), timezone));
     const contentHash = hashContent(body, record);
     if (!record.ok) return { record, stamp, contentHash, key: undefined };
     const first = `${record.orderId}${changeKey(stamp?.instantNs, contentHash, 0)}`;
-    const nth = this.#times.get(first) ?? 0;
-    this.#times.set(first, nth + 1);
+    const nth = this.#met.add([first]) ? 0 : (this.#times.get(first) ?? 0) + 1;
+    if (nth > 0) this.#times.set(first, nth);
     return { record, stamp, contentHash, key: changeKey(stamp?.instantNs, contentHash, nth) };
   }
+}
+
+/** Nearly all stamps of a page are written in the same way, which is remembered once. */
+function isSameForm(a: StampForm, b: StampForm): boolean {
+  return (
+    a.kind === b.kind &&
+    a.precision === b.precision &&
+    a.fraction === b.fraction &&
+    a.point === b.point &&
+    a.zone === b.zone &&
+    a.separator === b.separator
+  );
 }
 
 function hashContent(body: Buffer, record: AnswerRecord): Buffer {
@@ -84,9 +117,6 @@ function hashContent(body: Buffer, record: AnswerRecord): Buffer {
     return record.hash;
   }
 }
-
-/** Changes of the pages that are known at most: the window of a busy shop, in some 20 MB. */
-const CHANGES_MAX = 20_000;
 
 /** The pages of the pass before and of this one; what neither was served is forgotten. */
 export class KnownPages {

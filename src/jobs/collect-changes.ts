@@ -16,6 +16,10 @@ const CHANGES_PER_STEP = 100;
 const ORDERS_PER_STEP = 2_000;
 /** An order whose record differs in every answer must not make the pass ask for ever. */
 const FRESH_PER_ORDER_MAX = 64;
+/** Changes that wait, each with its record; of so many more the garbage collection would be felt. */
+const NEWS_MAX = 10_000;
+/** Beyond this they are stored early, too. */
+const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 /** A page of thousands must not keep the pull of orders waiting: after so long, others have their turn. */
 const TURN_MS = 10;
 
@@ -40,12 +44,14 @@ interface Waiting {
   isKnown: boolean;
 }
 
+/** Of a pass that brings hundreds of thousands of orders there are as many: what is not there takes no memory. */
 interface OrderChanges {
   seen: ChangeKey[];
-  served: Set<ChangeKey>;
+  /** Nearly every order is served once. */
+  served: ChangeKey | Set<ChangeKey> | undefined;
   /** Whether the record that was last before has been served again. */
   hasLast: boolean;
-  unseenStamps: (bigint | undefined)[];
+  unseenStamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
 }
 
@@ -58,15 +64,18 @@ export class ChangeCollector {
   #bytes = 0;
   #records = 0;
   #fresh = 0;
+  /** Those that hold a record, in the order in which they were met. */
+  readonly #waiting = new Set<OrderChanges>();
+  #news = 0;
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
-  /** How much text waits to be stored. */
-  get waitingBytes(): number {
-    return this.#bytes;
+  /** Whether what waits is so much that it is to be stored before the pass ends. */
+  get isFull(): boolean {
+    return this.#news > NEWS_MAX || (this.#news > 0 && this.#bytes > WAITING_BYTES_MAX);
   }
 
   /** How many different records the pass has brought. */
@@ -78,8 +87,13 @@ export class ChangeCollector {
    * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
    * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
    *   new, unless its stamp says otherwise.
+   * @param onFull stores what waits
    */
-  async addPage(page: { body: Buffer; changes: ChangePage; isBeyond: boolean }, signal: AbortSignal): Promise<number> {
+  async addPage(
+    page: { body: Buffer; changes: ChangePage; isBeyond: boolean },
+    signal: AbortSignal,
+    onFull: () => Promise<void>,
+  ): Promise<number> {
     const before = this.#fresh;
     let turnAtMs = this.#clock.monotonicMs();
     for (let from = 0; from < page.changes.elements.length; from += CHANGES_PER_STEP) {
@@ -88,6 +102,7 @@ export class ChangeCollector {
         turnAtMs = this.#clock.monotonicMs();
       }
       this.#add(page.body, page.changes.read(page.body, from, CHANGES_PER_STEP), page.isBeyond);
+      if (this.isFull) await onFull();
     }
     return this.#fresh - before;
   }
@@ -118,15 +133,16 @@ export class ChangeCollector {
       this.#bytes -= bytes.length;
       this.#unusable.set(key, { record, contentHash, bytes: undefined });
     }
-    for (const order of this.#orders.values()) {
+    for (const order of this.#waiting) {
       if (++looked % ORDERS_PER_STEP === 0) yield;
-      const isNews = order.unseenStamps.length > 0 || (isWhole && !order.hasLast);
+      const isNews = order.unseenStamps !== undefined || (isWhole && !order.hasLast);
       if (!isNews || order.newest === undefined) continue;
       const { record, bytes, contentHash } = order.newest;
-      order.seen = rememberChanges(order.seen, order.served, isWhole);
+      order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), seen: writeSeen(order.seen) });
       order.hasLast = true;
-      order.unseenStamps = [];
+      if (order.unseenStamps !== undefined) this.#news -= 1;
+      order.unseenStamps = undefined;
       this.#drop(order);
     }
     return news;
@@ -151,20 +167,26 @@ export class ChangeCollector {
     const order = this.#orders.get(record.orderId);
     if (order === undefined) return;
     // Pages overlap, so that the same record comes twice.
-    if (order.served.has(change.key)) return;
-    order.served.add(change.key);
+    if (!addServed(order, change.key)) return;
     this.#records += 1;
-    if (order.served.size <= FRESH_PER_ORDER_MAX) this.#fresh += 1;
+    if (typeof order.served === "string" || servedOf(order).size <= FRESH_PER_ORDER_MAX) this.#fresh += 1;
     const isKnown = !change.isNew && isSeen(order.seen, change.key);
-    if (!isKnown) order.unseenStamps.push(change.stampNs);
+    if (!isKnown) {
+      if (order.unseenStamps === undefined) {
+        order.unseenStamps = [];
+        this.#news += 1;
+      }
+      order.unseenStamps.push(change.stampNs);
+    }
     if (change.key === order.seen.at(-1)) {
       order.hasLast = true;
       if (order.newest?.isKnown) this.#drop(order);
     }
     if (isKnown && order.hasLast) return;
     if (order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest)) return;
-    this.#drop(order);
+    this.#bytes -= order.newest?.bytes.length ?? 0;
     order.newest = this.#copy(body, record, { ...change, isKnown });
+    this.#waiting.add(order);
   }
 
   /** What was told before of the orders that this pass meets for the first time. */
@@ -190,6 +212,7 @@ export class ChangeCollector {
   #drop(order: OrderChanges): void {
     this.#bytes -= order.newest?.bytes.length ?? 0;
     order.newest = undefined;
+    this.#waiting.delete(order);
   }
 }
 
@@ -201,7 +224,7 @@ function replaces(next: Pick<Waiting, "stampNs" | "isKnown">, newest: Waiting): 
 
 /** Clear is one new record, or several of which one is newer than all others. */
 function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
-  if (newest === undefined || unseenStamps.length === 0) return true;
+  if (newest === undefined || unseenStamps === undefined) return true;
   const others = unseenStamps.filter(
     (stampNs) => stampNs === undefined || newest.stampNs === undefined || stampNs >= newest.stampNs,
   );
@@ -209,5 +232,23 @@ function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
 }
 
 function newsOf(seen: ChangeKey[]): OrderChanges {
-  return { seen, served: new Set(), hasLast: seen.length === 0, unseenStamps: [], newest: undefined };
+  return { seen, served: undefined, hasLast: seen.length === 0, unseenStamps: undefined, newest: undefined };
+}
+
+/** Returns whether it was not there. */
+function addServed(order: OrderChanges, key: ChangeKey): boolean {
+  const { served } = order;
+  if (served === undefined) order.served = key;
+  else if (typeof served === "string") {
+    if (served === key) return false;
+    order.served = new Set([served, key]);
+  } else {
+    if (served.has(key)) return false;
+    served.add(key);
+  }
+  return true;
+}
+
+function servedOf({ served }: OrderChanges): ReadonlySet<ChangeKey> {
+  return typeof served === "object" ? served : new Set(served === undefined ? [] : [served]);
 }

@@ -47,6 +47,15 @@ export async function commit<T>(
   }
 }
 
+/** Runs `step` in transactions of its own, each of a bounded size, until it says that nothing was left to do. */
+export async function commitUntilDone(
+  context: Pick<JobContext, "store" | "clock" | "log">,
+  signal: AbortSignal,
+  step: () => number,
+): Promise<void> {
+  while ((await commit(context, signal, step)) > 0) await context.clock.sleep(0, signal);
+}
+
 /** Not aborted by a signal: what was committed stays committed, and the caller must learn of it. */
 async function leaveTurn(clock: Clock): Promise<void> {
   if (clock.monotonicMs() - (turns.get(clock) ?? 0) <= TURN_MS) return;

@@ -31,10 +31,12 @@ import {
 } from "../store/feeds.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { forgetRowHashes } from "../store/row-stage.ts";
-import { commit } from "./commit.ts";
+import { commit, commitUntilDone } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import { dropMoved, rekeyFeed } from "./rekey-feed.ts";
 
+/** Rows marked in one transaction. */
+const ROWS_PER_COMMIT = 1_000;
 /** Hashes forgotten in one transaction. */
 const HASHES_PER_COMMIT = 5_000;
 /** Nobody changes a template so often that older places matter. */
@@ -140,18 +142,31 @@ export class FeedTable {
     const former = formerKeyOf(feed.template, feed.keyColumns);
     const isRenamed = former !== undefined && feed.keyColumns !== JSON.stringify(rules.keys);
     if (isRenamed && feed.rekeyFrom !== null) await dropMoved(this.#context, rules, signal);
+    // A row that waits is planned anew where another row must go before it.
+    if (feed.sentHow !== null && feed.sentHow !== sentHow(rules)) await this.#touchOwed(signal);
+    await commitUntilDone(this.#context, signal, () => clearSetAside(store, rules.feedId, ROWS_PER_COMMIT));
+    await commitUntilDone(this.#context, signal, () => {
+      const refused = loadRefused(store, rules, ROWS_PER_COMMIT);
+      for (const row of refused) markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
+      return refused.length;
+    });
+    // Last: where the program dies before, all of that is done once more.
     await commit(this.#context, signal, () => {
       saveFeedRules(store, rules, formerLevels(feed, rules));
       if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });
-      // A row that waits is planned anew where another row must go before it.
-      if (feed.sentHow !== null && feed.sentHow !== sentHow(rules)) touchOwed(store, rules);
-      clearSetAside(store, rules.feedId);
-      for (const row of loadRefused(store, rules))
-        markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
       deleteHold(store, rules.name, "refused");
       markCompareOwed(store, rules.name, because);
     });
     log.info({ feed: rules.name, because }, `${rules.name}: all rows are compared.`);
+  }
+
+  async #touchOwed(signal: AbortSignal): Promise<void> {
+    let afterId = 0;
+    await commitUntilDone(this.#context, signal, () => {
+      const last = touchOwed(this.#context.store, this.#rules, { afterId, limit: ROWS_PER_COMMIT });
+      afterId = last ?? afterId;
+      return last ?? 0;
+    });
   }
 
   async #rearm(isTracked: boolean, signal: AbortSignal): Promise<void> {
@@ -165,9 +180,7 @@ export class FeedTable {
     });
     if (isTracked) return;
     // Hashes of the time when the rows came from elsewhere.
-    while ((await commit(this.#context, signal, () => forgetRowHashes(store, rules, HASHES_PER_COMMIT))) > 0) {
-      await this.#context.clock.sleep(0, signal);
-    }
+    await commitUntilDone(this.#context, signal, () => forgetRowHashes(store, rules, HASHES_PER_COMMIT));
     log.info(
       { feed: rules.name, table: rules.table },
       `${rules.name}: changes of ${rules.table} are noted from now on.`,

@@ -60,8 +60,6 @@ const BACK_MS = 10 * 60_000;
 const PAGES_MAX = 1_000;
 const RECORDS_MAX = 200_000;
 const RECORDS_PER_COMMIT = 100;
-/** Changes wait in memory until the pass ends, because only the newest of an order counts; beyond this they are stored early. */
-const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 export interface FollowOptions {
   rules: OrderRules;
@@ -376,13 +374,14 @@ export class FollowUpdates implements Job {
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
-    const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal);
+    const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal, () =>
+      this.#store(pass, { isWhole: false }),
+    );
     const { stamps } = changes;
     const { high, future } = raiseHigh(pass.high, stamps, serviceNow);
     pass.high = high;
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
-    if (pass.changes.waitingBytes > WAITING_BYTES_MAX) await this.#store(pass, { isWhole: false });
     // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
     if (list.error !== undefined) throw reportedError(list.error);
     return { page: { stamps, fresh }, token };

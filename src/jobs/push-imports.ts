@@ -37,7 +37,7 @@ import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { releaseQuarantined } from "../store/quarantine.ts";
 import { sourceFault } from "../store/source-reader.ts";
 import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
-import { commit } from "./commit.ts";
+import { commit, commitUntilDone } from "./commit.ts";
 import { FeedTable } from "./feed-table.ts";
 import { ImageFiles } from "./image-files.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
@@ -49,8 +49,8 @@ import { SendRows } from "./send-rows.ts";
 const REQUESTS_PER_PASS = 20;
 /** How long what was read through counts as seen while its backlog drains. */
 const SCANNED_FOR_MS = 60_000;
-/** Rows of the guard marked as shown in one transaction. */
-const SHOWN_PER_COMMIT = 5_000;
+/** Rows marked in one transaction: some tens of milliseconds. */
+const MARKED_PER_COMMIT = 2_000;
 /** Quarantined rows that are tried again at once, and how long until the next ones are. */
 const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
@@ -181,10 +181,9 @@ export class PushImports implements Job {
     if (this.#areClocksSet) return;
     const { store, clock } = this.#context;
     const { rules, timeoutMs } = this.#options;
-    await commit(this.#context, signal, () => {
-      const nowMs = clock.monotonicMs();
-      resetClocks(store, rules, { nowMs, doubtUntilMs: nowMs + timeoutMs });
-    });
+    const nowMs = clock.monotonicMs();
+    const options = { nowMs, doubtUntilMs: nowMs + timeoutMs, limit: MARKED_PER_COMMIT };
+    await commitUntilDone(this.#context, signal, () => resetClocks(store, rules, options));
     this.#areClocksSet = true;
   }
 
@@ -271,13 +270,9 @@ export class PushImports implements Job {
       }
     }
     // After the number was written: an approval in between lets fewer rows go than it showed, never more.
-    while (
-      guarded &&
-      (await commit(this.#context, signal, () =>
-        markShown(store, rules, { awayBeforeMs: limits.awayBeforeMs, limit: SHOWN_PER_COMMIT }),
-      )) > 0
-    ) {
-      await clock.sleep(0, signal);
+    if (guarded) {
+      const options = { awayBeforeMs: limits.awayBeforeMs, limit: MARKED_PER_COMMIT };
+      await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
     }
     return { ...limits, dropRound: guarded ? feed.approvedRound : EVERY_ROUND };
   }
@@ -333,7 +328,8 @@ export class PushImports implements Job {
   /** What was refused before the trouble ended may have been refused for it. */
   async #wakeRefused(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    await commit(this.#context, signal, () => wakeRefused(store, this.#options.rules, clock.monotonicMs()));
+    const options = { nowMs: clock.monotonicMs(), limit: MARKED_PER_COMMIT };
+    await commitUntilDone(this.#context, signal, () => wakeRefused(store, this.#options.rules, options));
     this.#retryAtMs = 0;
   }
 

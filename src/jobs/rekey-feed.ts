@@ -20,7 +20,7 @@ import {
 import { MissingColumns } from "../store/feed-triggers.ts";
 import { forgetRowHashes } from "../store/row-stage.ts";
 import { openSource, type SourceReader } from "../store/source-reader.ts";
-import { commit } from "./commit.ts";
+import { commit, commitUntilDone } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 
 /** Rows moved in one transaction. */
@@ -32,9 +32,7 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
   const rekey = loadRekey(store, rules);
   if (rekey === undefined) return;
   const { from } = rekey;
-  const inSteps = async (step: () => number) => {
-    while ((await commit(context, signal, step)) > 0) await context.clock.sleep(0, signal);
-  };
+  const inSteps = (step: () => number) => commitUntilDone(context, signal, step);
   if (!rekey.isMoved) {
     const names = new NameList(store, rules);
     names.open();
@@ -76,9 +74,7 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
 
 /** A key that was changed once more before the rows had their names: what stands aside is found anew. */
 export async function dropMoved(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
-  while ((await commit(context, signal, () => forgetMoved(context.store, rules, ROWS_PER_COMMIT))) > 0) {
-    await context.clock.sleep(0, signal);
-  }
+  await commitUntilDone(context, signal, () => forgetMoved(context.store, rules, ROWS_PER_COMMIT));
 }
 
 async function listNames(

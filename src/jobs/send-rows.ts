@@ -44,7 +44,7 @@ import {
 import { loadFeed, loadKeyState, saveFeedChunk } from "../store/feeds.ts";
 import { releaseQuarantined, saveQuarantinedRow } from "../store/quarantine.ts";
 import type { FeedContext } from "./absorb-feed.ts";
-import { commit } from "./commit.ts";
+import { commit, commitUntilDone } from "./commit.ts";
 
 /** Requests of one retry of quarantined rows: about a dozen bad ones stand alone by then, and all good ones are through. */
 const RETRY_REQUESTS_MAX = 20;
@@ -351,7 +351,8 @@ export class SendRows {
       add(counts, "refused", kept.length);
     }
     if (isFirst && countUnproven(store, rules, 1) > 0) {
-      await commit(this.#context, signal, () => wakeSetAside(store, rules, clock.monotonicMs()));
+      const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
+      await commitUntilDone(this.#context, signal, () => wakeSetAside(store, rules, options));
     }
   }
 

@@ -154,25 +154,35 @@ export function saveDoubtEnd(store: Store, rows: readonly OutboxRow[], untilMs: 
 
 /**
  * Rows whose request nobody waits for any more, because the process that sent it died, and times of a clock that has
- * begun anew with the machine: counted from now.
+ * begun anew with the machine: counted from now. Returns how many rows changed: call it until none does.
  */
-export function resetClocks(store: Store, rules: FeedRules, options: { nowMs: number; doubtUntilMs: number }): number {
-  const { nowMs, doubtUntilMs } = options;
+export function resetClocks(
+  store: Store,
+  rules: FeedRules,
+  options: { nowMs: number; doubtUntilMs: number; limit: number },
+): number {
+  const { nowMs, doubtUntilMs, limit } = options;
   const doubts = store
     .prepare(
-      `UPDATE feed_outbox INDEXED BY feed_outbox_doubt SET doubt_until_ms = @until WHERE feed_id = @feed AND doubt_record IS NOT NULL
-         AND (doubt_until_ms IS NULL OR doubt_until_ms > @until)`,
+      `UPDATE feed_outbox SET doubt_until_ms = @until
+       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = @feed AND doubt_record IS NOT NULL
+         AND (doubt_until_ms IS NULL OR doubt_until_ms > @until) LIMIT @limit)`,
     )
-    .run({ feed: rules.feedId, until: doubtUntilMs }).changes;
+    .run({ feed: rules.feedId, until: doubtUntilMs, limit }).changes;
   // Later than any wait that is ever asked for: of a clock that ran before this one.
   const retries = store
     .prepare(
-      "UPDATE feed_outbox INDEXED BY feed_outbox_retry SET retry_ms = @soon WHERE feed_id = @feed AND retry_ms > @longest",
+      `UPDATE feed_outbox SET retry_ms = @soon
+       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
+         WHERE feed_id = @feed AND retry_ms > @longest LIMIT @limit)`,
     )
-    .run({ feed: rules.feedId, soon: nowMs + RETRY_SOON_MS, longest: nowMs + RETRY_LONGEST_MS }).changes;
+    .run({ feed: rules.feedId, soon: nowMs + RETRY_SOON_MS, longest: nowMs + RETRY_LONGEST_MS, limit }).changes;
   const aways = store
-    .prepare("UPDATE feed_outbox SET away_since_ms = @now WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @now")
-    .run({ feed: rules.feedId, now: nowMs }).changes;
+    .prepare(
+      `UPDATE feed_outbox SET away_since_ms = @now
+       WHERE id IN (SELECT id FROM feed_outbox WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @now LIMIT @limit)`,
+    )
+    .run({ feed: rules.feedId, now: nowMs, limit }).changes;
   return doubts + aways + retries;
 }
 
@@ -268,14 +278,19 @@ export function savePassingRefusal(store: Store, id: number): void {
   store.prepare("UPDATE feed_outbox SET refusal = 'passing' WHERE id = ?").run(id);
 }
 
-/** The service accepts something: rows that were set aside before find out now whether it takes them too. */
-export function wakeSetAside(store: Store, rules: FeedRules, nowMs: number): void {
-  store
+/** The service accepts something: rows that were set aside before find out now whether it takes them too. As {@link wakeRefused}. */
+export function wakeSetAside(
+  store: Store,
+  rules: FeedRules,
+  { nowMs, limit }: { nowMs: number; limit: number },
+): number {
+  return store
     .prepare(
-      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET retry_ms = @nowMs
-       WHERE feed_id = @feed AND state = 'waiting' AND refusal = 'unproven' AND retry_ms > @nowMs`,
+      `UPDATE feed_outbox SET retry_ms = @nowMs
+       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
+         WHERE feed_id = @feed AND state = 'waiting' AND refusal = 'unproven' AND retry_ms > @nowMs LIMIT @limit)`,
     )
-    .run({ feed: rules.feedId, nowMs });
+    .run({ feed: rules.feedId, nowMs, limit }).changes;
 }
 
 /** Rows that are set aside with nothing accepted since, up to `limit`. */
@@ -289,14 +304,18 @@ export function countUnproven(store: Store, rules: FeedRules, limit: number): nu
   return n;
 }
 
-/** What was said of rows that wait was said under other rules, or a person wants them tried: they go now. */
-export function clearSetAside(store: Store, feedId: number): void {
-  store
+/**
+ * What was said of rows that wait was said under other rules, or a person wants them tried: they go now. Returns how many
+ * rows those are: call it until it is none.
+ */
+export function clearSetAside(store: Store, feedId: number, limit: number): number {
+  return store
     .prepare(
-      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET refusal = NULL, retry_ms = NULL, tries = 0, last_error = NULL
-       WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL`,
+      `UPDATE feed_outbox SET refusal = NULL, retry_ms = NULL, tries = 0, last_error = NULL
+       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
+         WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL LIMIT ?)`,
     )
-    .run(feedId);
+    .run(feedId, limit).changes;
 }
 
 /** The service does not want it; whether an earlier value is in doubt is what `row` says. */
@@ -364,24 +383,29 @@ export function saveRetryTime(
   for (const { id } of rows) save.run(retry.atMs, Number(retry.isTried), id);
 }
 
-/** A hold of the feed has ended: whatever was refused before is tried once more, soon. */
-export function wakeRefused(store: Store, rules: FeedRules, nowMs: number): void {
-  store
+/** A hold of the feed has ended: whatever was refused before is tried once more, soon. Returns how many rows: call it until it is none. */
+export function wakeRefused(
+  store: Store,
+  rules: FeedRules,
+  { nowMs, limit }: { nowMs: number; limit: number },
+): number {
+  return store
     .prepare(
-      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET retry_ms = @nowMs
-       WHERE feed_id = @feed AND state = 'refused' AND retry_ms > @nowMs`,
+      `UPDATE feed_outbox SET retry_ms = @nowMs
+       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
+         WHERE feed_id = @feed AND state = 'refused' AND retry_ms > @nowMs LIMIT @limit)`,
     )
-    .run({ feed: rules.feedId, nowMs });
+    .run({ feed: rules.feedId, nowMs, limit }).changes;
 }
 
-/** Rows that the service refused, each by itself; those that cannot be rendered are not among them. */
-export function loadRefused(store: Store, rules: FeedRules): OutboxRow[] {
+/** Some of the rows that the service refused, each by itself; those that cannot be rendered are not among them. */
+export function loadRefused(store: Store, rules: FeedRules, limit: number): OutboxRow[] {
   const rows = store
     .prepare(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
-       WHERE feed_id = ? AND state = 'refused' AND record <> 'null' ORDER BY id`,
+       WHERE feed_id = ? AND state = 'refused' AND record <> 'null' ORDER BY id LIMIT ?`,
     )
-    .all(rules.feedId) as RawOutboxRow[];
+    .all(rules.feedId, limit) as RawOutboxRow[];
   return rows.map((row) => outboxRow(rules, row));
 }
 

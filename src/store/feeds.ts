@@ -89,14 +89,26 @@ export function saveSentHow(store: Store, rules: FeedRules): void {
   store.prepare("UPDATE feeds SET sent_how = ? WHERE feed_id = ?").run(sentHow(rules), rules.feedId);
 }
 
-/** Everything that is owed is looked at once more. */
-export function touchOwed(store: Store, rules: FeedRules): void {
+/** What is owed is looked at once more: some of it, after the row `afterId`. Gives the last of these; undefined: there is none. */
+export function touchOwed(
+  store: Store,
+  rules: FeedRules,
+  { afterId, limit }: { afterId: number; limit: number },
+): number | undefined {
+  const { last } = store
+    .prepare(
+      `SELECT max(id) AS last FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)`,
+    )
+    .get(rules.feedId, afterId, limit) as { last: number | null };
+  if (last === null) return undefined;
   store
     .prepare(
-      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) SELECT feed_id, k0, k1, k2, k3 FROM feed_outbox WHERE feed_id = ?
+      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)
+       SELECT feed_id, k0, k1, k2, k3 FROM feed_outbox NOT INDEXED WHERE feed_id = ? AND id > ? AND id <= ?
        ON CONFLICT DO NOTHING`,
     )
-    .run(rules.feedId);
+    .run(rules.feedId, afterId, last);
+  return last;
 }
 
 export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void {

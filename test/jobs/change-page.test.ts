@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/domain/json-path.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/domain/order-mapping.ts";
+import { atOnce } from "../../src/domain/slices.ts";
 import { KnownPages } from "../../src/jobs/change-page.ts";
+import { ChangeCollector } from "../../src/jobs/collect-changes.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { startTestBridge } from "../support/bridge.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -79,5 +82,38 @@ describe("a page of changes", () => {
     const [first, second] = [await pages.open(large, signal), await pages.open(further, signal)];
     expect(await pages.open(large, signal)).toBe(first);
     expect(await pages.open(further, signal)).not.toBe(second);
+  });
+});
+
+describe("a page of more changes than may wait", () => {
+  it("is handed out in bounded parts while it is read, each order once, and only its stamps stay", async () => {
+    const { bridge } = await startTestBridge();
+    const { store } = bridge;
+    const count = 25_000;
+    const answer = answerOf(Array.from({ length: count }, (_, n) => change(n)));
+    const page = await new KnownPages(rules, systemClock).open(answer, signal);
+    const collector = new ChangeCollector(store, systemClock);
+    const parts: number[] = [];
+    const orders = new Set<string>();
+    const take = (isWhole: boolean) => {
+      const news = atOnce(collector.takeNews(isWhole));
+      parts.push(news.length);
+      for (const { record } of news) if (record.ok) orders.add(record.orderId);
+    };
+    const fresh = await collector.addPage({ body: answer.body, changes: page, isBeyond: false }, signal, async () =>
+      take(false),
+    );
+    take(true);
+    expect(fresh).toBe(count);
+    expect(orders.size).toBe(count);
+    expect(parts.reduce((sum, part) => sum + part, 0)).toBe(count);
+    expect(Math.max(...parts)).toBeLessThanOrEqual(10_100);
+    expect(page.stamps).toHaveLength(count);
+    expect(new Set(page.stamps.map((stamp) => stamp?.form)).size).toBe(1);
+    // The same page once more in this pass brings nothing.
+    const again = await new KnownPages(rules, systemClock).open(answer, signal);
+    await collector.addPage({ body: answer.body, changes: again, isBeyond: false }, signal, async () => take(false));
+    take(true);
+    expect(parts.at(-1)).toBe(0);
   });
 });

@@ -2,8 +2,19 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { compileFeed } from "../../src/domain/feed.ts";
-import { loadSendable, markInDoubt, resetClocks, saveAcknowledged, saveDoubtEnd } from "../../src/store/feed-outbox.ts";
-import { approveGuarded, loadKeyState, markShown, saveGuard, saveOwed } from "../../src/store/feeds.ts";
+import {
+  clearSetAside,
+  loadSendable,
+  markInDoubt,
+  markRefused,
+  resetClocks,
+  saveAcknowledged,
+  saveDoubtEnd,
+  saveSetAside,
+  wakeRefused,
+  wakeSetAside,
+} from "../../src/store/feed-outbox.ts";
+import { approveGuarded, loadKeyState, markShown, saveGuard, saveOwed, touchOwed } from "../../src/store/feeds.ts";
 import { openStore } from "../../src/store/open.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -130,9 +141,41 @@ describe("times of a clock that has begun anew", () => {
       1_500,
     );
     owe("away", "1", { gone: true, nowMs: 9e9 });
-    resetClocks(store, rules, { nowMs: 1_000, doubtUntilMs: 2_000 });
+    resetClocks(store, rules, { nowMs: 1_000, doubtUntilMs: 2_000, limit: 100 });
     expect(skus({ nowMs: 1_999, awayBeforeMs: 1_000 })).toEqual(["soon", "away"]);
     expect(skus({ nowMs: 2_000, awayBeforeMs: 999 })).toEqual(["open", "old", "soon"]);
+  });
+});
+
+describe("what is done to all rows of a feed", () => {
+  const skusOf = Array.from({ length: 25 }, (_, n) => `S${String(n).padStart(2, "0")}`);
+  /** The sizes of the steps until none is left. */
+  const steps = (step: () => number) => {
+    const sizes: number[] = [];
+    for (let size = step(); size > 0; size = step()) sizes.push(size);
+    return sizes;
+  };
+
+  it("is done in steps of a bounded size, each row once", () => {
+    const { store, owe, sendable } = start();
+    for (const sku of skusOf) owe(sku, "1");
+    const rows = sendable();
+    for (const row of rows.slice(0, 14)) saveSetAside(store, row, { error: "no", retryMs: 9_000, isForGood: true });
+    for (const row of rows.slice(14)) markRefused(store, row, { error: "no", retryMs: 9_000, tries: 0 });
+    const now = { nowMs: 2_000, limit: 10 };
+    expect(steps(() => wakeSetAside(store, rules, now))).toEqual([10, 4]);
+    expect(steps(() => wakeRefused(store, rules, now))).toEqual([10, 1]);
+    expect(steps(() => clearSetAside(store, rules.feedId, 10))).toEqual([10, 4]);
+    markInDoubt(store, rows);
+    expect(steps(() => resetClocks(store, rules, { nowMs: 0, doubtUntilMs: 100, limit: 10 }))).toEqual([10, 10, 5]);
+    const dirty = () => store.db.prepare("SELECT count(*) FROM feed_dirty").pluck().get() as number;
+    let afterId = 0;
+    const touched = steps(() => {
+      const before = dirty();
+      afterId = touchOwed(store, rules, { afterId, limit: 10 }) ?? afterId;
+      return dirty() - before;
+    });
+    expect(touched).toEqual([10, 10, 5]);
   });
 });
 
