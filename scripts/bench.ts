@@ -9,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { bundleOf } from "../rolldown.config.ts";
-import { benchFeeds } from "./bench/feeds.ts";
+import { benchFeeds, benchFirstPush } from "./bench/feeds.ts";
 import { benchGiants } from "./bench/giants.ts";
 import { type Bench, benchOrders, makeDatabase, prepare } from "./bench/orders.ts";
 import { atMost, print } from "./bench/print.ts";
@@ -51,13 +51,12 @@ try {
       ]);
     }
   }
-  if (isWanted("giants")) printGaps("giants", await benchGiants(bench));
-  if (isWanted("feeds")) {
-    const feedWorker = path.join(work, "program", "dist", "bench-feed-worker.cjs");
-    await writeBundle(bundleOf("scripts/bench/feed-worker.ts", feedWorker));
-    const makeEmpty = (name: string) => makeDatabase(bench, name, 0);
-    printGaps("feeds", await benchFeeds({ work, makeEmpty, feedWorker, port, rows: Number(values.rows) }));
-  }
+  const feedWorker = path.join(work, "program", "dist", "bench-feed-worker.cjs");
+  await writeBundle(bundleOf("scripts/bench/feed-worker.ts", feedWorker));
+  const makeEmpty = (name: string) => makeDatabase(bench, name, 0);
+  const feeds = { work, makeEmpty, feedWorker, port, rows: Number(values.rows) };
+  if (isWanted("giants")) await benchGiants(bench, () => benchFirstPush(feeds), feeds.rows);
+  if (isWanted("feeds")) printGaps("feeds", await benchFeeds(feeds));
 } finally {
   service.kill();
   rmSync(work, { recursive: true, force: true });

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import Database from "better-sqlite3";
 import { HttpAgent } from "../../src/api/agent.ts";
@@ -12,17 +11,16 @@ import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { median } from "./print.ts";
+import { type SecureFigures, type TurnFigures, Turns, watchSecure } from "./turns.ts";
 
 // As in bin/erp-bridge.mjs.
 setFlagsFromString("--optimize-for-size");
 setFlagsFromString("--wasm-tiering-budget=1000000000");
 
-export interface FeedFigures {
+export interface FeedFigures extends TurnFigures, Partial<SecureFigures> {
   seconds: number;
   cpuSeconds: number;
   rssMb: number;
-  gapP999Ms: number;
-  gapMaxMs: number;
   lockMs: number;
   /** Of single passes, in milliseconds of CPU. */
   passCpuMs?: number;
@@ -46,8 +44,8 @@ const roles: Record<string, () => Promise<Partial<FeedFigures>>> = {
 };
 const run = roles[role ?? ""];
 if (run === undefined) throw new Error(`unknown role ${role}`);
-const delay = monitorEventLoopDelay({ resolution: 1 });
-delay.enable();
+const turns = new Turns();
+turns.start();
 const from = performance.now();
 void measured(run).then((figures) => {
   process.send?.(figures);
@@ -61,8 +59,7 @@ async function measured(role: () => Promise<Partial<FeedFigures>>): Promise<Feed
     seconds: (performance.now() - from) / 1000,
     cpuSeconds: (user + system) / 1e6,
     rssMb: peakMemoryMb(),
-    gapP999Ms: delay.percentile(99.9) / 1e6,
-    gapMaxMs: delay.max / 1e6,
+    ...turns.stop(),
     lockMs: 0,
     ...own,
   };
@@ -93,12 +90,15 @@ async function pass(bridge: Bridge): Promise<void> {
 
 async function firstPush(): Promise<Partial<FeedFigures>> {
   const bridge = open();
+  const secured = watchSecure(bridge.store);
+  turns.start();
   const startedAt = performance.now();
   await pass(bridge);
   const seconds = (performance.now() - startedAt) / 1000;
+  const gaps = turns.stop();
   const lockMs = bridge.store.longestWriteMs;
   await bridge.stop();
-  return { seconds, lockMs };
+  return { seconds, lockMs, ...gaps, ...secured() };
 }
 
 /** Reads, serialises and posts: nothing is compared, and nothing is kept of what was sent. */
@@ -161,7 +161,7 @@ async function burst(): Promise<Partial<FeedFigures>> {
   const bridge = open();
   await pass(bridge);
   erp.exec(`UPDATE stock SET quantity = quantity + 1000 WHERE sku <= printf('SKU-%08d', ${Math.ceil(n / 5)})`);
-  delay.reset();
+  turns.start();
   const startedAt = performance.now();
   let isOver = false;
   const push = pass(bridge).finally(() => {
@@ -189,7 +189,7 @@ async function scan(): Promise<Partial<FeedFigures>> {
   const bridge = open();
   await pass(bridge);
   await pass(bridge);
-  delay.reset();
+  turns.start();
   const cpuFrom = process.cpuUsage();
   const startedAt = performance.now();
   await pass(bridge);

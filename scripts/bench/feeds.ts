@@ -10,7 +10,7 @@ import { benchRewrites } from "./rewrites.ts";
 const SMALL = 10_000;
 const ROUNDS = 3;
 
-interface FeedBench {
+export interface FeedBench {
   work: string;
   /** The worker of the orders, which makes empty databases. */
   makeEmpty: (name: string) => Promise<string>;
@@ -65,6 +65,11 @@ async function benchScan(bench: FeedBench): Promise<FeedFigures> {
   const cpu = ((figures.passCpuMs ?? 0) / 1000).toFixed(1);
   print(`a pass over a view of ${bench.rows} rows, unchanged`, `${figures.seconds.toFixed(1)} s, CPU ${cpu} s`);
   return figures;
+}
+
+/** The first push of so many rows alone. */
+export async function benchFirstPush(bench: FeedBench): Promise<FeedFigures> {
+  return await runFeed(bench, "push", await makeStock(bench, "first-push", bench.rows));
 }
 
 async function makeStock({ makeEmpty }: FeedBench, name: string, rows: number): Promise<string> {

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import Database from "better-sqlite3";
 import { parseConfig } from "../../src/config/load.ts";
@@ -13,6 +12,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { type FloorOrder, FloorWriter, runFloor } from "./floor.ts";
 import { orderText } from "./order-data.ts";
 import { median } from "./print.ts";
+import { type SecureFigures, type TurnFigures, Turns, watchSecure } from "./turns.ts";
 
 // As in bin/erp-bridge.mjs.
 setFlagsFromString("--optimize-for-size");
@@ -23,14 +23,10 @@ const PENDING = 100;
 const ROUNDS = 15;
 const FILLED_AT_ONCE = 5_000;
 
-type Delay = ReturnType<typeof monitorEventLoopDelay>;
-
-export interface Figures {
+export interface Figures extends TurnFigures, Partial<SecureFigures> {
   orders?: number;
   seconds: number;
   cpuSeconds: number;
-  gapP999Ms: number;
-  gapMaxMs: number;
   lockMs: number;
   /** Of what the role compares with, in the same process. */
   floorSeconds?: number;
@@ -75,20 +71,18 @@ http: { listen: "off" }
   return new Bridge({ loaded, log, clock: systemClock }, "bench");
 }
 
-async function measured(work: (delay: Delay) => Promise<Partial<Figures>>): Promise<Figures> {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
+async function measured(work: (turns: Turns) => Promise<Partial<Figures>>): Promise<Figures> {
+  const turns = new Turns();
+  turns.start();
   const cpu = process.cpuUsage();
   const from = performance.now();
-  const own = await work(delay);
+  const own = await work(turns);
   const seconds = (performance.now() - from) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  delay.disable();
   return {
     seconds,
     cpuSeconds: (user + system) / 1e6,
-    gapP999Ms: delay.percentile(99.9) / 1e6,
-    gapMaxMs: delay.max / 1e6,
+    ...turns.stop(),
     lockMs: 0,
     ...own,
   };
@@ -147,42 +141,44 @@ function pending(): Partial<Figures> {
 }
 
 /** One batch of everything there is. */
-async function giant(delay: Delay): Promise<Partial<Figures>> {
+async function giant(turns: Turns): Promise<Partial<Figures>> {
   const bridge = open();
-  delay.reset();
+  const secured = watchSecure(bridge.store);
+  turns.start();
   const result = await bridge.runJob("orders");
-  delay.disable();
+  const gaps = turns.stop();
   if (result.error !== null) throw result.error;
   const { created = 0 } = result.counts;
   const lockMs = bridge.store.longestWriteMs;
   await bridge.stop();
-  return { orders: created, lockMs, rssMb: peakMemoryMb() };
+  return { orders: created, lockMs, rssMb: peakMemoryMb(), ...gaps, ...secured() };
 }
 
 /** One page of all changes there are. */
-async function page(delay: Delay): Promise<Partial<Figures>> {
+async function page(turns: Turns): Promise<Partial<Figures>> {
   const bridge = open();
   const pulled = await bridge.runJob("orders");
   if (pulled.error !== null) throw pulled.error;
-  delay.reset();
+  const secured = watchSecure(bridge.store);
+  turns.start();
   const result = await bridge.runJob("updates");
-  delay.disable();
+  const gaps = turns.stop();
   if (result.error !== null) throw result.error;
   const { created = 0, changed = 0, rescued = 0 } = result.counts;
   const lockMs = bridge.store.longestWriteMs;
   await bridge.stop();
-  return { orders: created + changed + rescued, lockMs, rssMb: peakMemoryMb() };
+  return { orders: created + changed + rescued, lockMs, rssMb: peakMemoryMb(), ...gaps, ...secured() };
 }
 
 /** An answer that nobody can want. */
-async function hostile(delay: Delay): Promise<Partial<Figures>> {
+async function hostile(turns: Turns): Promise<Partial<Figures>> {
   const bridge = open();
-  delay.reset();
+  turns.start();
   const { error } = await bridge.runJob("orders");
-  delay.disable();
+  const gaps = turns.stop();
   const lockMs = bridge.store.longestWriteMs;
   await bridge.stop();
-  return { lockMs, rssMb: peakMemoryMb(), error: error?.message ?? "stored" };
+  return { ...gaps, lockMs, rssMb: peakMemoryMb(), error: error?.message ?? "stored" };
 }
 
 /** Not `resourceUsage().maxRSS`, which a child takes over from the process that forked it. */
@@ -192,7 +188,7 @@ function peakMemoryMb(): number {
 }
 
 /** Changes that were seen before, asked again; beside parsing the very body that the service sends. */
-async function unchanged(delay: Delay): Promise<Partial<Figures>> {
+async function unchanged(turns: Turns): Promise<Partial<Figures>> {
   const bridge = open();
   const { db } = bridge.store;
   const pass = async () => {
@@ -227,14 +223,14 @@ async function unchanged(delay: Delay): Promise<Partial<Figures>> {
   const body = await asked.text();
   const times: number[] = [];
   const floors: number[] = [];
-  delay.reset();
+  turns.start();
   for (let round = 0; round < ROUNDS; round++) {
     const from = performance.now();
     await pass();
     times.push((performance.now() - from) / 1000);
   }
   // The gaps that the floor makes, and what it leaves to be collected, are not the bridge's.
-  delay.disable();
+  const gaps = turns.stop();
   for (let round = 0; round < ROUNDS; round++) {
     const from = performance.now();
     JSON.parse(body);
@@ -246,5 +242,5 @@ async function unchanged(delay: Delay): Promise<Partial<Figures>> {
   // What a pass books for itself: its run, its flow, its position.
   const writes = JSON.stringify(after.rows) === JSON.stringify(before.rows) ? after.n - before.n : -1;
   const orders = (JSON.parse(body) as { updates: unknown[] }).updates.length;
-  return { orders, lockMs, writes: writes / ROUNDS, seconds: median(times), floorSeconds: median(floors) };
+  return { ...gaps, orders, lockMs, writes: writes / ROUNDS, seconds: median(times), floorSeconds: median(floors) };
 }
