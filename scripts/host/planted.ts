@@ -59,6 +59,7 @@ const OTHERS = [
   "probe --yes",
 ];
 
+const SWAPPER_FILE = "/srv/swap.cjs";
 /** As the planter: a link in the place of whatever appears beside the database. */
 const SWAPPER = (treasure: string) => `const fs = require("node:fs");
 for (let n = 0; ; n++) {
@@ -159,9 +160,10 @@ async function checkSwapped(trial: Trial, planter: Planter): Promise<void> {
   const rounds = 5;
   await trial.check(`names that ${planter.user} swaps while root's commands run lead nowhere`, () => {
     const treasure = new Treasure(trial, planter);
-    machine.write("/tmp/swap.cjs", SWAPPER(planter.treasure));
+    // Not below /tmp, which is a file system of the machine's own.
+    machine.write(SWAPPER_FILE, SWAPPER(planter.treasure));
     const pid = machine.must(
-      `runuser -u ${planter.user} -- sh -c '/usr/lib/erp-bridge/node /tmp/swap.cjs >/dev/null 2>&1 & echo $!'`,
+      `runuser -u ${planter.user} -- sh -c '/usr/lib/erp-bridge/node ${SWAPPER_FILE} >/dev/null 2>&1 & echo $!'`,
     );
     for (let round = 0; round < rounds; round++) {
       for (const command of [`restore ${SOURCE} --yes`, `backup ${DATA}/copy-${round}.db`, "sync orders"]) {

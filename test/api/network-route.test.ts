@@ -123,7 +123,7 @@ async function ask(client: ReturnType<typeof clientOf>): Promise<ServiceError | 
 }
 
 describe("a network that lets nothing out directly", () => {
-  const variables = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"];
+  const variables = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_TLS_REJECT_UNAUTHORIZED"];
   const before = variables.map((name) => process.env[name]);
   afterEach(() => {
     for (const [index, name] of variables.entries()) {
@@ -171,7 +171,8 @@ describe("a network that lets nothing out directly", () => {
     expect(agent.constructor.name).toBe("HttpAgent");
   });
 
-  it("never gets a request whose certificate it answers itself", async () => {
+  it.each([undefined, "0"])("never gets a request whose certificate it answers itself, with %s", async (ignored) => {
+    if (ignored !== undefined) process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = ignored;
     const service = await startService(makeCertificate("service.test"));
     const proxy = await startProxy(service.port);
     const failure = await ask(clientOf("https://service.test", { proxy: `http://127.0.0.1:${proxy.port}` }));

@@ -275,6 +275,25 @@ describe("a command of root's in somebody else's folder", PATIENT, () => {
   });
 });
 
+describe("a program that root's init starts", PATIENT, () => {
+  asRoot("is started as the owner of the database's folder", async () => {
+    const shop = await startRootsShop();
+    const program = path.join(shop.data, "alert.sh");
+    writeFileSync(program, `#!/bin/sh\nid -u >${path.join(shop.data, "who")}\n`, { mode: 0o755 });
+    const init = startProgram(
+      [
+        "init",
+        ...["--config", path.join(shop.folder, "new.yaml")],
+        ...["--base-url", shop.sandbox.url, "--client-id", shop.sandbox.clientId],
+        ...["--database", path.join(shop.data, "bridge.db"), "--alert-command", program],
+      ],
+      { env: { ERP_BRIDGE_CLIENT_SECRET: shop.sandbox.clientSecret } },
+    );
+    expect(await init.exited, init.stderr()).toMatchObject({ code: 0 });
+    expect(readFileSync(path.join(shop.data, "who"), "utf8")).toBe(`${NAMELESS.uid}\n`);
+  });
+});
+
 /** Names that take part in no other try: with the database itself in the way no command gets far. */
 const SIDE_NAMES = NAMES.filter((name) => !/^bridge\.db(-wal|-shm|-journal|\.lock)?$/.test(name));
 
