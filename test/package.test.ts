@@ -101,7 +101,7 @@ describe.runIf(hasRuntime)("what the package installs", () => {
       metadata: { component: { version: "9.8.7" } },
     });
     const names = bom.components.map(({ name }: { name: string }) => name);
-    for (const name of ["better-sqlite3", "undici", "zod", "yaml", "node"]) expect(names).toContain(name);
+    for (const name of ["better-sqlite3", "sqlite", "undici", "zod", "yaml", "node"]) expect(names).toContain(name);
     expect(names).not.toContain("vitest");
     for (const { purl, hashes } of bom.components) expect(hashes?.[0]?.content, purl).toMatch(/^[0-9a-f]{64,128}$/);
     const node = bom.components.find(({ name }: { name: string }) => name === "node").version;

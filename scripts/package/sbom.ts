@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
 import { bundledPackages, type LockedPackage } from "./notices.ts";
-import { type Architecture, knownVulnerabilities, type Runtime } from "./runtime.ts";
+import { ARCHITECTURES, type Architecture, knownVulnerabilities, type Runtime } from "./runtime.ts";
 
 interface Carried {
   root: string;
@@ -12,13 +14,13 @@ interface Carried {
 }
 
 /**
- * What the package is made of, as CycloneDX 1.6: every library in the bundle with its version, licence and hash, Node, and
- * what is known against it. The same commit gives the same text.
+ * What the package is made of, as CycloneDX 1.6: every library in the bundle with its version, licence and hash, SQLite, Node,
+ * and what is known against it. The same commit gives the same text.
  */
 export function billOfMaterials({ root, version, epoch, arch, runtime }: Carried): object {
   const self = `pkg:deb/erp-bridge@${version}?arch=${arch}`;
   const node = `pkg:generic/node@${runtime.version}?arch=${arch}`;
-  const libraries = bundledPackages(root).map(([place, locked]) => libraryOf(place, locked));
+  const libraries = [...bundledPackages(root).map(([place, locked]) => libraryOf(place, locked)), sqlite(root, arch)];
   return {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
@@ -36,7 +38,8 @@ export function billOfMaterials({ root, version, epoch, arch, runtime }: Carried
         name: "node",
         version: runtime.version,
         purl: node,
-        hashes: [{ alg: "SHA-256", content: createHash("sha256").update(readFileSync(runtime.program)).digest("hex") }],
+        licenses: [{ license: { name: "MIT and others, see the copyright file" } }],
+        hashes: [sha256(runtime.program)],
       },
     ],
     dependencies: [{ ref: self, dependsOn: [...libraries.map((library) => library["bom-ref"]), node] }],
@@ -51,6 +54,28 @@ export function billOfMaterials({ root, version, epoch, arch, runtime }: Carried
       },
     })),
   };
+}
+
+/** Compiled into the native module, in one version for every architecture. The hash is that of the module. */
+function sqlite(root: string, arch: Architecture) {
+  const db = new Database(":memory:");
+  const version = String(db.prepare("SELECT sqlite_version()").pluck().get());
+  db.close();
+  const purl = `pkg:generic/sqlite@${version}`;
+  const module = `node_modules/better-sqlite3/prebuilds/linux-${ARCHITECTURES[arch].npm}.node`;
+  return {
+    type: "library",
+    "bom-ref": purl,
+    name: "sqlite",
+    version,
+    purl,
+    licenses: [{ license: { id: "blessing" } }],
+    hashes: [sha256(path.join(root, module))],
+  };
+}
+
+function sha256(file: string) {
+  return { alg: "SHA-256", content: createHash("sha256").update(readFileSync(file)).digest("hex") };
 }
 
 function libraryOf(place: string, { version = "", license, integrity }: LockedPackage) {
