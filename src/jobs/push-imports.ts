@@ -374,7 +374,8 @@ export class PushImports implements Job {
   #chunk(): number {
     const { rules } = this.#options;
     if (rules.scope === "whole") return -1;
-    return Math.min(rules.chunk, loadFeed(this.#context.store, rules.name).chunk ?? rules.chunk);
+    const learned = loadFeed(this.#context.store, rules.name).chunk ?? rules.chunk;
+    return Math.min(rules.chunk, learned, this.#sendRows.chunkAfterFailure);
   }
 
   #nextRows(limit: number): OutboxRow[] {

@@ -82,6 +82,10 @@ export class SendRows {
   /** What this pass has found out of the service and of single rows. */
   #trial: RefusalTrial<OutboxRow>;
   #lastRefused: Refused | undefined;
+  /** What the service failed with at a record alone, in this pass. */
+  #failure: ServiceError | undefined;
+  /** Halved by each request of several records that failed without an answer to them, doubled by each acceptance. */
+  #chunkAfterFailure = Number.POSITIVE_INFINITY;
 
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
@@ -94,11 +98,17 @@ export class SendRows {
     return this.#trial.hasAccepted;
   }
 
+  /** Records in a request after others have failed: one record may be what the service fails at. */
+  get chunkAfterFailure(): number {
+    return this.#chunkAfterFailure;
+  }
+
   /** A pass begins: what the service says of a record counts together with what it says of others in the same pass. */
   begin(): void {
     const { store } = this.#context;
     this.#trial = new RefusalTrial(countUnproven(store, this.#options.rules, FAILURES_IN_ROW_MAX - 1));
     this.#lastRefused = undefined;
+    this.#failure = undefined;
   }
 
   /**
@@ -118,18 +128,22 @@ export class SendRows {
     const trial = this.#trial;
     const before = new Map(rows.map((row) => [row.id, row]));
     const sizes = { refused: false, alone: false, largest: 0 };
-    trial.add(rows);
+    // The last part goes first. A record that the service has failed at goes by itself, after all others.
+    for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
+    const others = rows.filter((row) => !hasFailedAlone(row));
+    if (others.length > 0) trial.add(others);
     for (;;) {
       const step = await trial.next(lastInQueue);
       if (step.kind === "done") break;
       if (step.kind === "trouble") {
         // Where nothing else is left, rows that were refused before just go on waiting: nothing good is kept back.
         const isLeft = trial.hasPending || (await lastInQueue()) !== undefined;
-        if (isLeft || this.#mustHold()) throw this.#trouble();
+        if (isLeft || this.#mustHold()) throw this.#failure ?? this.#trouble();
         return;
       }
       const part = step.rows;
-      const outcome = await this.#sendOnce(part, (standing) => standing.map(entryOf), counts, signal);
+      const outcome = await this.#sendPart(part, lastInQueue, counts, signal);
+      if (outcome === undefined) continue;
       if (outcome.kind === "accepted") {
         if (outcome.accepted > 0) sizes.largest = Math.max(sizes.largest, part.length);
         await this.#settle(outcome, counts, signal);
@@ -154,6 +168,55 @@ export class SendRows {
     }
     // A record that is too large by itself says nothing of the others.
     if (sizes.refused && !sizes.alone && sizes.largest > 0) await this.#learnChunk(sizes.largest, signal);
+  }
+
+  /**
+   * Sends a part of a chunk. A part that the service fails at is not divided at once, because each of its rows may have been
+   * taken: after its time it goes again in smaller parts.
+   * @returns undefined where the service fails at this one record and takes others: it is set aside.
+   */
+  async #sendPart(
+    part: readonly OutboxRow[],
+    lastInQueue: () => Promise<OutboxRow | undefined>,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Outcome | undefined> {
+    const [row] = part;
+    try {
+      const outcome = await this.#sendOnce(part, (standing) => standing.map(entryOf), counts, signal);
+      if (outcome.kind === "accepted" && part.length >= this.#chunkAfterFailure) this.#chunkAfterFailure *= 2;
+      return outcome;
+    } catch (error) {
+      if (row === undefined || !isFailure(error)) throw error;
+      if (part.length > 1) this.#chunkAfterFailure = Math.ceil(part.length / 2);
+      if (part.length > 1 || !(await this.#isAboutRow(row, lastInQueue, counts, signal))) throw error;
+      this.#failure = error;
+      const failed = {
+        ...row,
+        doubtRecord: row.record,
+        doubtUntilMs: this.#context.clock.monotonicMs() + this.#options.timeoutMs,
+      };
+      const { status = 0, words = "", message } = error;
+      const refused = { row: failed, status, words: status === 0 ? message : wordsOf({ status, words }) };
+      await this.#setAside(this.#trial.refuseEach([refused]), signal);
+      return undefined;
+    }
+  }
+
+  /** The service has failed at this record alone. Does it take others, or has it failed at it while it took others before? */
+  async #isAboutRow(
+    row: OutboxRow,
+    lastInQueue: () => Promise<OutboxRow | undefined>,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (this.#trial.hasAccepted || hasFailedAlone(row)) return true;
+    const control = await lastInQueue();
+    if (control === undefined) return false;
+    const outcome = await this.#sendOnce([control], (standing) => standing.map(entryOf), counts, signal);
+    if (outcome.kind !== "accepted" || outcome.accepted === 0) return false;
+    await this.#settle(outcome, counts, signal);
+    return true;
   }
 
   /** The pass has sent what there was. What it accepted proves what it refused. */
@@ -545,6 +608,16 @@ function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {
   const steps: (readonly OutboxRow[])[] = [];
   for (let from = 0; from < rows.length; from += ROWS_PER_COMMIT) steps.push(rows.slice(from, from + ROWS_PER_COMMIT));
   return steps;
+}
+
+/** It was set aside after the service had failed at it alone, and has not changed since. */
+function hasFailedAlone({ tries, doubtRecord }: OutboxRow): boolean {
+  return tries > 0 && doubtRecord !== null;
+}
+
+/** The service may have acted, and has said nothing of when to come back: an internal error, a reset, no answer in time. */
+function isFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.effect === "unknown" && error.retryAfterMs === undefined;
 }
 
 /** Most refusals may be about a record; credentials, payment, patience and an ill service are about the feed or the way. */

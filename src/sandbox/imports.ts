@@ -110,7 +110,7 @@ export class ImportedFeeds {
     const good = bad.length === 0 ? records : records.filter(({ problem }) => problem === undefined);
     const words = bad[0]?.problem ?? "";
     const { how } = this.site.options.reject;
-    if (bad.length > 0 && how === "422") return refuse(422, words);
+    if (bad.length > 0 && (how === "422" || how === "500")) return refuse(Number(how), words);
     if (bad.length > 0 && how === "success-false") {
       return answerText(200, JSON.stringify({ success: false, message: words }));
     }

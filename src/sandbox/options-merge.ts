@@ -109,7 +109,7 @@ const ALL = {
   },
   imports: Object.fromEntries(FEEDS.map((feed) => [feed, IMPORT])),
   importAnswer: oneOf("counts", "success", "empty", "text"),
-  reject: { skus: either(list(text), oneOf("all")), how: oneOf("422", "per-record", "success-false") },
+  reject: { skus: either(list(text), oneOf("all")), how: oneOf("422", "500", "per-record", "success-false") },
   limits: {
     maxBodyBytes: either(whole(0), nothing),
     maxRecords: either(whole(0), nothing),

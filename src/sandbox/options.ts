@@ -111,8 +111,8 @@ export interface SandboxOptions {
   };
   imports: Record<Feed, ImportOptions>;
   importAnswer: "counts" | "success" | "empty" | "text";
-  /** Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200. */
-  reject: { skus: readonly string[] | "all"; how: "422" | "per-record" | "success-false" };
+  /** Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200, or makes the service fail. */
+  reject: { skus: readonly string[] | "all"; how: "422" | "500" | "per-record" | "success-false" };
   limits: { maxBodyBytes: number | null; maxRecords: number | null; requestsPerMinute: number | null };
   /** Whether the import subscription is paid. */
   paid: boolean;

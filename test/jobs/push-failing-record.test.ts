@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+
+/** A service with a defect: it answers 500 to every request that has this record. */
+const FAILS_AT = { reject: { skus: ["S-17"], how: "500" } } as const;
+
+async function startWithRows(count: number) {
+  const feeds = await startFeeds();
+  feeds.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('FIRST', 1)");
+  await feeds.run("stocks");
+  feeds.sandbox.service.setOptions(FAILS_AT);
+  fillStock(feeds.erp, count);
+  return feeds;
+}
+
+/** Passes as they follow each other while requests fail: once each time the last one can no longer arrive. */
+async function passes(feeds: Awaited<ReturnType<typeof startWithRows>>, count: number): Promise<void> {
+  for (let pass = 0; pass < count; pass++) {
+    feeds.clock.advance(IMPORT_TIMEOUT_MS + 1_000);
+    await feeds.run("stocks").catch(() => {});
+  }
+}
+
+describe("a record that the service fails at", () => {
+  it("does not keep the others of its chunk from the site", async () => {
+    const feeds = await startWithRows(200);
+    await passes(feeds, 20);
+    expect(Object.keys(feeds.site())).toHaveLength(200);
+    expect(feeds.level("S-17")).toBeUndefined();
+    expect(feeds.rows("SELECT k0, refusal, tries > 0 AS isTried, last_error FROM feed_outbox")).toEqual([
+      { k0: "S-17", refusal: "passing", isTried: 1, last_error: expect.stringContaining("500") },
+    ]);
+    expect(feeds.quarantined()).toEqual([]);
+    expect(feeds.holds()).toEqual([]);
+    expect(feeds.rows("SELECT refused FROM sync_status WHERE flow = 'stocks'")).toEqual([{ refused: 1 }]);
+  });
+
+  it("goes by itself from then on, ever more seldom, and fails no pass", async () => {
+    const feeds = await startWithRows(50);
+    await passes(feeds, 20);
+    feeds.requests();
+    let failed = 0;
+    for (let minute = 0; minute < 180; minute++) {
+      feeds.erp.exec(`UPDATE stock SET quantity = ${minute + 100} WHERE sku IN ('S-1', 'S-2')`);
+      feeds.clock.advance(60_000);
+      await feeds.run("stocks").catch(() => failed++);
+    }
+    expect(failed).toBe(0);
+    const tried = feeds.requests().filter(({ status }) => status === 500);
+    expect(tried.length).toBeGreaterThan(1);
+    expect(tried.length).toBeLessThan(15);
+    expect(tried.every(({ records }) => records.length === 1 && records[0]?.["sku"] === "S-17")).toBe(true);
+    expect(feeds.level("S-1")).toBe(279);
+  });
+
+  it("arrives once the service takes it", async () => {
+    const feeds = await startWithRows(50);
+    await passes(feeds, 20);
+    feeds.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
+    for (let minute = 0; minute < 70; minute++) await feeds.minute();
+    expect(feeds.level("S-17")).toBe(10);
+    expect(feeds.rows("SELECT 1 FROM feed_outbox")).toEqual([]);
+  });
+
+  it("goes with its newest value as soon as that is another", async () => {
+    const feeds = await startWithRows(50);
+    await passes(feeds, 20);
+    feeds.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
+    feeds.erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-17'");
+    await passes(feeds, 1);
+    expect(feeds.level("S-17")).toBe(3);
+  });
+});
+
+describe("a service that fails at everything", () => {
+  it("sets no record aside, and gets whole chunks again when it is well", async () => {
+    const feeds = await startWithRows(200);
+    feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });
+    await passes(feeds, 20);
+    expect(feeds.rows("SELECT 1 FROM feed_outbox WHERE refusal IS NOT NULL")).toEqual([]);
+    feeds.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
+    feeds.requests();
+    await passes(feeds, 4);
+    expect(Object.keys(feeds.site())).toHaveLength(201);
+    expect(feeds.requests().length).toBeLessThan(20);
+    feeds.erp.exec("UPDATE stock SET quantity = 11");
+    await passes(feeds, 1);
+    feeds.requests();
+    feeds.erp.exec("UPDATE stock SET quantity = 12");
+    await passes(feeds, 1);
+    expect(feeds.requests().map(({ records }) => records.length)).toEqual([201]);
+  });
+});
