@@ -55,4 +55,7 @@ if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   systemctl try-restart erp-bridge.service 'erp-bridge@*.service'
 fi
-printf "%s\n" "erp-bridge $(erp-bridge --version) is installed. Next:" "  erp-bridge init" "  systemctl enable --now erp-bridge"
+echo "erp-bridge $(erp-bridge --version) is installed."
+if [ ! -e /etc/erp-bridge/config.yaml ]; then
+  printf "%s\n" "It is not yet configured. Next:" "  erp-bridge init" "  systemctl enable --now erp-bridge"
+fi

@@ -197,10 +197,13 @@ export async function checkArchive(trial: Trial, archive: string): Promise<void>
   await trial.check("the archive installs the same without dpkg, and goes without a trace", async () => {
     machine.write("/root/archive.tar.gz", "");
     machine.put(archive, "/root/archive.tar.gz");
-    machine.must(`cd /root && tar -xzf archive.tar.gz && ./${folder}/install.sh`);
+    const install = () => machine.must(`cd /root && tar -xzf archive.tar.gz && ./${folder}/install.sh`);
+    const told = install();
+    equal(told.includes("\n  erp-bridge init\n  systemctl enable --now erp-bridge") ? "both" : told, "both");
     machine.must("systemctl restart sandbox-main");
     await configure(machine, "main", 18_080);
     machine.must(`systemctl enable --quiet --now ${UNIT}`);
+    equal(install().includes("erp-bridge init"), false);
     const orders = await trial.untilOrders(DATABASE, 1);
     machine.must(`/root/${folder}/uninstall.sh --purge`);
     equal(
