@@ -32,9 +32,11 @@ export class Machine {
   readonly root: string;
   #nspawn: ChildProcess | undefined;
   #leader: string | undefined;
+  readonly #controlGroup: string | undefined;
 
   constructor(base: string, root: string) {
     this.root = root;
+    this.#controlGroup = makeControlGroup();
     rmSync(root, { recursive: true, force: true });
     const { status, stderr } = spawnSync("cp", ["-a", "--reflink=auto", base, root], { encoding: "utf8" });
     if (status !== 0) throw new Error(stderr);
@@ -47,7 +49,10 @@ export class Machine {
     args.push("--private-network");
     // Newer ones refuse to start with the control groups of old; a machine may offer both.
     const env = { SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: "1", ...process.env };
-    const child = spawn("systemd-nspawn", [...args, `--directory=${this.root}`], { stdio: "ignore", env });
+    const program = ["systemd-nspawn", ...args, `--directory=${this.root}`];
+    // Without a systemd that would give it one, in a control group of its own: two machines must not share theirs.
+    const enter = this.#controlGroup === undefined ? "" : `echo $$ >${this.#controlGroup}/cgroup.procs && `;
+    const child = spawn("sh", ["-c", `${enter}exec "$@"`, "sh", ...program], { stdio: "ignore", env });
     this.#nspawn = child;
     await this.until("the machine has started", () => {
       this.#leader = firstChildOf(child.pid);
@@ -58,7 +63,7 @@ export class Machine {
   /** As a power switch does it: everything inside dies at once, and whatever was in its memory is gone. */
   async cutPower(): Promise<void> {
     const gone = this.#nspawn === undefined ? undefined : once(this.#nspawn, "exit");
-    if (this.#leader !== undefined) process.kill(Number(this.#leader), "SIGKILL");
+    for (const pid of [Number(this.#leader), this.#nspawn?.pid]) if (pid !== undefined && pid > 0) kill(pid);
     await gone;
     this.#leader = undefined;
   }
@@ -71,6 +76,7 @@ export class Machine {
     await gone;
     clearTimeout(late);
     this.#leader = undefined;
+    if (this.#controlGroup !== undefined) removeControlGroup(this.#controlGroup);
   }
 
   /** A shell command inside, as root. */
@@ -114,6 +120,28 @@ export class Machine {
     }
     return performance.now() - startedMs;
   }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** Undefined where the system has a systemd of its own, or no control groups of the present kind. */
+function makeControlGroup(): string | undefined {
+  const [, mounted] = / (\/\S+) \S+ (?:\S+ )*- cgroup2 /.exec(readFileSync("/proc/self/mountinfo", "utf8")) ?? [];
+  if (mounted === undefined || existsSync("/run/systemd/system")) return undefined;
+  const group = path.join(mounted, `erp-bridge-trial-${process.pid}`);
+  mkdirSync(group, { recursive: true });
+  return group;
+}
+
+/** From the inside out: a group goes once it holds none. */
+function removeControlGroup(group: string): void {
+  spawnSync("find", [group, "-depth", "-type", "d", "-exec", "rmdir", "{}", "+"], { stdio: "ignore" });
 }
 
 const INSIDE = {
