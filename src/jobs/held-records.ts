@@ -1,18 +1,15 @@
 /*
  * The way back of records of orders that are held in quarantine. Once an hour some of the orders that they name are read
  * again, in turn: a good snapshot releases what is held. A record without a usable id names none; it is released once its
- * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later. Each
- * step is one transaction; after a crash the same records are looked at again.
+ * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later;
+ * `find-unnamed` asks for the UUIDs that stand elsewhere in it. Each step is one transaction; after a crash the same records
+ * are looked at again.
  */
-import { contentDigest } from "../domain/compare-snapshot.ts";
 import { counted } from "../domain/counted.ts";
 import { reachOf } from "../domain/holds.ts";
-import { resolvePath } from "../domain/json-path.ts";
-import { JsonSyntaxError } from "../domain/json-text.ts";
-import { JsonDepthError } from "../domain/json-value.ts";
-import { type OrderMapping, readScalar } from "../domain/order-mapping.ts";
+import type { OrderMapping } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
-import { scanJson } from "../domain/scan-json.ts";
+import { digestWithoutId, fieldOf } from "../domain/same-order.ts";
 import { readOrderId } from "../domain/uuid.ts";
 import { loadOrderMark } from "../store/orders.ts";
 import { loadOwedRead, requestRead } from "../store/positions.ts";
@@ -26,6 +23,7 @@ import {
   type StoredCopy,
 } from "../store/quarantine-retry.ts";
 import { commit } from "./commit.ts";
+import { FindUnnamed } from "./find-unnamed.ts";
 import type { JobContext } from "./job.ts";
 import type { OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
@@ -45,6 +43,7 @@ export class HeldRecords {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
+  readonly #unnamed: FindUnnamed;
   #lookAtMs: number;
   /** The records looked at last: the next look goes on with older ones. */
   #before = { named: FIRST, unnamed: FIRST };
@@ -53,11 +52,13 @@ export class HeldRecords {
     this.#context = context;
     this.#rules = rules;
     this.#reader = reader;
+    this.#unnamed = new FindUnnamed(context, rules, reader);
     this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
   }
 
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
+    await this.#unnamed.look(signal);
     if (clock.monotonicMs() < this.#lookAtMs) return;
     this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
     await this.#releaseStored(signal);
@@ -129,20 +130,20 @@ export class HeldRecords {
   #findStored(record: HeldUnnamed, newest: Map<OrderMapping, Map<string, StoredCopy>>): StoredCopy | undefined {
     const { store } = this.#context;
     const mapping = this.#mappingOf(record.kind);
-    const digest = digestWithoutId(record.payload ?? "", mapping);
+    const digest = digestWithoutId({ text: record.payload ?? "", mapping });
     if (record.payload === null || digest === undefined) return undefined;
-    const number = numberOf(record.payload, mapping);
+    const number = fieldOf({ text: record.payload, mapping }, "number");
     if (number === undefined) {
       let digests = newest.get(mapping);
       if (digests === undefined) {
         const orders = loadNewestOrders(store, NEWEST_ORDERS);
-        digests = new Map(orders.map((order) => [digestWithoutId(order.payload, mapping) ?? "", order]));
+        digests = new Map(orders.map((order) => [digestWithoutId({ text: order.payload, mapping }) ?? "", order]));
         newest.set(mapping, digests);
       }
       return digests.get(digest);
     }
     const orders = loadOrdersByNumber(store, number);
-    const same = orders.find(({ payload }) => digestWithoutId(payload, mapping) === digest);
+    const same = orders.find(({ payload }) => digestWithoutId({ text: payload, mapping }) === digest);
     if (same !== undefined) return same;
     const [only, second] = orders;
     return second === undefined && only !== undefined && only.writtenAt > record.firstSeenAt ? only : undefined;
@@ -151,22 +152,5 @@ export class HeldRecords {
   #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {
     const { batch, update, snapshot } = this.#rules;
     return kind === "order" ? batch : kind === "change" ? update : snapshot;
-  }
-}
-
-function numberOf(payload: string, { paths }: OrderMapping): string | undefined {
-  const bytes = Buffer.from(payload, "utf8");
-  const found = resolvePath(bytes, scanJson(bytes), paths.number);
-  return found.state === "value" ? readScalar(bytes, found.span) : undefined;
-}
-
-/** Undefined where the text is no JSON, as of a record that is not UTF-8 or a payload that was damaged. */
-function digestWithoutId(payload: string, { paths }: OrderMapping): string | undefined {
-  const bytes = Buffer.from(payload, "utf8");
-  try {
-    return contentDigest(bytes, scanJson(bytes), [paths.order_id]).toString("hex");
-  } catch (error) {
-    if (error instanceof JsonSyntaxError || error instanceof JsonDepthError) return undefined;
-    throw error;
   }
 }

@@ -166,6 +166,8 @@ export const jobs = {
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
+  "{found#} quarantined record[s] without a usable id found at the service by an id elsewhere in it, and released.":
+    "Выпущено из карантина записей без пригодного идентификатора: {found}; их заказы найдены у сервиса по идентификатору в другом месте записи и записаны.",
   "{reason!}; to be read again": "{reason}; заказ будет прочитан ещё раз",
   "The answer of GET /orders/{id} reports an error: {words*}": "Ответ GET /orders/{id} сообщает об ошибке: {words}",
   "The answer of GET /orders/{id} has {place} more than once.":
