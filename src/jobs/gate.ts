@@ -125,6 +125,19 @@ export class HoldGate {
     return holds;
   }
 
+  /** A flow of these areas has nothing to ask: a wait that the service asked for is over by itself when its time is. */
+  async endWaits(areas: readonly string[], signal: AbortSignal): Promise<void> {
+    const over = areas
+      .flatMap((area) => this.#holdsOf(area))
+      .filter((hold) => hold.reason === "rate limit" && hold.nextProbeAt !== null)
+      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", RETRY_AFTER_MAX_MS) <= 0);
+    if (over.length === 0) return;
+    await commit(this.#context, signal, () => {
+      for (const { area, reason } of over) deleteHold(this.#context.store, area, reason);
+    });
+    for (const hold of over) for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
+  }
+
   /** A probe that asked nothing is given back, and others may take it first: they may have something to ask. */
   async unused(admission: Admission, areas: readonly string[], signal: AbortSignal): Promise<void> {
     if (admission.state !== "probe") return;

@@ -32,8 +32,10 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);
     const counts = prepared?.counts ?? {};
-    if (prepared?.hasWork === false)
+    if (prepared?.hasWork === false) {
+      await gate.endWaits(job.areas, signal);
       return { error: null, outcome: Object.keys(counts).length > 0 ? "done" : "idle", counts };
+    }
     const admission = await gate.admit(job.areas, signal);
     if (admission.state === "held") {
       const { hold } = admission;

@@ -82,10 +82,14 @@ export class SendRows {
   /** What this pass has found out of the service and of single rows. */
   #trial: RefusalTrial<OutboxRow>;
   #lastRefused: Refused | undefined;
+  /** The rows of this pass as they were before their first request. */
+  readonly #before = new Map<number, OutboxRow>();
   /** What the service failed with at a record alone, in this pass. */
   #failure: ServiceError | undefined;
-  /** Halved by each request of several records that failed without an answer to them, doubled by each acceptance. */
+  /** Halved where requests of several records fail one after the other, doubled by each acceptance of as many. */
   #chunkAfterFailure = Number.POSITIVE_INFINITY;
+  /** The last request of several records failed: one failure alone passes by itself. */
+  #hasFailed = false;
 
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
@@ -109,6 +113,7 @@ export class SendRows {
     this.#trial = new RefusalTrial(countUnproven(store, this.#options.rules, FAILURES_IN_ROW_MAX - 1));
     this.#lastRefused = undefined;
     this.#failure = undefined;
+    this.#before.clear();
   }
 
   /**
@@ -126,7 +131,7 @@ export class SendRows {
   ): Promise<void> {
     if (this.#options.rules.scope === "whole") return await this.#sendWhole(rows, counts, signal);
     const trial = this.#trial;
-    const before = new Map(rows.map((row) => [row.id, row]));
+    for (const row of rows) if (!this.#before.has(row.id)) this.#before.set(row.id, row);
     const sizes = { refused: false, alone: false, largest: 0 };
     // The last part goes first. A record that the service has failed at goes by itself, after all others.
     for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
@@ -159,10 +164,7 @@ export class SendRows {
       }
       this.#lastRefused = outcome;
       if (outcome.status === 413) sizes[part.length === 1 ? "alone" : "refused"] = true;
-      const rest = outcome.status === 413 ? part : part.map(inDoubt);
-      // What a 4xx refuses alone was taken in no larger request either.
-      const isNew = part.length === 1 && outcome.status >= 300;
-      const standing = isNew ? part.map((row) => before.get(row.id) ?? row) : rest;
+      const standing = part.map(inDoubt);
       const refusal = { status: outcome.status, words: wordsOf(outcome) };
       await this.#setAside(trial.refuse(standing, refusal), signal);
     }
@@ -184,11 +186,17 @@ export class SendRows {
     const [row] = part;
     try {
       const outcome = await this.#sendOnce(part, (standing) => standing.map(entryOf), counts, signal);
-      if (outcome.kind === "accepted" && part.length >= this.#chunkAfterFailure) this.#chunkAfterFailure *= 2;
+      if (outcome.kind === "accepted") {
+        this.#hasFailed = false;
+        if (part.length >= this.#chunkAfterFailure) this.#chunkAfterFailure *= 2;
+      }
       return outcome;
     } catch (error) {
       if (row === undefined || !isFailure(error)) throw error;
-      if (part.length > 1) this.#chunkAfterFailure = Math.ceil(part.length / 2);
+      if (part.length > 1) {
+        if (this.#hasFailed) this.#chunkAfterFailure = Math.ceil(part.length / 2);
+        this.#hasFailed = true;
+      }
       if (part.length > 1 || !(await this.#isAboutRow(row, lastInQueue, counts, signal))) throw error;
       this.#failure = error;
       const failed = {
@@ -344,8 +352,8 @@ export class SendRows {
     add(counts, "requests", 1);
     const answer = await this.#ask(rows, entries, signal);
     if ("kind" in answer) {
-      // Of several records some may have been taken before the bad one was met.
-      await this.#end(rows, answer.status === 413 ? "nothing" : "over");
+      // Some may have been taken before the bad one was met, and a service out of order says no to what it has done.
+      await this.#end(rows, "over");
       return answer;
     }
     const result = readImportResult(
@@ -448,11 +456,22 @@ export class SendRows {
           continue;
         }
         const tries = row.wasProven ? row.tries + 1 : 0;
-        markRefused(store, row, { error: words, retryMs: clock.monotonicMs() + retryRefusedMs(tries), tries });
+        const retryMs = clock.monotonicMs() + retryRefusedMs(tries);
+        markRefused(store, this.#withDoubt(row, status), { error: words, retryMs, tries });
         this.#quarantine({ key: row.key, record: row.record, words }, at);
       }
     });
     add(counts, "refused", refused.filter(({ status }) => isOfRecord(status)).length);
+  }
+
+  /**
+   * What may still be on the site of a record that the service has refused by right: where it never had the article, it has
+   * nothing of it, and a row that goes away then needs no request. Where it has, the refusal need not be true.
+   */
+  #withDoubt(row: OutboxRow, status: number): OutboxRow {
+    const { store } = this.#context;
+    const isKnown = status < 300 || loadKeyState(store, this.#options.rules, row.key).sent !== undefined;
+    return isKnown ? row : (this.#before.get(row.id) ?? row);
   }
 
   #quarantine({ key, record, words }: { key: readonly string[]; record: string; words: string }, at: string): void {
@@ -488,7 +507,7 @@ export class SendRows {
     } catch (error) {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;
-      await this.#end(rows, error instanceof ServiceError && error.effect === "none" ? "nothing" : "unknown");
+      await this.#end(rows, effectOf(error));
       throw error;
     }
   }
@@ -611,8 +630,14 @@ function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {
 }
 
 /** It was set aside after the service had failed at it alone, and has not changed since. */
-function hasFailedAlone({ tries, doubtRecord }: OutboxRow): boolean {
-  return tries > 0 && doubtRecord !== null;
+function hasFailedAlone({ tries, doubtRecord, doubtUntilMs }: OutboxRow): boolean {
+  return tries > 0 && doubtRecord !== null && (doubtUntilMs ?? 0) > 0;
+}
+
+/** Only a request that nobody has answered and that found no connection has certainly done nothing. */
+function effectOf(error: unknown): "nothing" | "over" | "unknown" {
+  if (!(error instanceof ServiceError) || error.effect === "unknown") return "unknown";
+  return error.status === undefined ? "nothing" : "over";
 }
 
 /** The service may have acted, and has said nothing of when to come back: an internal error, a reset, no answer in time. */

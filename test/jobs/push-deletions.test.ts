@@ -70,12 +70,13 @@ describe("a deleted row", () => {
   });
 
   it("that was never sent is forgotten", async () => {
-    const { erp, run, minute, requests, sandbox, rows } = await startFeeds();
-    sandbox.service.setOptions({ refuse: ["import"] });
+    const { erp, run, minute, requests, rows } = await startFeeds();
+    const hold = "INSERT INTO holds (area, reason, since, next_probe_at) VALUES ('stocks', 'refused', ?, ?)";
+    erp.prepare(hold).run("2026-03-01T00:00:00Z", "2100-01-01T00:00:00Z");
     fillStock(erp, 2);
     await run("stocks");
-    erp.exec("DELETE FROM stock");
-    sandbox.service.setOptions({ refuse: [] });
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 2 }]);
+    erp.exec("DELETE FROM stock; DELETE FROM holds");
     requests();
     for (let passed = 0; passed < 6; passed++) await minute();
     expect(requests()).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
-import { IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
 
 const LOST_AFTER = { match: { path: "import" }, when: "after", do: { kind: "reset" } } as const;
 const LOST_BEFORE = { match: { path: "import" }, do: { kind: "reset" } } as const;
@@ -152,22 +152,52 @@ describe("a push that was applied and whose answer was lost", () => {
   });
 });
 
+describe("a request that was refused", () => {
+  it.each([302, 400, 401, 402, 403, 404, 409, 413, 422, 423, 425, 429])(
+    "may have been taken all the same: a value set back is sent (%i)",
+    async (status) => {
+      const { erp, run, minute, level, sandbox, requests } = await startFeeds();
+      fillStock(erp, 3, 0);
+      await run("stocks");
+      const refused = { match: { path: "import" as const }, when: "after" as const, times: 30 };
+      const headers = { location: "https://elsewhere.example/", "retry-after": "30" };
+      sandbox.faults.add({ ...refused, do: { kind: "status", status, headers } });
+      erp.exec("UPDATE stock SET quantity = 10");
+      await run("stocks");
+      expect(level("S-1")).toBe(10);
+      sandbox.faults.clear();
+      erp.exec("UPDATE stock SET quantity = 0");
+      for (let passed = 0; passed < 35; passed++) await minute();
+      expect([level("S-1"), level("S-2"), level("S-3")]).toEqual([0, 0, 0]);
+      requests();
+      await minute();
+      expect(requests()).toEqual([]);
+    },
+  );
+
+  it("may have been taken in part: a new row that goes away is taken off", async () => {
+    const { erp, run, minute, level, sandbox } = await startFeeds();
+    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "status", status: 403 } });
+    fillStock(erp, 2);
+    await run("stocks");
+    erp.exec("DELETE FROM stock");
+    for (let passed = 0; passed < 12; passed++) await minute();
+    expect([level("S-1"), level("S-2")]).toEqual([0, 0]);
+  });
+});
+
 describe("a request that cannot have had an effect", () => {
-  it("leaves no doubt: a value set back is not sent", async () => {
-    const { erp, run, sandbox, clock, requests, rows } = await startFeeds();
+  it("leaves no doubt: a value set back is not owed", async () => {
+    const { erp, run, sandbox, clock, rows } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
     await run("stocks");
     erp.exec("UPDATE stock SET quantity = 4");
-    sandbox.faults.add({
-      match: { path: "import" },
-      do: { kind: "status", status: 429, headers: { "retry-after": "5" } },
-    });
+    await sandbox.close();
     await run("stocks");
+    expect(rows("SELECT doubt_record FROM feed_outbox")).toEqual([{ doubt_record: null }]);
     erp.exec("UPDATE stock SET quantity = 5");
-    requests();
     clock.advance(60_000);
     await run("stocks");
-    expect(requests()).toEqual([]);
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
   });
 

@@ -134,7 +134,7 @@ describe("a lone record that is refused", () => {
       { sentence: expect.stringContaining(" 1 waiting. 1 refused, tried again."), refused: 1, waiting: 1 },
     ]);
     expect(rows("SELECT state, last_error FROM stock_sent WHERE sku = 'S-2'")).toEqual([
-      { state: "waiting", last_error: expect.stringContaining("422") },
+      { state: "doubt", last_error: expect.stringContaining("422") },
     ]);
     clock.advance(12 * HOUR_MS);
     for (let hour = 0; hour < 12; hour++) {

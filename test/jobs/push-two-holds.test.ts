@@ -115,3 +115,25 @@ describe("imports that are held for two reasons", () => {
     expect([Object.keys(site("prices")), level("S-4"), holds()]).toEqual([["A"], 10, []]);
   });
 });
+
+describe("a wait that the service asked for, where nothing waits to be sent", () => {
+  it("is over when its time is", async () => {
+    const { erp, run, clock, holds, sandbox } = await startFeeds();
+    sandbox.faults.add({
+      match: { path: "import" },
+      do: { kind: "status", status: 429, headers: { "retry-after": "90" } },
+    });
+    fillStock(erp, 2);
+    await run("stocks");
+    // Another program takes what waited out of the file; the source no longer has it.
+    erp.exec("DELETE FROM stock; DELETE FROM feed_outbox; DELETE FROM feed_dirty");
+    await run("stocks");
+    clock.advance(60_000);
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "imports", reason: "rate limit" }]);
+    clock.advance(31_000);
+    await run("stocks");
+    expect(holds()).toEqual([]);
+    expect(sandbox.ledger.ofKind("import")).toHaveLength(1);
+  });
+});
