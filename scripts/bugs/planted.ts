@@ -179,9 +179,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "poison blocks the chunk",
     SEND,
-    "      const rest = outcome.status === 413 ? part : part.map(inDoubt);",
+    "      const standing = part.map(inDoubt);\n",
     `      if (outcome.status === 422) throw new BridgeError("answer_unreadable", "The chunk was refused.");
-      const rest = outcome.status === 413 ? part : part.map(inDoubt);`,
+      const standing = part.map(inDoubt);\n`,
   ),
   one(
     "Retry-After unclamped",
