@@ -57,7 +57,8 @@ export const englishPage = {
     remap: "Derive the columns of stored orders again:",
     approve: "Look at the rows that go to zero in the ERP; if they are right, let them through:",
     resume: "When the cause is put right, go on at once:",
-    credentials: "Compare client_id and client secret with the service's API access settings, then:",
+    credentials:
+      "Compare client_id and client secret with the service's API access settings. A new secret is in force after systemctl restart erp-bridge, which also ends this hold. Where nothing was wrong here, go on at once:",
     payment: "Pay the import subscription; the bridge tries again by itself every half hour, or at once:",
     quarantine: "See which records could not be used, and why:",
     unread: "Put the paths of orders in the configuration right; the kept batches are then read again. The details:",
