@@ -81,7 +81,7 @@ const ANYTHING = fc.oneof(
 const EXAMPLE = exampleConfig({ "service.client_secret": "canary" }).replace(/^( *)#(?=[^ \n]| {2})/gm, "$1");
 const LINES = EXAMPLE.split("\n");
 
-describe("no text whatever makes anything but a clear refusal", () => {
+describe("no text whatever makes anything but a clear refusal", { timeout: 120_000 }, () => {
   it("of any characters", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(text, { A: value })),
