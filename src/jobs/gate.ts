@@ -43,12 +43,15 @@ const REFUSALS: Partial<Record<ErrorCode, HoldReason>> = {
 
 /** A flow that used a probe up in vain leaves the next one to others that wait for it for so long at most. */
 const OTHERS_FIRST_MS = 5 * 60_000;
+/** After so long a job that left a probe to others asks again. */
+const YIELDED_MS = 60_000;
 
 export type Admission =
   | { state: "open" }
   /** One may try whether these holds are over; as they were before their next probe was moved on. */
   | { state: "probe"; holds: readonly HoldRow[] }
-  | { state: "held"; hold: HoldRow };
+  /** `leftMs`: until this job may try; undefined where only a person ends the hold. */
+  | { state: "held"; hold: HoldRow; leftMs: number | undefined };
 
 export class HoldGate {
   readonly #context: JobContext;
@@ -80,16 +83,20 @@ export class HoldGate {
     this.#countFromStart();
     const due: { hold: HoldRow; windowMs: number }[] = [];
     let held: HoldRow | undefined;
+    let leftMs = 0;
     for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
       const windowMs = BLOCKING[hold.reason];
       // The flow that pulls bears the name of its area: what concerns its own requests holds no other flow there.
       if (windowMs === undefined || (hold.scope === "flow" && hold.area !== areas.at(-1))) continue;
       // Every hold is looked at, so that their times run beside one another and not one after the other.
-      if (this.#isWaiting(hold, windowMs, areas)) held ??= hold;
+      if (this.#isWaiting(hold, windowMs, areas)) {
+        held ??= hold;
+        leftMs = Math.max(leftMs, this.#leftOf(hold, windowMs));
+      }
       // What the service asked for is over: a probe that fails on the way must not cost the longest wait there is.
       else due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : (windowMs ?? 0) });
     }
-    if (held !== undefined) return { state: "held", hold: held };
+    if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
     if (due.length === 0) return { state: "open" };
     for (const { hold } of due) this.#queues.get(keyOf(hold))?.waiting.clear();
     // In memory first: while the commit waits for the write lock, another job must not be let through as well.
@@ -248,6 +255,12 @@ export class HoldGate {
       return this.#holdsOf(areas[0] ?? area).filter((hold) => isSame(hold) && hold.scope === "area");
     const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
     return flows.flatMap((flow) => this.#holdsOf(flow)).filter((hold) => isSame(hold) && hold.scope === "flow");
+  }
+
+  /** How long a job waits that was kept waiting; one that leaves a probe to others asks again soon. */
+  #leftOf(hold: HoldRow, windowMs: number | null): number {
+    if (windowMs === null || hold.nextProbeAt === null) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#waitOf(hold, hold.nextProbeAt, windowMs), YIELDED_MS);
   }
 
   #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {

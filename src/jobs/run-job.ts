@@ -15,7 +15,15 @@ import type { Job, JobContext, JobReport } from "./job.ts";
 export type RunResult =
   /** `lifted`: the holds that this pass has found to be over. */
   | ({ error: null; lifted?: readonly HoldRow[] } & JobReport)
-  | { error: null; outcome: "held"; counts: Record<string, number>; hold: HoldRow; reason: string }
+  /** `leftMs`: until the hold may be tried, also by a job whose own time comes once a day; undefined: a person ends it. */
+  | {
+      error: null;
+      outcome: "held";
+      counts: Record<string, number>;
+      hold: HoldRow;
+      reason: string;
+      leftMs: number | undefined;
+    }
   /** `hold`: what the failure asked for. */
   | { error: BridgeError; outcome: "failed" | "stopped"; counts: Record<string, number>; hold?: HoldRow };
 
@@ -38,8 +46,9 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     }
     const admission = await gate.admit(job.areas, signal);
     if (admission.state === "held") {
-      const { hold } = admission;
-      return { error: null, outcome: "held", counts, hold, reason: describeHeld(hold, context.clock.nowMs()) };
+      const { hold, leftMs } = admission;
+      const reason = describeHeld(hold, context.clock.nowMs());
+      return { error: null, outcome: "held", counts, hold, reason, leftMs };
     }
     const beganMs = context.clock.monotonicMs();
     let report: JobReport;

@@ -104,7 +104,7 @@ export class JobRunner {
   }
 
   #note(result: RunResult): void {
-    const dueInMs = dueIn(result);
+    const dueInMs = result.outcome === "held" ? result.leftMs : dueIn(result);
     this.#dueAtMs = dueInMs === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.monotonicMs() + dueInMs;
     if (result.outcome !== "failed") {
       this.#failures = 0;

@@ -64,6 +64,23 @@ describe("a job", () => {
     expect(passes).toHaveLength(3);
   });
 
+  it("that was held comes back when its hold may be tried, and not before", async () => {
+    void runner.runNow(SIGNAL);
+    const held = (leftMs: number | undefined) => ({ ...idle, outcome: "held", leftMs }) as unknown as RunResult;
+    await end(held(30_000));
+    clock.advance(29_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(1);
+    clock.advance(1_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(2);
+    // A person ends it.
+    await end(held(undefined));
+    clock.advance(86_400_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(2);
+  });
+
   it("never has two passes at once; calls meanwhile are answered by one further pass", async () => {
     const first = runner.runNow(SIGNAL);
     const others = [runner.runNow(SIGNAL), runner.runNow(SIGNAL)];
