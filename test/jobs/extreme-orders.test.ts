@@ -84,6 +84,8 @@ function recordWith(id: string, { field, isLine, value }: Place, stamp: string):
 const T1 = "2026-03-01T12:00:30.000Z";
 const T2 = "2026-03-01T12:00:40.000Z";
 const GOOD: Place = { field: "status", isLine: false, value: '"paid"' };
+/** As the bytes are sent, one character a byte; `\xff` stays what it is. */
+const latin = (text: string) => (text.includes("\xff") ? text : Buffer.from(text, "utf8").toString("latin1"));
 const isJsonText = ({ value }: Place) => !value.includes("\xff");
 
 describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
@@ -187,6 +189,71 @@ describe("a pass that meets such records", { timeout: 90_000 }, () => {
     const { error } = await test.run("updates");
     expect(error?.code).not.toBe("internal");
     expect(test.statusOf(id).status).toBe("paid");
+  });
+
+  /** An id is no id: of the record nothing else is known, and a confirm names it as it was written all the same. */
+  it("stores the others of a batch whose ids are such values", async () => {
+    const t = await startTestBridge();
+    const ids = VALUES.filter((value) => value.length < 100_000 && !value.includes("\xff"));
+    const records = ids.map((value) => recordWith(idOf(0), GOOD, T1).replace(`"${idOf(0)}"`, () => value));
+    const good = recordWith(idOf(900_000), GOOD, T1);
+    t.sandbox.faults.add({ match: { path: "orders" }, do: raw(wrap("orders", [...records, good])) });
+    t.sandbox.faults.add({ match: { path: "confirm" }, do: raw("") });
+    expect(await t.run("orders")).toMatchObject({ error: null });
+    expect(t.rows("SELECT order_id FROM orders")).toEqual([{ order_id: idOf(900_000) }]);
+    // Two ids that read alike share a row: a number and its text, and two of half a character.
+    expect(t.rows("SELECT count(*) AS n FROM quarantine")).toEqual([{ n: ids.length - 2 }]);
+    expect(t.rows("SELECT state FROM batches ORDER BY id LIMIT 1")).toEqual([{ state: "confirmed" }]);
+  });
+
+  /** Bytes that no UTF-8 has and texts of ten megabytes, which no fault of the service in tests can say. */
+  const HUGE = `"${"я".repeat(5_000_000)}"`;
+  const huge = (...fields: string[]) => fields.map((field) => ({ field, isLine: field === "name", value: HUGE }));
+  const bytes = PLACES.filter((place) => !isJsonText(place));
+  const bodyOf = (key: string, records: readonly string[]) => Buffer.from(wrap(key, [...records]), "latin1");
+
+  function answer(t: Pick<TestBridge, "sandbox">, end: string, bodyFor: (path: string) => Buffer | undefined) {
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const answered = handle(request);
+      const path = request.path.split("?")[0] ?? "";
+      const body = path.endsWith(end) || end === "" ? bodyFor(path) : undefined;
+      return body === undefined ? answered : { ...answered, status: 200, body };
+    };
+  }
+
+  it("stores the others beside bytes that are no UTF-8 and beside ten megabytes of text: a batch", async () => {
+    const t = await startTestBridge();
+    const all = [...bytes, ...huge("name")];
+    const records = all.map((place, n) => latin(recordWith(idOf(n), place, T1)));
+    const good = recordWith(idOf(900_000), GOOD, T1);
+    const body = bodyOf("orders", [...records, good]);
+    answer(t, "/orders", () => body);
+    t.sandbox.faults.add({ match: { path: "confirm" }, do: raw("") });
+    expect(await t.run("orders")).toMatchObject({ error: null });
+    expect(t.rows("SELECT status FROM orders WHERE order_id = ?", idOf(900_000))).toEqual([{ status: "paid" }]);
+    expect(t.rows("SELECT state FROM batches ORDER BY id LIMIT 1")).toEqual([{ state: "confirmed" }]);
+    const kept = t.rows<{ n: number }>("SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM quarantine) AS n");
+    expect(kept[0]!.n).toBe(all.length + 1);
+  });
+
+  it("stores the others beside such records: updates, and orders that are read", async () => {
+    const all = [...bytes, ...huge("currency")];
+    const test = await startFollowed(all.length + 1);
+    const well = test.ids.at(-1)!;
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    const good = recordWith(well, GOOD, "2026-03-01T12:01:01.000Z");
+    const records = all.map((place, n) => latin(recordWith(test.ids[n]!, place, "2026-03-01T12:01:01.000Z")));
+    const page = bodyOf("updates", [good, ...records]);
+    const ill = new Map(
+      all.map((place, n) => [test.ids[n]!, Buffer.from(latin(recordWith(test.ids[n]!, place, T1)), "latin1")]),
+    );
+    answer(test, "/updates", () => page);
+    answer(test, "", (path) => ill.get(path.split("/").at(-1)?.toLowerCase() ?? ""));
+    for (let polls = 0; polls < 2; polls++) expect((await test.run("updates")).error?.code).not.toBe("internal");
+    expect(test.statusOf(well).status).toBe("paid");
+    expect((await test.run("reconcile")).error?.code).not.toBe("internal");
   });
 
   it("stores the others where an order itself is such a record", async () => {
