@@ -10,12 +10,15 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import type { PlantedBug } from "./bugs/bug.ts";
 import { plant } from "./bugs/plant.ts";
-import { PLANTED_BUGS, type PlantedBug } from "./bugs/planted.ts";
+import { PLANTED_BUGS } from "./bugs/planted.ts";
 import type { Progress } from "./simulate/campaign.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const AT_ONCE = 2;
+/** Of what is drawn rarely so many times as many seeds are looked through, few of which are played. */
+const DRAWN_RARELY = 100;
 
 const { values } = parseArgs({
   options: {
@@ -38,20 +41,25 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 /** Plays seeds in the copy until one fails. */
-function simulate(copy: string, world: PlantedBug["world"]): Promise<Omit<Finding, "bug">> {
-  const part = { from: Number(values.from), count: Number(values.seeds), failuresMax: 1, world };
+function simulate(copy: string, { world, draws }: PlantedBug): Promise<Omit<Finding, "bug">> {
+  const count = Number(values.seeds) * (draws === undefined ? 1 : DRAWN_RARELY);
+  const part = { from: Number(values.from), count, failuresMax: 1, playedMax: Number(values.seeds), world, draws };
   const child = fork(path.join(copy, "scripts/simulate.ts"), ["--worker", JSON.stringify(part)], { silent: true });
   let finding: Omit<Finding, "bug"> = { found: false, effort: `${part.count} seeds`, by: "nobody" };
   let words = "";
+  let played = 0;
   child.stderr?.on("data", (chunk: Buffer) => {
     words += chunk.toString("utf8");
   });
   return new Promise((resolve) => {
     child.on("message", (progress) => {
-      const [failure] = (progress as Progress).tally.failures;
+      const { failures, schedules } = (progress as Progress).tally;
+      played += schedules;
+      finding = { ...finding, effort: `${part.count} seeds${draws === undefined ? "" : `, ${played} played`}` };
+      const [failure] = failures;
       if (failure === undefined) return;
       const { invariant, what } = failure.violation;
-      const effort = `${failure.seed - part.from + 1} seeds`;
+      const effort = `${failure.seed - part.from + 1} seeds${draws === undefined ? "" : `, ${played} played`}`;
       finding = { found: true, effort, by: `invariant ${invariant}: ${what.slice(0, 90)}` };
     });
     // A copy that does not even start has found nothing.
@@ -68,8 +76,7 @@ async function checkDirectly(copy: string, check: string): Promise<Omit<Finding,
 async function find(bug: PlantedBug, number: number): Promise<Finding> {
   const copy = path.join(folder, String(number));
   plant(ROOT, copy, bug);
-  const finding =
-    bug.foundBy === "simulation" ? await simulate(copy, bug.world) : await checkDirectly(copy, bug.foundBy);
+  const finding = bug.foundBy === "simulation" ? await simulate(copy, bug) : await checkDirectly(copy, bug.foundBy);
   rmSync(copy, { recursive: true, force: true });
   return { bug: bug.name, ...finding };
 }
@@ -83,7 +90,7 @@ await Promise.all(
       const finding = await find(bugs[number] as PlantedBug, number);
       findings.push(finding);
       const sign = finding.found ? "found    " : "NOT FOUND";
-      console.log(`${sign}  ${finding.bug.padEnd(38)} ${finding.effort.padEnd(13)} ${finding.by}`);
+      console.log(`${sign}  ${finding.bug.padEnd(50)} ${finding.effort.padEnd(21)} ${finding.by}`);
     }
   }),
 );

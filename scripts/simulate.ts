@@ -11,6 +11,7 @@ import { hash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { addTally, emptyTally, type Failure, playAll, work } from "./simulate/campaign.ts";
+import { classesOf } from "./simulate/classes.ts";
 import { Coverage } from "./simulate/coverage.ts";
 import { type RunReport, runSchedule } from "./simulate/run.ts";
 import { makeSchedule, type Schedule, type WorldKind } from "./simulate/schedule.ts";
@@ -100,7 +101,7 @@ async function playMany(from: number, count: number, workers: number): Promise<n
       },
     },
   );
-  for (const [key, times] of Object.entries(coverage.toJSON())) console.log(`${String(times).padStart(9)}  ${key}`);
+  tellShares(coverage, tally.schedules);
   const { unsafe } = tally;
   const traces = hash("sha256", tally.digests.toSorted().join(), "hex").slice(0, 16);
   console.log(
@@ -113,6 +114,21 @@ async function playMany(from: number, count: number, workers: number): Promise<n
   );
   await tellFailures(tally.failures);
   return tally.failures.length === 0 ? 0 : 1;
+}
+
+/** How often everything happened, with its share of what happened of its kind; what never did stands at the end. */
+function tellShares(coverage: Coverage, schedules: number): void {
+  const counts = Object.entries(coverage.toJSON());
+  const kindOf = (key: string) => key.slice(0, key.indexOf(":"));
+  const sums = new Map<string, number>();
+  for (const [key, times] of counts) sums.set(kindOf(key), (sums.get(kindOf(key)) ?? 0) + times);
+  for (const [key, times] of counts) {
+    const share = (100 * times) / (sums.get(kindOf(key)) ?? times);
+    console.log(`${String(times).padStart(9)} ${share.toFixed(1).padStart(5)} %  ${key}`);
+  }
+  const never = classesOf(world).filter((key) => coverage.get(key) === 0);
+  for (const key of never) console.log(`${"0".padStart(9)}   0.0 %  ${key}`);
+  if (never.length > 0) console.log(`${never.length} classes of faults never came in ${schedules} schedules.`);
 }
 
 async function tellFailures(failures: readonly Failure[]): Promise<void> {

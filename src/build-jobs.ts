@@ -38,6 +38,8 @@ export function buildJobs(
     onResult?: (job: string, result: RunResult) => void;
     readSpace?: ReadSpace;
     pagesMax?: number;
+    /** In the place of the configured one. */
+    journal?: BatchJournal;
   },
 ): ScheduleEntry[] {
   const { config } = options.loaded;
@@ -57,9 +59,10 @@ export function buildJobs(
   const rules = orderRulesOf(options.loaded);
   const readSpace = options.readSpace ?? readDiskSpace;
   const journal =
-    config.backup.journal === null
+    options.journal ??
+    (config.backup.journal === null
       ? undefined
-      : new BatchJournal(config.backup.journal, context.clock, ownerOf(context.store, options.loaded));
+      : new BatchJournal(config.backup.journal, context.clock, ownerOf(context.store, options.loaded)));
   const pull = runnerOf(
     new PullOrders(context, {
       rules,

@@ -8,8 +8,12 @@ import path from "node:path";
 import { Dispatcher } from "undici";
 import { ServiceClient } from "../../src/api/client.ts";
 import { fetchSnapshot } from "../../src/api/orders.ts";
+import { parsePath } from "../../src/domain/json-path.ts";
+import { readListInSlices } from "../../src/domain/read-answer.ts";
+import { inTurns } from "../../src/domain/slices.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { acquireInstanceLock } from "../../src/store/instance-lock.ts";
+import { type Check, FILE_CHECKS } from "./direct-files.ts";
 
 const SECRET = "s3cret-of-shop-1";
 
@@ -56,7 +60,8 @@ async function ask(id: string): Promise<{ paths: string[]; words: string }> {
   return { paths: dispatcher.paths, words };
 }
 
-const CHECKS: Record<string, () => Promise<string | undefined> | string | undefined> = {
+const CHECKS: Readonly<Record<string, Check>> = {
+  ...FILE_CHECKS,
   "encoded id": async () => {
     const { paths } = await ask("../confirm?x=/");
     return paths.every((each) => /^\/api\/v1\/1c\/orders\/[^/?]+$/.test(each)) ? undefined : `asked ${paths.join()}`;
@@ -78,6 +83,20 @@ const CHECKS: Record<string, () => Promise<string | undefined> | string | undefi
       first.release();
       rmSync(folder, { recursive: true, force: true });
     }
+  },
+  turns: async () => {
+    let turns = 0;
+    const body = Buffer.from(
+      `{"orders":[${Array.from({ length: 100_000 }, (_, n) => `{"n":${n},"words":"${"w".repeat(40)}"}`).join()}]}`,
+    );
+    await inTurns(
+      readListInSlices({ status: 200, contentType: "application/json", body }, parsePath("$.orders")),
+      () => {
+        turns += 1;
+        return Promise.resolve();
+      },
+    );
+    return turns > 1 ? undefined : `an answer of ${body.length} bytes is read in ${turns} turns`;
   },
 };
 

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { PlantedBug } from "./planted.ts";
+import type { PlantedBug } from "./bug.ts";
 
 /** What a copy needs to run the simulation. */
 const COPIED = ["src", "scripts", "drizzle", "package.json"];

@@ -1,33 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
-
-/** One replacement in the source. `find` must stand there exactly once, or the patch no longer fits. */
-export interface Edit {
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-/** A bug to be planted in a copy of the source, and who has to find it. */
-export interface PlantedBug {
-  readonly name: string;
-  readonly edits: readonly Edit[];
-  /** `simulation`, or the direct check of that name for what no simulation of one process can see. */
-  /** Where the simulation has to play one world alone, so that few seeds find it. */
-  readonly world?: "hostile";
-  readonly foundBy: "simulation" | "second instance" | "secret" | "encoded id";
-}
-
-const one = (name: string, file: string, find: string, replace: string): PlantedBug => ({
-  name,
-  edits: [{ file, find, replace }],
-  foundBy: "simulation",
-});
-
-/** A bug that only the hostile world meets. */
-const hostile = (name: string, file: string, find: string, replace: string): PlantedBug => ({
-  ...one(name, file, find, replace),
-  world: "hostile",
-});
+import { type Edit, one, type PlantedBug } from "./bug.ts";
+import { LASTING_BUGS } from "./lasting.ts";
 
 const PULL = "src/jobs/pull-orders.ts";
 const FOLLOW_JOB = "src/jobs/follow-updates.ts";
@@ -262,16 +235,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "  if (isLater(candidate, watermark, rules)) return true;\n",
     "  if (candidate !== watermark) return true;\n",
   ),
-  hostile(
-    "a missing order believed at once",
-    "src/jobs/missing-orders.ts",
-    "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
-    "      return true;",
-  ),
-  hostile(
-    "an error with success taken for acceptance",
-    "src/domain/acceptance.ts",
-    '  return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };',
-    '  return words === "" ? { kind: "error", words, root } : { kind: "accepted", root };',
-  ),
+  ...LASTING_BUGS,
 ];

@@ -1,5 +1,6 @@
 import { fork } from "node:child_process";
 import { Coverage } from "./coverage.ts";
+import { type Draws, isDrawn } from "./draws.ts";
 import { runSchedule } from "./run.ts";
 import { makeSchedule, type WorldKind } from "./schedule.ts";
 import { Workshop } from "./workshop.ts";
@@ -26,6 +27,10 @@ export interface Part {
   readonly failuresMax: number;
   /** Where it is not the seed that decides. */
   readonly world?: WorldKind | undefined;
+  /** Where only schedules that draw this are played. */
+  readonly draws?: Draws | undefined;
+  /** How many played schedules are enough. */
+  readonly playedMax?: number | undefined;
 }
 
 /** What a worker tells after every few schedules: what came since it told last. */
@@ -54,7 +59,9 @@ export function addTally(to: Tally, more: Tally): void {
 export async function playPart(part: Part, workshop: Workshop, coverage: Coverage): Promise<Tally> {
   const tally = emptyTally();
   for (let seed = part.from; seed < part.from + part.count; seed++) {
-    const report = await runSchedule(makeSchedule(seed, part.world), workshop);
+    const schedule = makeSchedule(seed, part.world);
+    if (part.draws !== undefined && !isDrawn(schedule, part.draws)) continue;
+    const report = await runSchedule(schedule, workshop);
     tally.schedules += 1;
     tally.digests.push(report.digest);
     coverage.add(report.counts);
@@ -84,13 +91,20 @@ export async function work(share: Part, tell: (progress: Progress) => void): Pro
   });
   try {
     let failures = 0;
+    let played = 0;
+    const { playedMax = Number.POSITIVE_INFINITY } = share;
     const end = share.from + share.count;
-    for (let from = share.from; from < end && failures < share.failuresMax; from += SEEDS_PER_PART) {
+    for (
+      let from = share.from;
+      from < end && failures < share.failuresMax && played < playedMax;
+      from += SEEDS_PER_PART
+    ) {
       const coverage = new Coverage();
       const count = Math.min(SEEDS_PER_PART, end - from);
       const part = { ...share, from, count, failuresMax: share.failuresMax - failures };
       const tally = await playPart(part, workshop, coverage);
       failures += tally.failures.length;
+      played += tally.schedules;
       tell({ tally, counts: coverage.toJSON() });
     }
   } finally {

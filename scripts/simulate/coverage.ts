@@ -7,8 +7,9 @@ export class Coverage {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
 
-  get(kind: string, name: string | number): number {
-    return this.#counts.get(`${kind}: ${name}`) ?? 0;
+  /** @param key `kind: name` */
+  get(key: string): number {
+    return this.#counts.get(key) ?? 0;
   }
 
   add(counts: Readonly<Record<string, number>>): void {

@@ -79,6 +79,9 @@ export function act(world: World, deed: Deed) {
     case "mend":
     case "page":
     case "flood":
+    case "odd status":
+    case "empty":
+    case "journal":
     case "person":
     case "reload":
     case "wait":
@@ -115,6 +118,7 @@ function actAsErp(world: World, deed: ErpDeed) {
       return erp.rollback(deed.feed);
     case "lock":
       erp.lock();
+      world.statuses.lockedUntilMs = world.time.elapsedMs + deed.ms;
       world.time.at(deed.ms, () => erp.unlock());
       return;
     case "take":
@@ -194,7 +198,7 @@ function night(world: World) {
   if (life === undefined) return;
   for (const entry of life.entries) {
     const isNightly = entry.before !== undefined || entry.runner.name === "reconcile";
-    if (isNightly) void life.prepare(entry).then(() => life.trigger((each) => each === entry));
+    if (isNightly) life.triggerNightly(entry);
   }
 }
 
@@ -203,6 +207,7 @@ function turn(world: World, what: Switch, ms: number) {
   if (what === "record refused") world.hadRefusedRecords = true;
   const { reject } = world.service.options;
   const patch = SWITCHED_ON[what];
+  if (patch.reject !== undefined) world.hadRejects = true;
   world.service.setOptions(
     patch.reject === undefined ? patch : { reject: { ...reject, ...patch.reject, how: world.forms.rejectHow } },
   );

@@ -55,6 +55,8 @@ export async function end(world: World): Promise<Losses> {
   if (turn === 2) await expectQuiet(world);
   world.orders.checkImage();
   world.database.checkImage();
+  const wrong = world.statuses.listWrong();
+  if (wrong.length > 0) world.fail(12, wrong.join("; "));
   return losses;
 }
 
@@ -130,6 +132,7 @@ function resume(world: World): void {
     if (reason === "hand-out lost" && !isUnsafe(world.forms)) continue;
     world.discipline.reopen();
     store.write(() => {
+      if (reason === "guard" && area === "stocks") world.guard.onApprove();
       if (reason === "guard") approveGuarded(store, area);
       if (reason === "hand-out lost") clearPullMark(store);
       store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason);
@@ -205,8 +208,7 @@ async function runNightly(world: World, name: string): Promise<void> {
     ({ before, runner }) => runner.name === name && (before !== undefined || name === "reconcile"),
   );
   if (life === undefined || entry === undefined) return;
-  await life.prepare(entry);
-  life.trigger((each) => each === entry);
+  life.triggerNightly(entry);
   await time.pass(1_000);
   await rest(world);
 }

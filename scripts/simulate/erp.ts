@@ -23,7 +23,7 @@ export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
 /** The ERP: writes to the bridge's database, and remembers what it wrote. */
 export class Erp {
-  readonly asked: { id: number; orderId: string; status: string }[] = [];
+  readonly asked: { id: number; orderId: string; status: string; isOdd?: boolean }[] = [];
   readonly #history = new Map<string, Value[]>();
   readonly #connection: SecondConnection;
   #last = 0;
@@ -112,6 +112,18 @@ export class Erp {
     const comment = `request ${this.asked.length + 1}`;
     const insert = this.#run("INSERT INTO status_requests (order_id, status, comment) VALUES (?, ?, ?)");
     this.asked.push({ id: Number(insert.run(orderId, status, comment).lastInsertRowid), orderId, status });
+  }
+
+  /** A status that the service cannot be asked for. @param literal an SQL literal */
+  askOddly(orderId: string, literal: string): void {
+    const comment = `request ${this.asked.length + 1}`;
+    const insert = this.#run(`INSERT INTO status_requests (order_id, status, comment) VALUES (?, ${literal}, ?)`);
+    this.asked.push({
+      id: Number(insert.run(orderId, comment).lastInsertRowid),
+      orderId,
+      status: literal,
+      isOdd: true,
+    });
   }
 
   /** Holds the write lock until `unlock`; what is written meanwhile is seen by nobody until then. */

@@ -33,6 +33,7 @@ export interface Forms {
   readonly created: boolean;
   readonly next: "none" | "stamp" | "cursor";
   readonly since: "iso" | "unix" | "unix_ms";
+  readonly emptySince: "refused" | "beginning";
   readonly lookBackMs: 0 | 30_000 | 600_000;
   readonly retention: boolean;
   readonly gone: 404 | 410;
@@ -47,6 +48,10 @@ export interface Forms {
   readonly whole: boolean;
   readonly guard: boolean;
   readonly perSecond: number;
+  /** Where a record of stocks says how much there is. */
+  readonly level: "quantity" | "amount" | "nested";
+  /** Whether batches are kept in a journal as well. */
+  readonly journal: boolean;
 }
 
 /** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
@@ -109,8 +114,11 @@ export function chooseForms(random: Random): Forms {
     maxRecords: chance(0.2) ? one(1, 2) : null,
     prices: chance(0.4),
     whole: chance(0.15),
-    guard: chance(0.1),
+    guard: chance(0.2),
     perSecond: one(5, 50, 10_000),
+    level: one("quantity", "quantity", "amount", "nested"),
+    journal: chance(0.2),
+    emptySince: one("refused", "beginning"),
   };
 }
 
@@ -157,6 +165,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       next: forms.next === "none" ? null : ["next"],
       nextForm: forms.next === "cursor" ? "cursor" : "stamp",
       since: forms.since === "iso" ? "any" : forms.since,
+      emptySince: forms.emptySince,
     },
     orderRetentionMs: forms.retention ? 20 * 60_000 : null,
     goneStatus: forms.gone,
@@ -175,6 +184,19 @@ export interface Changed {
   readonly overlapMs?: number;
   /** The template of stocks names one property more. */
   readonly unit?: boolean;
+  /** Rows of stocks are named by the same columns in another order. */
+  readonly otherKey?: boolean;
+}
+
+const LEVELS: Record<Forms["level"], object> = {
+  quantity: { quantity: "{available|number}" },
+  amount: { amount: "{available|number}" },
+  nested: { stock: { left: "{available|number}" } },
+};
+
+/** What a record of stocks says of how much there is. */
+export function levelIn(record: Record<string, unknown>, { level }: Forms): unknown {
+  return level === "nested" ? (record["stock"] as { left?: unknown } | undefined)?.left : record[level];
 }
 
 /** What an operator who knows this service would write. */
@@ -206,8 +228,14 @@ export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<stri
       stocks: {
         ...feed,
         scope: forms.whole ? "whole" : "changed",
-        ...(changed.unit
-          ? { record: { sku: "{sku}", warehouse: "{warehouse}", quantity: "{available|number}", unit: "pcs" } }
+        ...(changed.otherKey ? { key: ["warehouse", "sku"] } : {}),
+        ...(changed.unit || forms.level !== "quantity"
+          ? {
+              record: {
+                ...{ sku: "{sku}", warehouse: "{warehouse}", ...LEVELS[forms.level] },
+                ...(changed.unit ? { unit: "pcs" } : {}),
+              },
+            }
           : {}),
       },
       prices: { ...feed, ...(forms.prices ? { path: "/api/v1/import/prices" } : {}) },

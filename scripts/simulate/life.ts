@@ -1,4 +1,4 @@
-import { checkAccount } from "../../src/account.ts";
+import { checkAccount, liftCredentialHolds } from "../../src/account.ts";
 import { createClient } from "../../src/build-client.ts";
 import { buildJobs } from "../../src/build-jobs.ts";
 import type { LoadedConfig } from "../../src/config/load.ts";
@@ -14,6 +14,7 @@ import { openStore } from "../../src/store/open.ts";
 import { saveFlow } from "../../src/store/runs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { clockOfLife, type MachineClock, type SimulatedTime } from "./clock.ts";
+import { type JournalDisk, SimulatedJournal } from "./journal.ts";
 import { type Line, SimulatedNetwork } from "./network.ts";
 
 /** Thrown where the program dies. Whatever the dead program still does with it has no effect. */
@@ -35,6 +36,8 @@ export interface LifeOptions {
   line: Line;
   random: Random;
   hooks: CommitHooks;
+  /** Where batches are kept as well. */
+  journal?: JournalDisk | undefined;
   /** Pages of updates in one pass, where it is not the product's own bound. */
   pagesMax?: number | undefined;
   onLog: (level: string, message: string) => void;
@@ -47,6 +50,7 @@ export interface LifeOptions {
  */
 export class ProgramLife {
   readonly number: number;
+  readonly secret: string;
   readonly store: Store;
   readonly context: JobContext;
   readonly entries: readonly ScheduleEntry[];
@@ -55,10 +59,12 @@ export class ProgramLife {
   readonly #abort = new AbortController();
   #isDead = false;
   #isStopping = false;
+  #preparing = 0;
 
   constructor(options: LifeOptions) {
     const { loaded, time, machine, line, hooks } = options;
     this.number = options.number;
+    this.secret = loaded.config.service.client_secret;
     this.random = options.random;
     this.startedAtMs = time.elapsedMs;
     const clock = clockOfLife(time, machine, this);
@@ -74,6 +80,7 @@ export class ProgramLife {
       loaded,
       onResult: (job, result) => options.onResult(this, job, result),
       ...(options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax }),
+      ...(options.journal === undefined ? {} : { journal: new SimulatedJournal(options.journal, clock) }),
       readSpace: () => ({ free: 1e12, total: 2e12 }),
     });
     this.store.write(() => {
@@ -82,6 +89,7 @@ export class ProgramLife {
         const staleAfterS = flow === "reconcile" ? 3 * 86_400 : 300;
         saveFlow(this.store, { flow, enabled: names.has(flow), staleAfterS });
       }
+      liftCredentialHolds(this.store, loaded);
       applyConfiguration(this.store, loaded, isoTime(clock.nowMs()));
     });
     this.#watchCommits(hooks);
@@ -107,8 +115,19 @@ export class ProgramLife {
     for (const { runner, before } of this.entries) if (before === undefined) runner.retryIfDue(this.#abort.signal);
   }
 
-  /** A sweep, a comparison of all rows: what the schedule says to a job before a pass. Never throws. */
-  async prepare(entry: ScheduleEntry): Promise<void> {
+  /**
+   * By the schedule of the night: what it says to a job before a pass (a sweep, a comparison of all rows), which takes its time,
+   * then the pass.
+   */
+  triggerNightly(entry: ScheduleEntry): void {
+    this.#preparing += 1;
+    void this.#prepare(entry).then(() => {
+      this.#preparing -= 1;
+      this.trigger((each) => each === entry);
+    });
+  }
+
+  async #prepare(entry: ScheduleEntry): Promise<void> {
     try {
       await entry.before?.(this.#abort.signal);
     } catch {
@@ -121,7 +140,7 @@ export class ProgramLife {
   }
 
   get isBusy(): boolean {
-    return this.entries.some(({ runner }) => runner.isRunning);
+    return this.#preparing > 0 || this.entries.some(({ runner }) => runner.isRunning);
   }
 
   /** As on SIGTERM: passes under way end at their next step, and are cut off when the daemon would cut them off. */

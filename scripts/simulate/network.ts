@@ -4,7 +4,7 @@ import { integerBetween, type Random } from "../../src/sandbox/random.ts";
 import { type Route, routeOf } from "../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { SimulatedTime } from "./clock.ts";
-import type { Lie } from "./hostile/grammar.ts";
+import type { Lie, LieBody } from "./hostile/grammar.ts";
 import { needsService, withBadBytes } from "./hostile/lies.ts";
 import type { Asked, Fate } from "./schedule.ts";
 
@@ -13,6 +13,13 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const ORIGIN = "http://127.0.0.1:8080";
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 const PAGE = "<!doctype html><html><head><title>Wi-Fi</title></head><body>Please log in.</body></html>";
+
+const UNCONNECTED: ReadonlySet<Fate["kind"] | undefined> = new Set<Fate["kind"]>([
+  ...(["refused", "no connection", "no handshake"] as const),
+]);
+
+/** Lies whose ids can be read, whatever became of the rest. */
+const HAS_IDS: ReadonlySet<LieBody> = new Set<LieBody>(["cp1251", "changing record"]);
 
 /** One request as it left the bridge. */
 export interface Sent {
@@ -42,6 +49,8 @@ export type Told =
 /** One life of the program, as the network sees it. */
 export interface Life {
   readonly number: number;
+  /** The secret that it is configured with. */
+  readonly secret: string;
   readonly isDead: boolean;
 }
 
@@ -99,7 +108,7 @@ export class SimulatedNetwork extends Dispatcher {
     if (this.#life.isDead) return true;
     if (sent.route.kind !== "unknown" && sent.origin === ORIGIN) sent.fate = this.#line.takeFate(sent.route.kind, sent);
     // Without a connection no request begins.
-    const isConnected = sent.fate?.kind !== "refused" && sent.fate?.kind !== "no connection";
+    const isConnected = !UNCONNECTED.has(sent.fate?.kind);
     if (isConnected && !exchange.begin()) return true;
     this.#line.onSent(sent);
     if (!this.#life.isDead) exchange.travel();
@@ -154,6 +163,8 @@ class Exchange {
         return this.#failAfter(1, "ECONNREFUSED", "none");
       case "no connection":
         return this.#failAfter(CONNECT_TIMEOUT_MS, "UND_ERR_CONNECT_TIMEOUT", "none");
+      case "no handshake":
+        return this.#failAfter(upMs, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "none");
       case "big headers":
         this.#reach(upMs, () => this.#failAfter(5, "UND_ERR_HEADERS_OVERFLOW", "unknown"));
         return;
@@ -208,8 +219,7 @@ class Exchange {
     const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed" || fate.kind === "lie";
     const isSuccess = status >= 200 && status < 300;
     const isTrue = isWhole && isSuccess && response !== undefined && body.equals(withBadBytes(response.body));
-    const isReadable =
-      isTrue || (fate?.kind === "lie" && fate.lie.body === "cp1251" && isSuccess && response !== undefined);
+    const isReadable = isTrue || (fate?.kind === "lie" && HAS_IDS.has(fate.lie.body) && isSuccess);
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
     time.at(downMs, () => {
       if (this.#isOver || this.#sent.life.isDead) return;

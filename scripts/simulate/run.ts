@@ -21,6 +21,8 @@ export interface RunReport {
 
 /** What is under way when the last step is done may go on for so long before the faults end. */
 const AFTERMATH_MS = 30_000;
+/** So many bodies are more than are kept. */
+const FILLING_TICKS = 40;
 
 /** Plays one schedule from its first step to its end. */
 export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
@@ -52,7 +54,7 @@ async function play(world: World, { forms, steps }: Schedule): Promise<Losses> {
   world.begin();
   world.coverage.count("world", world.kind);
   for (const step of steps) {
-    world.setPace(step.after);
+    world.setPace(step.after, world.lies.areFilling ? FILLING_TICKS : undefined);
     await world.time.pass(step.after);
     if (world.violation !== undefined) break;
     act(world, step);

@@ -3,6 +3,7 @@ import type { MachineClock, SimulatedTime } from "./clock.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Erp } from "./erp.ts";
 import type { Forms } from "./forms.ts";
+import type { JournalDisk } from "./journal.ts";
 import type { SecondConnection } from "./second-connection.ts";
 import type { Versions } from "./versions.ts";
 
@@ -17,6 +18,7 @@ export interface Scene {
   readonly erp: Erp;
   readonly versions: Versions;
   readonly coverage: Coverage;
+  readonly journal: JournalDisk;
   /** Somebody has been shown orders as they were earlier. */
   readonly wasMisinformed: boolean;
   /** An invariant does not hold. The first one ends the run. */

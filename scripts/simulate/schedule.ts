@@ -9,7 +9,7 @@ export type Asked = Exclude<RequestKind, "unknown">;
 
 /** What becomes of one request on its way. `before`: the service never acts on it; `after`: it has acted. */
 export type Fate =
-  | { kind: "refused" | "no connection" | "gzip" | "big headers" | "empty object" | "renamed" }
+  | { kind: "refused" | "no connection" | "no handshake" | "gzip" | "big headers" | "empty object" | "renamed" }
   | { kind: "drip" }
   | { kind: "reset" | "silence" | "html"; when: "before" | "after" }
   | { kind: "redirect"; status: number }
@@ -62,7 +62,9 @@ export type Deed =
   | HostileDeed;
 
 export type PersonDeed = "resume" | "approve" | "retry" | "sync";
-export type Reload = "wrong secret" | "other template" | "small chunks" | "other overlap";
+export type Reload = (typeof RELOADS)[number];
+/** What the ERP asks for beside what it should. */
+export type OddStatus = (typeof ODD_STATUSES)[number];
 
 /** Deeds of the hostile world alone. */
 export type HostileDeed =
@@ -71,6 +73,9 @@ export type HostileDeed =
   | { do: "mend" }
   | { do: "page"; limit: number; ms: number }
   | { do: "flood"; count: number }
+  | { do: "odd status"; order: number; what: OddStatus }
+  | { do: "empty"; from: number; to: number; how: "zero" | "remove" }
+  | { do: "journal"; ms: number }
   | { do: "person"; what: PersonDeed; name: string }
   | { do: "reload"; what: Reload; ms: number }
   | { do: "wait" };
@@ -90,6 +95,8 @@ export interface Schedule {
   readonly steps: readonly Step[];
 }
 
+export const RELOADS = ["wrong secret", "other template", "other key", "small chunks", "other overlap"] as const;
+export const ODD_STATUSES = ["no UTF-8", "the same", "number", "blob", "empty"] as const;
 export const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as const;
 export const ODD_VALUES = ["'abc'", "9e999", "x'00ff'", "NULL", "'12,5'", "1234567890.125", "'007'"] as const;
 
@@ -111,7 +118,19 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
   const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
   const when = one("before", "after");
   const kind = one(
-    ...(["refused", "no connection", "reset", "reset", "reset", "silence", "late", "late", "slow", "slow"] as const),
+    ...([
+      "refused",
+      "no connection",
+      "no handshake",
+      "reset",
+      "reset",
+      "reset",
+      "silence",
+      "late",
+      "late",
+      "slow",
+      "slow",
+    ] as const),
     ...(["cut", "short", "drip", "status", "status", "status", "status", "status", "status", "status"] as const),
     ...(["html", "gzip", "big headers", "redirect", "empty object", "renamed"] as const),
   );
@@ -278,7 +297,7 @@ function makeHostile(seed: number): Schedule {
   let forms = chooseForms(random);
   // What is lost under these is lost whatever a client does, and orders that are kept for a while only are gone after a day.
   while (isUnsafe(forms)) forms = chooseForms(random);
-  forms = { ...forms, retention: false, guard: forms.guard && random() < 0.5 };
+  forms = { ...forms, retention: false };
   const steps: Step[] = [
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
@@ -311,14 +330,32 @@ function chooseHostile(random: Random, forms: Forms): Step[] {
   if (upTo(61)) return [{ after, do: "clock", ms: pickOne(random, CLOCK_JUMPS) }];
   if (upTo(65)) {
     const ms = one(MINUTE, 7 * MINUTE, HOUR_MS);
-    return [{ after, do: "reload", what: one("wrong secret", "other template", "small chunks", "other overlap"), ms }];
+    return [{ after, do: "reload", what: pickOne(random, RELOADS), ms }];
   }
   if (upTo(69)) {
     return [
       { after, do: "person", what: one("resume", "approve", "retry", "sync"), name: pickOne(random, COMMAND_NAMES) },
     ];
   }
+  if (upTo(71)) return [{ after, do: "odd status", order, what: pickOne(random, ODD_STATUSES) }];
+  if (upTo(73) && forms.guard) return emptied(random, after);
+  if (upTo(75) && forms.journal) return [{ after, do: "journal", ms: one(MINUTE, 11 * MINUTE) }];
   return [{ after, ...chooseDeed(random, forms) }];
+}
+
+/** Many rows go at once, more of them while a person looks, who then lets go what was shown. */
+function emptied(random: Random, after: number): Step[] {
+  const first = integerBetween(random, 1, 3);
+  const how = () => pickOne(random, ["zero", "remove"] as const);
+  const filled = [0, 1, 2, 3].map((key) => ({ after: 0, do: "write", feed: "stocks", key, how: "upsert" }) as const);
+  return [
+    ...filled,
+    { after: after + 2 * MINUTE, do: "empty", from: 0, to: first, how: how() },
+    { after: integerBetween(random, 0, 4 * MINUTE), do: "empty", from: first, to: 4, how: how() },
+    { after: integerBetween(random, 0, 10 * SECOND), do: "person", what: "sync", name: "stocks" },
+    { after: integerBetween(random, 0, MINUTE), do: "person", what: "approve", name: "stocks" },
+    { after: 3 * MINUTE, do: "wait" },
+  ];
 }
 
 /** A lie with what makes the bridge ask there, and with its time. */
@@ -329,13 +366,15 @@ function chooseLied(random: Random, forms: Forms, after: number): Step[] {
   // A lie that begins when the record is known says more than one that is there from the start.
   if (random() < 0.7) steps.push({ after: integerBetween(random, 0, 2 * MINUTE), do: "wait" });
   steps.push({ after, do: "lie", lie });
-  const count = integerBetween(random, 1, 3);
-  for (let index = 0; index < count; index++) steps.push(stir(random, on));
+  // Where all records of a kind are refused, some more of them tell the service from its records.
+  const more = lie.of === "all" && (on === "status" || on === "import") ? 2 : 0;
+  const count = integerBetween(random, 1, 3) + more;
+  for (let index = 0; index < count; index++) steps.push(stir(random, on, forms));
   if (lie.span !== "for ever" && "ms" in lie.span && random() < 0.7) steps.push({ after: lie.span.ms, do: "wait" });
   return steps;
 }
 
-function stir(random: Random, on: Asked): Step {
+function stir(random: Random, on: Asked, forms: Forms): Step {
   const after = integerBetween(random, 0, 20 * SECOND);
   const order = integerBetween(random, 0, 30);
   switch (on) {
@@ -352,7 +391,8 @@ function stir(random: Random, on: Asked): Step {
       return { after, do: "ask", order, status: pickOne(random, ["accepted", "packed", "cancelled"] as const) };
     case "import": {
       if (random() < 0.2) return { after, do: "rewrite", feed: "stocks" };
-      return { after, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" };
+      const feed = forms.prices && random() < 0.4 ? "prices" : "stocks";
+      return { after, do: "write", feed, key: integerBetween(random, 0, 3), how: "upsert" };
     }
   }
 }
@@ -366,7 +406,7 @@ function chooseBursts(random: Random): Step[] {
 }
 
 function statusOf(turn: number): Fate {
-  const status = turn % 3 === 0 ? pickByTurn([429, 503], turn / 3) : pickByTurn(ANY_STATUS, turn);
+  const status = turn % 3 === 0 ? pickByTurn([429, 503], turn / 3) : pickByTurn(ANY_STATUS, (turn * 2) / 3);
   const retryAfter = status === 429 || status === 503 ? pickByTurn(RETRY_AFTER, Math.floor(turn / 6)) : null;
   return { kind: "status", status, when: "before", retryAfter };
 }

@@ -85,6 +85,11 @@ export class Versions {
     return (this.#orders.get(orderId) ?? []).some(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs);
   }
 
+  /** Whether the order was changed again after a change of that moment. */
+  hasMoreSince(orderId: string, sinceMs: number): boolean {
+    return (this.#orders.get(orderId) ?? []).filter(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs).length > 1;
+  }
+
   /** Whether the newest version has another status than the one before it. */
   isStatusNew(orderId: string): boolean {
     const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);

@@ -8,14 +8,16 @@ import { MachineClock, SimulatedTime } from "./clock.ts";
 import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
 import { type Changed, type Forms, serviceOptions } from "./forms.ts";
-import type { Lie } from "./hostile/grammar.ts";
+import { type Lie, nameOfScope } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
+import { GuardInvariants } from "./invariants/guard.ts";
 import { OrderInvariants } from "./invariants/orders.ts";
 import { PositionInvariants } from "./invariants/position.ts";
 import { PushInvariants } from "./invariants/pushes.ts";
 import { StatusInvariants } from "./invariants/statuses.ts";
+import { JournalDisk } from "./journal.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { Answer, Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
@@ -53,11 +55,13 @@ export class World implements Scene, Line, CommitHooks {
   readonly forms: Forms;
   readonly lies = new Lies();
   readonly former = new Former();
+  readonly journal = new JournalDisk();
   /** What a reload has changed. */
   changed: Changed & { secret?: string } = {};
   wasMisinformed = false;
   /** The service itself has refused single records, or confirms. */
   hadRefusedRecords = false;
+  hadRejects = false;
   hadRefusedConfirms = false;
   /** Set where every fault is over and nothing may fail any more. */
   isQuiet = false;
@@ -70,6 +74,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly orders: OrderInvariants;
   readonly position: PositionInvariants;
   readonly pushes: PushInvariants;
+  readonly guard: GuardInvariants;
   readonly discipline: DisciplineInvariants;
   readonly statuses: StatusInvariants;
   readonly database: DatabaseInvariants;
@@ -120,6 +125,7 @@ export class World implements Scene, Line, CommitHooks {
     this.orders = new OrderInvariants(this);
     this.position = new PositionInvariants(this);
     this.pushes = new PushInvariants(this);
+    this.guard = new GuardInvariants(this);
     this.discipline = new DisciplineInvariants(this);
     this.statuses = new StatusInvariants(this);
     this.database = new DatabaseInvariants(this);
@@ -178,6 +184,7 @@ export class World implements Scene, Line, CommitHooks {
       hooks: this,
       // So that few changes are more than one pass may read.
       pagesMax: this.kind === "hostile" ? PAGES_MAX : undefined,
+      journal: this.forms.journal ? this.journal : undefined,
       onLog: (level, message) => this.#onLog(level, message),
       onResult: (of, job, result) => this.#onResult(of, job, result),
     });
@@ -187,6 +194,7 @@ export class World implements Scene, Line, CommitHooks {
     this.database.onStart(life.store.db);
     this.discipline.onStart(life);
     this.position.onStart();
+    this.orders.onStart();
     this.triggerAll();
   }
 
@@ -290,6 +298,13 @@ export class World implements Scene, Line, CommitHooks {
     if (error !== null && result.hold !== undefined) this.coverage.count("hold", result.hold.reason);
     this.rescued += counts["rescued"] ?? 0;
     this.discipline.onResult(life, job, result);
+    if (job === "statuses") {
+      const runner = life.entries.find((entry) => entry.runner.name === job)?.runner;
+      this.statuses.onResult(life.number);
+      this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
+    }
+    if ((counts["quarantined"] ?? 0) > 0) this.database.checkHeld();
+    if (this.kind === "hostile" && (counts["refused"] ?? 0) > 0) this.pushes.checkBlamed(job, this);
   }
 
   // --------------------------------------------------------------------------------------------------------- line
@@ -326,14 +341,14 @@ export class World implements Scene, Line, CommitHooks {
     coverage.count("lie body", body);
     coverage.count("lie status", `${Math.floor(status / 100)}xx`);
     coverage.count("lie status of", `${on} ${Math.floor(status / 100)}xx`);
-    coverage.count("lie scope", typeof of === "object" ? "one" : of);
+    coverage.count("lie scope", nameOfScope(of));
     coverage.count("lie when", when);
     coverage.count("lie span", span === "for ever" ? span : "requests" in span ? "requests" : `${span.ms / 1000} s`);
   }
 
-  lieAnswer(lie: Lie, { request }: Sent, response: SandboxResponse | undefined): Answer {
+  lieAnswer(lie: Lie, { request, number }: Sent, response: SandboxResponse | undefined): Answer {
     const { former, forms, service } = this;
-    return lieResponse(lie, response, { former, forms, service, request });
+    return lieResponse(lie, response, { former, forms, service, request, number });
   }
 
   onSent(sent: Sent): void {
@@ -370,6 +385,7 @@ export class World implements Scene, Line, CommitHooks {
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);
     this.pushes.onEntry(entry);
+    this.guard.onEntry(entry);
     this.statuses.onEntry(entry);
   }
 }

@@ -20,6 +20,7 @@ const CURSOR = /^cursor-(\d+)$/;
 function readSince(value: string, options: SandboxOptions): Since | undefined {
   const [, seq] = CURSOR.exec(value) ?? [];
   if (seq !== undefined && usesCursor(options)) return { seq: Number(seq) };
+  if (value === "") return { us: Number.NEGATIVE_INFINITY };
   const us = readStamp(value, options.updates.since, options);
   return us === undefined ? undefined : { us };
 }
@@ -77,7 +78,8 @@ function nextText(page: readonly Change[], asked: string, options: SandboxOption
 export function planUpdates(query: string, site: Site): Plan {
   const { options } = site;
   const asked = new URLSearchParams(query).get("since");
-  if (asked === null || asked === "") return refuse(400, "the parameter since is missing");
+  const isMissing = asked === "" && options.updates.emptySince === "refused";
+  if (asked === null || isMissing) return refuse(400, "the parameter since is missing");
   const since = readSince(asked, options);
   if (since === undefined) return refuse(400, `since is not a time: ${JSON.stringify(asked)}`);
   const page = duePage(since, site);

@@ -67,6 +67,7 @@ const UPDATES = {
   next: either(path, nothing),
   nextForm: oneOf("stamp", "cursor"),
   since: oneOf("any", "iso", "unix", "unix_ms"),
+  emptySince: oneOf("refused", "beginning"),
   stuck: oneOf("none", "same-page", "empty"),
 } satisfies Record<keyof UpdatesOptions, Check>;
 

@@ -45,6 +45,8 @@ export interface UpdatesOptions {
   nextForm: "stamp" | "cursor";
   /** Which forms of `since` are understood; others answer 400. */
   since: "any" | "iso" | "unix" | "unix_ms";
+  /** What an empty `since` is: refused with 400, or the beginning. */
+  emptySince: "refused" | "beginning";
   /** A broken feed: the first page whatever `since` says, or nothing at all. */
   stuck: "none" | "same-page" | "empty";
 }
@@ -187,6 +189,7 @@ export function defaultOptions(): SandboxOptions {
       next: null,
       nextForm: "stamp",
       since: "any",
+      emptySince: "refused",
       stuck: "none",
     },
     orderRetentionMs: null,

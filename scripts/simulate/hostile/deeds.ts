@@ -4,17 +4,27 @@ import { retryRecords } from "../../../src/repair.ts";
 import { writeStamp } from "../../../src/sandbox/stamps.ts";
 import { approveGuarded } from "../../../src/store/feeds.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/store/quarantine-retry.ts";
+import { KEYS } from "../erp.ts";
 import type { Changed } from "../forms.ts";
-import type { HostileDeed, PersonDeed, Reload } from "../schedule.ts";
+import type { HostileDeed, OddStatus, PersonDeed, Reload } from "../schedule.ts";
 import type { World } from "../world.ts";
 import { EXTREMES, withValue } from "./values.ts";
 
 /** So that all of a flood lie within the look back. */
 const FLOOD_GAP_MS = 800;
 
+/** SQL literals. */
+const ODD_LITERALS: Record<Exclude<OddStatus, "the same">, string> = {
+  "no UTF-8": "CAST(x'eef2eff0e0e2ebe5ed' AS TEXT)",
+  number: "17",
+  blob: "x'7061636b6564'",
+  empty: "''",
+};
+
 const RELOADS: Record<Reload, Changed & { secret?: string }> = {
   "wrong secret": { secret: "another" },
   "other template": { unit: true },
+  "other key": { otherKey: true },
   "small chunks": { chunk: 1 },
   "other overlap": { overlapMs: 120_000 },
 };
@@ -33,6 +43,20 @@ export function actHostile(world: World, deed: HostileDeed) {
     case "page":
       service.setOptions({ updates: { pageLimit: deed.limit } });
       return void world.time.at(deed.ms, () => service.setOptions({ updates: { pageLimit: world.forms.page } }));
+    case "odd status":
+      coverage.count("odd status", deed.what);
+      return askOddly(world, deed.order, deed.what);
+    case "empty":
+      for (const key of KEYS.slice(deed.from, deed.to)) {
+        if (deed.how === "zero") world.erp.write("stocks", key, "upsert", 0);
+        else world.erp.remove("stocks", key);
+      }
+      return;
+    case "journal":
+      world.journal.isFull = true;
+      return void world.time.at(deed.ms, () => {
+        world.journal.isFull = false;
+      });
     case "flood":
       return flood(world, deed.count);
     case "person":
@@ -46,6 +70,8 @@ export function actHostile(world: World, deed: HostileDeed) {
       }
     case "reload":
       coverage.count("reload", deed.what);
+      // Meanwhile rows have other names in quarantine.
+      if (deed.what === "other key") world.hadRejects = true;
       reload(world, RELOADS[deed.what]);
       return void world.time.at(deed.ms, () => reload(world, {}));
   }
@@ -85,6 +111,14 @@ export function mendValues({ service, versions }: World): void {
   versions.odd.clear();
 }
 
+/** A status that is no text as it should be, or the one that the order has with something new to say. */
+function askOddly({ erp, service, versions }: World, order: number, what: OddStatus): void {
+  const orderId = versions.ids[order % Math.max(1, versions.ids.length)];
+  if (orderId === undefined) return;
+  if (what === "the same") erp.ask(orderId, service.statusOf(orderId) ?? "new");
+  else erp.askOddly(orderId, ODD_LITERALS[what]);
+}
+
 /** More changes within the look back than one pass may read, each with a stamp of its own. */
 function flood(world: World, count: number): void {
   const { service, versions } = world;
@@ -107,6 +141,7 @@ function actAsPerson(world: World, what: PersonDeed, name: string) {
     case "sync":
       return void life.entries.find(({ runner }) => runner.name === name)?.runner.runNow(life.signal);
     case "approve":
+      if (name !== "prices") world.guard.onApprove();
       return store.write(() => approveGuarded(store, name === "prices" ? "prices" : "stocks"));
     case "retry":
       return store.write(() => {

@@ -4,7 +4,7 @@
  */
 import { integerBetween, pickOne, type Random } from "../../../src/sandbox/random.ts";
 import { type Forms, namesBatches } from "../forms.ts";
-import type { Asked } from "../schedule.ts";
+import type { Asked, FeedName } from "../schedule.ts";
 
 export const BODIES = [
   "right",
@@ -28,13 +28,23 @@ export const BODIES = [
   "success text",
   "stale",
   "nothing new",
+  "changing shape",
+  "changing record",
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
 ] as const;
 
 export type LieBody = (typeof BODIES)[number];
 
-/** Which records: all, every second one, or one; what asks for no record in particular is met as every second request. */
-export type LieScope = "all" | "half" | { readonly nth: number };
+/**
+ * Which records: all, every second one, one, or those of one feed; what asks for no record in particular is met as every
+ * second request.
+ */
+export type LieScope = "all" | "half" | { readonly nth: number } | { readonly feed: FeedName };
+
+export function nameOfScope(of: LieScope): string {
+  if (typeof of === "string") return of;
+  return "nth" in of ? "one" : "one feed";
+}
 
 export type LieSpan = { readonly requests: number } | { readonly ms: number } | "for ever";
 
@@ -48,6 +58,8 @@ export interface Lie {
   readonly span: LieSpan;
   /** How old what a stale replica shows is. */
   readonly ageMs: number;
+  /** What a 429 or 503 says of the time to wait. */
+  readonly retryAfter: string | null;
 }
 
 export const MINUTE_MS = 60_000;
@@ -59,9 +71,11 @@ const LIKELY_STATUSES = [
   ...[301, 302, 304, 500, 502, 503, 504],
 ] as const;
 /** What a service may say of one of its orders or articles for ever. */
-const OF_ONE_ORDER = [302, 400, 401, 402, 403, 404, 404, 405, 409, 410, 422, 423, 451, 500] as const;
+const OF_ONE_ORDER = [302, 400, 401, 402, 403, 404, 404, 405, 409, 410, 422, 423, 451, 500, 503] as const;
 const OF_ONE_ROW = [400, 409, 413, 422, 423, 451] as const;
 const SUCCESSES = [200, 200, 200, 200, 200, 200, 201, 202, 203, 204, 206, 226] as const;
+const OF_ONE_FEED = [401, 402, 402, 403, 404, 400, 422, 429, 503] as const;
+const RETRY_AFTER = [null, null, "1", "30", "600"] as const;
 const SPANS: readonly number[] = [20_000, 3 * MINUTE_MS, 11 * MINUTE_MS, 25 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS];
 
 /** Bodies that no endpoint but these has. */
@@ -69,6 +83,8 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "another record": ["snapshot"],
   stale: ["orders", "updates", "snapshot"],
   "nothing new": ["orders", "updates"],
+  "changing shape": ["orders", "updates", "snapshot"],
+  "changing record": ["orders", "updates", "snapshot"],
   "next empty": ["updates"],
   "next null": ["updates"],
   "next zero": ["updates"],
@@ -79,24 +95,35 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
 
 /** 2xx bodies that a POST may not be believed for; any other is a success, and then the service has acted. */
 const UNTRUE: ReadonlySet<LieBody> = new Set<LieBody>([
-  ...(["error beside", "error beside nothing", "html", "refusal", "false"] as const),
+  ...(["error beside", "error beside nothing", "html", "cut", "refusal", "false"] as const),
   ...(["success false", "success 0", "success text"] as const),
 ]);
+
+const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);
+/** Those that leave open what has happened. */
+const SAYS_NOTHING: ReadonlySet<LieBody> = new Set<LieBody>(["html", "cut"]);
 
 const BODYLESS = new Set([204, 205, 304]);
 
 export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
   const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
   const fitting = BODIES.filter((each) => (ONLY[each]?.includes(on) ?? true) && isPossible(each, forms));
-  const status = chooseStatus(random);
+  const perRecord = on === "snapshot" || on === "status" || on === "import";
+  const nth = integerBetween(random, 0, 4);
+  const of = chooseScope(random, { perRecord, nth, isImport: on === "import" && forms.prices });
+  const status = typeof of === "object" && random() < 0.6 ? pickOne(random, saidOf(on, of)) : chooseStatus(random);
   const isSuccess = status >= 200 && status < 300;
   const plain = ["html", "refusal", "empty", "text", "cut", "another endpoint", "right", "cp1251", "huge"] as const;
-  const body = isSuccess || random() < 0.1 ? pickOne(random, fitting) : one(...plain, "html", "refusal", "refusal");
-  const perRecord = on === "snapshot" || on === "status" || on === "import";
-  const nth = integerBetween(random, 0, 7);
-  const of: LieScope = random() < 0.55 ? "all" : perRecord && random() < 0.7 ? { nth } : "half";
+  const cursors = fitting.filter((each) => each.startsWith("next "));
+  const isOfCursor = isSuccess && cursors.length > 0 && random() < 0.4;
+  const body = isOfCursor
+    ? pickOne(random, cursors)
+    : isSuccess || random() < 0.1
+      ? pickOne(random, fitting)
+      : one(...plain, "html", "refusal", "refusal");
+  const retryAfter = pickOne(random, RETRY_AFTER);
   const span: LieSpan =
-    typeof of === "object" && random() < 0.25
+    typeof of === "object" && "nth" in of && random() < 0.35
       ? "for ever"
       : random() < 0.35
         ? { requests: one(1, 1, 2, 3, 5, 20) }
@@ -105,19 +132,37 @@ export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
   const isWhole = on === "import" && forms.whole;
   if (span === "for ever" && isWhole)
     return safe(
-      { on, status: 422, body: "refusal", when: "before", of: "all", span: { ms: HOUR_MS }, ageMs: 0 },
+      {
+        ...{ on, status: 422, body: "refusal", when: "before", of: "all", span: { ms: HOUR_MS } },
+        ...{ ageMs: 0, retryAfter: null },
+      },
       forms,
     );
   if (span === "for ever") {
-    const said = pickOne(random, on === "import" ? OF_ONE_ROW : OF_ONE_ORDER);
-    return { on, status: said, body: one("refusal", "html", "empty", "text"), when: "before", of, span, ageMs: 0 };
+    const body = one("refusal", "html", "empty", "text");
+    return { on, status: pickOne(random, saidOf(on, of)), body, when: "before", of, span, ageMs: 0, retryAfter };
   }
-  const lie: Lie = { on, status, body, when: one("before", "after"), of, span, ageMs: one(MINUTE_MS, HOUR_MS, DAY_MS) };
+  const ageMs = one(MINUTE_MS, HOUR_MS, DAY_MS);
+  const lie: Lie = { on, status, body, when: one("before", "after"), of, span, ageMs, retryAfter };
   return safe(lie, forms);
 }
 
 function isPossible(body: LieBody, { next }: Forms): boolean {
   return !body.startsWith("next ") || next !== "none";
+}
+
+function saidOf(on: Asked, of: LieScope): readonly number[] {
+  if (typeof of === "object" && "feed" in of) return OF_ONE_FEED;
+  return on === "import" ? OF_ONE_ROW : OF_ONE_ORDER;
+}
+
+function chooseScope(
+  random: Random,
+  { perRecord, nth, isImport }: { perRecord: boolean; nth: number; isImport: boolean },
+): LieScope {
+  if (isImport && random() < 0.25) return { feed: pickOne(random, ["stocks", "prices"]) };
+  if (random() < 0.55) return "all";
+  return perRecord && random() < 0.7 ? { nth } : "half";
 }
 
 function chooseStatus(random: Random): number {
@@ -135,12 +180,16 @@ function safe(lie: Lie, forms: Forms): Lie {
   const { on, status, body } = lie;
   const isSuccess = status >= 200 && status < 300;
   // An error that is told of a status which took effect is a refusal of what did, too.
-  if (on === "status" && isSuccess && !BODYLESS.has(status) && UNTRUE.has(body) && body !== "html") {
+  if (on === "status" && isSuccess && !BODYLESS.has(status) && UNTRUE.has(body) && !SAYS_NOTHING.has(body)) {
     return { ...lie, when: "before" };
   }
+  // What was never handed out names nothing that a confirm may name.
+  if (on === "orders" && body === "changing record") return { ...lie, when: "after" };
   const isPost = on === "confirm" || on === "status" || on === "import";
   if (isPost) {
     if (isSuccess && (!UNTRUE.has(body) || BODYLESS.has(status))) return { ...lie, when: "after" };
+    // A status that is refused in the service's own words is looked for at its order.
+    if (on === "status" && LOOKED_FOR.has(status) && body !== "html") return lie;
     return status >= 300 && status < 500 && status !== 408 ? { ...lie, when: "before" } : lie;
   }
   if (on !== "orders") return lie;
@@ -154,7 +203,12 @@ function safe(lie: Lie, forms: Forms): Lie {
   return isKept && forms.handOut === "next" ? { ...lie, body: "html" } : lie;
 }
 
-/** Whether what the lie says of a record may last: a statement about that record, while others were answered well. */
-export function mayLast({ of, status }: Lie): boolean {
-  return of !== "all" && (status < 300 || (status >= 400 && status < 500));
+/**
+ * Whether what the lie says of a record may last: a statement about that record, while others were answered well. A web page
+ * states nothing, but of a row that is refused each time and tried again by itself.
+ */
+export function mayLast({ on, of, status, body }: Lie): boolean {
+  const isOfSome = of === "half" || (typeof of === "object" && "nth" in of);
+  const isStatement = body !== "html" || on === "import";
+  return isOfSome && isStatement && (status < 300 || (status >= 400 && status < 500));
 }

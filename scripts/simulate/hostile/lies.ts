@@ -34,6 +34,11 @@ export class Lies {
     this.standing.push({ lie, left, untilMs, met: 0 });
   }
 
+  /** Answers stand that each take room of their own: many of them say more. */
+  get areFilling(): boolean {
+    return this.standing.some(({ lie }) => lie.on === "orders" && lie.body === "changing shape");
+  }
+
   /** Only what concerns one record for ever goes on. */
   endPassing(): void {
     const lasting = this.standing.filter(({ lie }) => lie.span === "for ever");
@@ -45,6 +50,7 @@ export class Lies {
     if (this.standing.length === 0) return undefined;
     for (const each of this.standing) {
       if (each.lie.on !== route.kind || each.left <= 0 || scene.nowMs >= each.untilMs) continue;
+      if (typeof each.lie.of === "object" && "feed" in each.lie.of && each.lie.of.feed !== route.feed) continue;
       const records = recordsOf(route, request, scene.orderIds);
       const record = records === undefined ? undefined : records.find(({ place }) => covers(each.lie, place));
       if (records === undefined ? !coversRequest(each.lie, each.met++) : record === undefined) continue;
@@ -68,7 +74,9 @@ export class Lies {
     for (const [lie, each] of met) {
       const records = new Set(each.flatMap(({ record }) => record ?? []));
       const saysOfRecord = SAYS_OF_RECORD.has(lie.status) || lie.status < 300;
-      const isOfRecords = lie.of === "all" && saysOfRecord && records.size < IN_A_ROW;
+      const isOfAll = lie.of === "all" || (typeof lie.of === "object" && "feed" in lie.of);
+      const isOfRecords =
+        isOfAll && (lie.body !== "html" || lie.on === "import") && saysOfRecord && records.size < IN_A_ROW;
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;
@@ -81,7 +89,8 @@ export class Lies {
 }
 
 function covers({ of }: Lie, place: number): boolean {
-  return of === "all" || (of === "half" ? place % 2 === 0 : place === of.nth);
+  if (of === "half") return place % 2 === 0;
+  return of === "all" || "feed" in of || place === of.nth;
 }
 
 function coversRequest({ of }: Lie, met: number): boolean {
@@ -131,7 +140,7 @@ export function needsService({ on, when, body }: Lie): boolean {
 export function lieResponse(
   lie: Lie,
   true_: SandboxResponse | undefined,
-  scene: { former: Former; forms: Forms; service: SandboxService; request: SandboxRequest },
+  scene: Scene,
 ): { status: number; headers: Record<string, string>; body: Buffer } {
   const { former, service } = scene;
   const base = true_?.body ?? former.newest(lie.on) ?? Buffer.from("{}");
@@ -143,10 +152,19 @@ export function lieResponse(
   const body = isBodyless ? Buffer.alloc(0) : bodyOf(lie, base, scene);
   const location: Record<string, string> =
     lie.status >= 300 && lie.status < 400 ? { location: "http://elsewhere.example/" } : {};
-  return { status: lie.status, headers: { ...date, ...location, "content-type": type }, body };
+  const isWait = lie.retryAfter !== null && (lie.status === 429 || lie.status === 503);
+  const wait: Record<string, string> = isWait ? { "retry-after": lie.retryAfter ?? "" } : {};
+  return { status: lie.status, headers: { ...date, ...location, ...wait, "content-type": type }, body };
 }
 
-type Scene = { former: Former; forms: Forms; service: SandboxService; request: SandboxRequest };
+interface Scene {
+  readonly former: Former;
+  readonly forms: Forms;
+  readonly service: SandboxService;
+  readonly request: SandboxRequest;
+  /** Of the request: no two are answered alike by what changes. */
+  readonly number: number;
+}
 
 function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
   const { former, forms, service, request } = scene;
@@ -173,7 +191,8 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
     case "empty":
       return Buffer.alloc(0);
     case "cut":
-      return base.length < 2 ? Buffer.from('{"acc') : base.subarray(0, Math.floor(base.length / 2));
+      // Of a plain text nobody can tell that it lacks its end.
+      return /^[{[]./.test(text) ? base.subarray(0, Math.floor(base.length / 2)) : Buffer.from('{"acc');
     case "cp1251":
       return inCp1251(text);
     case "utf-16":
@@ -190,6 +209,10 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from('{"success":false}');
     case "success 0":
       return Buffer.from('{"success":0}');
+    case "changing shape":
+      return Buffer.from(text.replace(SHAPE[lie.on] ?? "", `"renamed ${scene.number}"`));
+    case "changing record":
+      return Buffer.from(text.replace(/"status":"[^"]*"/, `"status":{"is":${scene.number}}`));
     case "success text":
       return Buffer.from('{"success":"false"}');
     case "stale":
@@ -201,6 +224,13 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from(withNext(text, lie.body, request));
   }
 }
+
+/** What an answer of another shape has renamed; a bare list has nothing. */
+const SHAPE: Partial<Record<Asked, RegExp>> = {
+  orders: /"orders"/,
+  updates: /"updates"/,
+  snapshot: /"order_id"/,
+};
 
 /** A true answer of another endpoint of the same service. */
 const OTHER: Record<Asked, string> = {

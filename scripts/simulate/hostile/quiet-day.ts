@@ -19,8 +19,13 @@ import { HOUR_MS, MINUTE_MS } from "./grammar.ts";
 
 /** Longer than the longest wait that any answer may ask for, and the next one. */
 const SETTLED_MS = 70 * MINUTE_MS;
+/** A change that old is known here where the service tells of changes. */
+const UNKNOWN_MS = 10 * MINUTE_MS;
 const REST_SECONDS_MAX = 900;
 const DAY_MS = 24 * HOUR_MS;
+/** One life in so many goes on until history is too old to be kept. */
+const YEAR_EVERY = 16;
+const YEAR_MS = 400 * DAY_MS;
 const NO_LOSSES: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
 
 export async function endQuietly(world: World): Promise<Losses> {
@@ -46,6 +51,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   await goOn(world, 5 * MINUTE_MS, 2);
   await rest(world);
   if (world.violation === undefined) check(world);
+  if (world.violation === undefined && world.seed % YEAR_EVERY === 5) await passYear(world);
   return NO_LOSSES;
 }
 
@@ -79,7 +85,9 @@ function live(world: World): void {
   const wasAsked = (orderId: string) => erp.asked.some((each) => each.orderId === orderId);
   const id = (stored as string[]).findLast((each) => {
     const place = versions.ids.indexOf(each);
-    const isTold = lies.standing.some(({ lie }) => typeof lie.of === "object" && lie.of.nth === place);
+    const isTold = lies.standing.some(
+      ({ lie }) => typeof lie.of === "object" && "nth" in lie.of && lie.of.nth === place,
+    );
     const isWell = service.statusOf(each) !== undefined && !versions.odd.has(each) && !isTold && !wasAsked(each);
     return isWell && Object.hasOwn(TRANSITIONS, service.statusOf(each) ?? "");
   });
@@ -88,10 +96,11 @@ function live(world: World): void {
 }
 
 /** What the guard holds waits for a person, rightly. */
-function approve({ life, erp, auditor }: World): void {
+function approve({ life, erp, auditor, guard }: World): void {
   if (life === undefined || erp.isLocking) return;
   const held = auditor.prepare("SELECT area FROM holds WHERE reason = 'guard'").pluck().all() as FeedName[];
   for (const area of held) {
+    if (area === "stocks") guard.onApprove();
     life.store.write(() => {
       approveGuarded(life.store, area);
       life.store.prepare("DELETE FROM holds WHERE area = ? AND reason = 'guard'").run(area);
@@ -109,8 +118,7 @@ async function night(world: World): Promise<void> {
     if (world.violation !== undefined) return;
     if (before === undefined && runner.name !== "reconcile" && runner.name !== "upkeep") continue;
     await rest(world);
-    await life?.prepare(entry);
-    life?.trigger((each) => each === entry);
+    life?.triggerNightly(entry);
     await rest(world);
   }
 }
@@ -119,12 +127,40 @@ function feedsOf({ forms }: World): readonly FeedName[] {
   return forms.prices ? ["stocks", "prices"] : ["stocks"];
 }
 
+/** What is over leaves no rows for ever: they are gone when they are older than they are to be kept. */
+async function passYear(world: World): Promise<void> {
+  const { auditor, time, life, machine, service } = world;
+  // Where the clocks do not agree history stays.
+  if (machine.wallOffsetMs !== 0 || service.options.clockOffsetMs !== 0 || !service.options.dateHeader) return;
+  const left = auditor.prepare(OVER);
+  const before = (left.all() as { name: string; id: number | null }[]).filter(({ id }) => id !== null);
+  world.isTicking = false;
+  await rest(world);
+  time.skip(YEAR_MS);
+  world.isTicking = true;
+  await goOn(world, 5 * MINUTE_MS, 2);
+  life?.trigger(({ runner }) => runner.name === "upkeep");
+  await time.pass(1_000);
+  await rest(world);
+  const after = left.all() as typeof before;
+  for (const { name, id } of after) {
+    const was = before.find((each) => each.name === name)?.id ?? null;
+    if (id !== null && was !== null && id <= was) world.fail(16, `row ${id} of ${name} is over and stays for ever`);
+  }
+}
+
+/** The oldest row of each that nothing waits for any more. */
+const OVER = `SELECT 'batches' AS name, min(id) AS id FROM batches WHERE state = 'confirmed' AND id < (SELECT max(id) FROM batches)
+  UNION ALL SELECT 'status_requests', min(id) FROM status_requests r WHERE state = 'sent' AND echo IS NULL
+    AND id < (SELECT max(l.id) FROM status_requests l WHERE l.order_id = r.order_id AND l.state = 'sent')`;
+
 // --------------------------------------------------------------------------------------------------------- checks
 
 function check(world: World): void {
   const left = [
     ...listRemoved(world),
     ...listRefusedRequests(world),
+    ...world.statuses.listWrong(),
     ...listQuarantined(world),
     ...listOwed(world),
     ...listDifferent(world),
@@ -149,6 +185,11 @@ function listRemoved(world: World): string[] {
   return removed
     .filter((id) => service.statusOf(id) !== undefined && !lasting.has(id))
     .map((id) => `order ${id} is marked as removed, and the service has it`);
+}
+
+/** Orders whose only record is bad: they are read again, in vain. */
+function isBad({ versions }: World, orderId: string): boolean {
+  return [...versions.bad.values()].some((raw) => raw.includes(orderId));
 }
 
 interface RefusedRequest {
@@ -179,9 +220,12 @@ function isRightlyRefused(
 ): boolean {
   if (last_error?.startsWith("there is no order") === true) return true;
   const number = erp.asked.findIndex((each) => each.id === id) + 1;
+  if (erp.asked[number - 1]?.isOdd === true) return true;
   const isGone = service.statusOf(order_id) === undefined;
   // Somebody else has given the order another status meanwhile: the request is not sent again.
-  const isOvertaken = statuses.wasUnknown(number) && versions.hasOtherSince(order_id, statuses.sentAtMs.get(number));
+  // So has somebody whose change was not known here yet when the request left.
+  const sinceMs = (statuses.sentAtMs.get(number) ?? Number.NEGATIVE_INFINITY) - UNKNOWN_MS;
+  const isOvertaken = statuses.wasUnknown(number) && versions.hasOtherSince(order_id, sinceMs);
   return isGone || statuses.refused.has(number) || isOvertaken || lies.lasting().has(order_id);
 }
 
@@ -241,9 +285,14 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   // More changes of one stamp than the service's own pages hold: that is how it is, and no trouble that passes.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) {
     // A short page with a stamp that tells nothing is as good as one of a single stamp.
-    return versions.hasTieOver(forms.page - 1, unitOf(forms)) || (forms.page < 10 && versions.hadOdd);
+    // Orders that were handed out between two questions appear with earlier stamps.
+    const isLateShown = forms.scope === "handed-out";
+    return versions.hasTieOver(forms.page - 1, unitOf(forms)) || (forms.page < 10 && versions.hadOdd) || isLateShown;
   }
-  if (what === "reads are owed") return isNamed(world, String(row));
+  // A row that goes to zero, is let go and is refused waits for a person once more.
+  const [, guarded] = /^(\w+) guard /.exec(what === "a hold stands" ? String(row) : "") ?? [];
+  if (guarded !== undefined) return [...lies.lasting()].some((name) => name.startsWith(`${guarded} `));
+  if (what === "reads are owed") return isNamed(world, String(row)) || isBad(world, String(row));
   if (what === "statuses wait") {
     const orderId = erp.asked.find(({ id }) => id === row)?.orderId ?? "";
     return lies.lasting().has(orderId);
@@ -270,6 +319,12 @@ function listForgotten({ auditor }: World): string[] {
   return made === null || made === kept ? [] : [`${made - kept} events of ${made} are forgotten`];
 }
 
+/** Statuses that the service refuses rightly, and is asked for until that is believed. */
+function hasRefusable({ auditor }: World): boolean {
+  const sql = "SELECT 1 FROM status_requests WHERE state = 'pending' AND last_error LIKE '%cannot become%'";
+  return auditor.prepare(sql).get() !== undefined;
+}
+
 /** As the command tells it, less what it says rightly. */
 function checkStatus(world: World): void {
   const { life } = world;
@@ -292,6 +347,7 @@ function checkStatus(world: World): void {
     disk: undefined,
     flows: loaded.flows.map((flow) => ({
       ...flow,
+      failingSince: flow.flow === "statuses" && hasRefusable(world) ? null : flow.failingSince,
       refused: isRowNamed(world, flow.flow) ? 0 : flow.refused,
       quarantined: flow.quarantined - rightly.filter(({ kind }) => (kinds[kind] ?? kind) === flow.flow).length,
     })),

@@ -17,6 +17,10 @@ const BOOKKEEPING = new Set([
   "observations",
 ]);
 
+const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
+  WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL
+  GROUP BY kind, reference HAVING count(*) > 1`;
+
 export class DatabaseInvariants {
   readonly #scene: Scene;
 
@@ -29,6 +33,12 @@ export class DatabaseInvariants {
     if (synchronous !== 2) this.#scene.fail(13, `synchronous is ${synchronous}`);
     const mode = db.pragma("journal_mode", { simple: true });
     if (mode !== "wal") this.#scene.fail(13, `journal_mode is ${mode}`);
+  }
+
+  /** However a bad record of an order changes, it is held once. */
+  checkHeld(): void {
+    const doubled = this.#scene.auditor.prepare(DOUBLED).pluck().all() as string[];
+    if (doubled.length > 0) this.#scene.fail(18, `held more than once: ${doubled.join(", ")}`);
   }
 
   checkImage(): void {

@@ -11,6 +11,8 @@ import type { Scene } from "../scene.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const ORIGIN = "http://127.0.0.1:8080";
+/** So many waits of one order are everybody's; then it is to blame itself. */
+const WAITS_OF_ONE = 2;
 /** The least that a job backs off after a failure. */
 const BACKOFF_MIN_MS = 900;
 
@@ -42,10 +44,20 @@ function saysNothingTrue({ status, body }: Lie): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205 && NO_ANSWERS.has(body);
 }
 
+/** Credentials are refused as they are; others have not been. */
+function causeOf(area: string, reason: string, secret: string): string {
+  return reason === "credentials" ? `${area} ${reason} ${secret}` : `${area} ${reason}`;
+}
+
 export class DisciplineInvariants {
   readonly #scene: Scene;
   #closed: Record<string, Closed | undefined> = {};
   readonly #causes = new Set<string>();
+  /** How often each order was answered with a wait of its own. */
+  readonly #waits = new Map<string, number>();
+  /** Feeds that a pass was accepted for, with its life and its end; and since when each feed is refused. */
+  readonly #accepted = new Map<string, { life: number; atMs: number }>();
+  readonly #refusedSinceMs = new Map<string, number>();
   #lastSent = { life: 0, atMs: Number.NEGATIVE_INFINITY };
   #lostPull: { life: number; atMs: number } | undefined;
   /** Jobs that were answered with something else than they were told to expect. */
@@ -70,6 +82,9 @@ export class DisciplineInvariants {
     const { fail, time, forms } = this.#scene;
     const { route, request, life, origin } = sent;
     if (origin !== ORIGIN || route.kind === "unknown") return fail(11, `a request to ${origin}${request.path}`);
+    // Nothing in this world holds it: what was no text has been read as one.
+    if (request.body.includes("\ufffd"))
+      fail(18, `${request.path} is sent what nobody wrote: ${request.body.toString("utf8")}`);
     const gapMs = time.elapsedMs - this.#lastSent.atMs;
     if (life.number === this.#lastSent.life && gapMs < 1000 / forms.perSecond - 0.01) {
       fail(11, `two requests within ${gapMs} ms`);
@@ -95,10 +110,12 @@ export class DisciplineInvariants {
     const area = route.kind === "import" ? "imports" : "orders";
     const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
     if (waitMs === 0) return;
-    this.#causes.add(`${area} ${reason}`);
+    this.#causes.add(causeOf(area, reason, life.secret));
+    if (route.kind === "import" && reason !== "rate limit") this.#noteRefusedFeed(route.feed ?? "");
     const isOfOrder = route.kind === "snapshot" || route.kind === "status";
-    // What one order is refused is its own; a wait that is asked for is everybody's.
-    if (isOfOrder && told.retryAfter === undefined) return;
+    // What one order is refused is its own; a wait that is asked for is everybody's, unless one order alone asks for it.
+    const asked = told.retryAfter === undefined ? undefined : this.#readWait(told.retryAfter);
+    if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
     const closes = reason === "rate limit" ? area : this.#flowOf(route);
     const untilMs = time.elapsedMs + waitMs;
     const closed = this.#closed[closes];
@@ -108,19 +125,48 @@ export class DisciplineInvariants {
     this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
   }
 
-  onResult(_life: ProgramLife, job: string, result: RunResult) {
+  onResult(life: ProgramLife, job: string, result: RunResult) {
     if (this.#notUnderstood.delete(job) && result.error === null) {
       this.#scene.fail(8, `${job}: an answer that cannot be understood was taken for an empty one`);
     }
-    if (result.error !== null || result.outcome !== "held") return;
+    if (result.error !== null) return;
+    if (result.outcome !== "held") {
+      if ((result.counts["requests"] ?? 0) > 0) this.#noteAcceptedFeed(life, job);
+      return;
+    }
     const { area, reason } = result.hold;
     this.#scene.coverage.count("hold", reason);
     const own = job === "stocks" || job === "prices" ? ["imports", job] : ["orders", job];
     if (!own.includes(area)) this.#scene.fail(10, `${job} waits for a hold of ${area}`);
     const isOfArea = reason === "credentials" || reason === "payment" || reason === "rate limit";
-    if (isOfArea && !this.#causes.has(`${own[0]} ${reason}`)) {
+    if (isOfArea && !this.#causes.has(causeOf(own[0] ?? "", reason, life.secret))) {
       this.#scene.fail(10, `${job} waits for ${reason}, which ${own[0]} never met`);
     }
+    if (area === "imports" && reason !== "rate limit") this.#checkHeldFeed(life, job, reason);
+  }
+
+  #waitsOf(orderId: string): number {
+    const count = (this.#waits.get(orderId) ?? 0) + 1;
+    this.#waits.set(orderId, count);
+    return count;
+  }
+
+  #noteRefusedFeed(feed: string) {
+    this.#accepted.delete(feed);
+    if (!this.#refusedSinceMs.has(feed)) this.#refusedSinceMs.set(feed, this.#scene.time.elapsedMs);
+  }
+
+  #noteAcceptedFeed(life: ProgramLife, feed: string) {
+    this.#accepted.set(feed, { life: life.number, atMs: this.#scene.time.elapsedMs });
+    this.#refusedSinceMs.delete(feed);
+  }
+
+  /** A feed that was accepted before another was refused goes on. */
+  #checkHeldFeed(life: ProgramLife, job: string, reason: string) {
+    const accepted = this.#accepted.get(job);
+    const sinceMs = this.#refusedSinceMs.get(job === "stocks" ? "prices" : "stocks");
+    if (accepted?.life !== life.number || sinceMs === undefined || accepted.atMs >= sinceMs) return;
+    this.#scene.fail(10, `${job} waits for ${reason}, which another feed met after ${job} was accepted`);
   }
 
   /** What a refusal at such a place closes at least: the flow that asked. */

@@ -16,6 +16,8 @@ interface EventRow {
 }
 
 const MISSING_FOR_MS = 10 * 60_000;
+/** A pass that reads many orders, one of them badly, takes no longer. */
+const WELL_WITHIN_MS = 5 * 60_000;
 
 const SQL = {
   isStored: "SELECT 1 FROM orders WHERE order_id = ?",
@@ -40,13 +42,37 @@ export class OrderInvariants {
   readonly #receivedBatches = new Set<string>();
   readonly #receivedIds = new Set<string>();
   #lastEvent = 0;
+  /** Rows as they were looked at last. */
+  readonly #looked = new Map<string, { payload: string; isRemoved: number; record: object }>();
+  /** Answers that hold records, in the order in which they came. */
+  #bodies: { isBatch: boolean; text: string }[] = [];
   /** Of each order, when the service first said that it has none, in an answer that was no web page. */
   readonly #saidMissing = new Map<string, number>();
   readonly #removed = new Set<string>();
+  /** Of the orders that were read well, when that was last. */
+  readonly #readWell = new Map<string, number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
     this.#isUnsafe = isUnsafe(scene.forms);
+  }
+
+  /** What a program that died had received is served again. Only what it had stored counts as told by others. */
+  onStart() {
+    this.#bodies = this.#bodies.filter(({ isBatch }) => !isBatch);
+  }
+
+  /** Orders that a confirm covers, whose newest content came with a batch, and which the journal does not have. */
+  #missingInJournal(ids: readonly string[]): string[] {
+    const { forms, journal, wasMisinformed } = this.#scene;
+    // With its keys in another order a record is the same and no news.
+    if (!forms.journal || forms.shuffleKeys || wasMisinformed) return [];
+    return ids.filter((id) => {
+      const payload = (this.#sql("order").get(id) as EventRow | undefined)?.payload;
+      if (payload === undefined) return false;
+      const first = this.#bodies.find(({ text }) => text.includes(payload));
+      return first?.isBatch === true && !journal.bodies.some((body) => body.includes(payload));
+    });
   }
 
   /** Whether the order is on disk, in one way or the other. */
@@ -69,19 +95,33 @@ export class OrderInvariants {
       this.#scene.fail(8, `a confirm names what was never received whole: ${body}`);
       return;
     }
+    const unjournaled = this.#missingInJournal(covered);
+    if (unjournaled.length > 0) {
+      this.#scene.fail(2, `a confirm leaves for what is not in the journal: ${unjournaled.join(", ")}`);
+    }
     const missing = covered.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
     if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
     else this.#scene.fail(2, `a confirm leaves for orders that are not on disk: ${missing.join(", ")}`);
   }
 
-  onTold({ route }: Sent, told: Told) {
+  onTold({ route, fate }: Sent, told: Told) {
+    const holdsRecords = route.kind === "orders" || route.kind === "updates" || route.kind === "snapshot";
+    if (this.#scene.forms.journal && holdsRecords && told.kind === "answer" && told.status < 300) {
+      this.#bodies.push({ isBatch: route.kind === "orders", text: told.body });
+    }
     const isMissing = told.kind === "answer" && (told.status === 404 || told.status === 410);
     if (route.kind === "snapshot" && isMissing && !told.body.startsWith("<")) {
       const id = (route.orderId ?? "").toLowerCase();
       if (!this.#saidMissing.has(id)) this.#saidMissing.set(id, this.#scene.time.elapsedMs);
     }
-    if (route.kind !== "orders" || told.kind !== "answer" || told.status >= 300 || !told.isReadable) return;
+    if (route.kind === "snapshot" && told.kind === "answer" && told.status === 200) {
+      this.#readWell.set((route.orderId ?? "").toLowerCase(), this.#scene.time.elapsedMs);
+    }
+    if (route.kind !== "orders" || told.kind !== "answer" || told.status >= 300) return;
+    // Orders that stand beside an error are stored, and a confirm that names orders may name them.
+    const isBesideError = fate?.kind === "lie" && fate.lie.body === "error beside" && fate.lie.when === "after";
+    if (!told.isReadable && !(isBesideError && this.#scene.forms.confirm === "order_ids")) return;
     for (const [, literal] of told.body.matchAll(/"batch_id":("[^"]*"|\d+)/g)) this.#receivedBatches.add(literal ?? "");
     for (const [, literal] of told.body.matchAll(/"order_id":("[^"]*"|\d+)/g)) this.#receivedIds.add(literal ?? "");
   }
@@ -106,10 +146,16 @@ export class OrderInvariants {
   hasVersion(orderId: string, seq: number): boolean {
     const row = this.#sql("order").get(orderId) as EventRow | undefined;
     if (row === undefined) return false;
-    this.#checkRow(row);
+    // Asked of the same row again and again: what a page told is looked for at each move of the watermark.
+    let looked = this.#looked.get(orderId);
+    if (looked?.payload !== row.payload || looked.isRemoved !== row.is_removed) {
+      this.#checkRow(row);
+      looked = { payload: row.payload, isRemoved: row.is_removed, record: JSON.parse(row.payload) as object };
+      this.#looked.set(orderId, looked);
+    }
     const { versions } = this.#scene;
     // Of several versions that look alike it may be the last.
-    const stored = versions.shownBy(orderId, JSON.parse(row.payload) as object).at(-1)?.seq ?? -1;
+    const stored = versions.shownBy(orderId, looked.record).at(-1)?.seq ?? -1;
     return stored >= seq || versions.saysTheSame(orderId, stored, seq);
   }
 
@@ -152,8 +198,12 @@ export class OrderInvariants {
     const { fail, service, time } = this.#scene;
     if (service.statusOf(id) === undefined) return;
     const firstMs = this.#saidMissing.get(id);
-    if (firstMs !== undefined && time.elapsedMs - firstMs >= MISSING_FOR_MS) return;
-    fail(16, `order ${id} is marked as removed, which the service has not said for ten minutes`);
+    if (firstMs === undefined || time.elapsedMs - firstMs < MISSING_FOR_MS) {
+      return fail(16, `order ${id} is marked as removed, which the service has not said for ten minutes`);
+    }
+    const others = [...this.#readWell].filter(([other]) => other !== id).map(([, atMs]) => atMs);
+    if (time.elapsedMs - Math.max(0, ...others) < WELL_WITHIN_MS) return;
+    fail(16, `order ${id} is marked as removed while the service answers for no other order`);
   }
 
   #sql(name: keyof typeof SQL) {

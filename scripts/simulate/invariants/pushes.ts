@@ -3,16 +3,20 @@
  */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import { KEYS } from "../erp.ts";
+import { levelIn } from "../forms.ts";
+import type { Lies } from "../hostile/lies.ts";
 import type { Scene } from "../scene.ts";
 import type { FeedName } from "../schedule.ts";
 
-const VALUE = { stocks: "quantity", prices: "price" } as const;
+const BLAMED = "SELECT reference FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NOT NULL";
 const IS_QUARANTINED = "SELECT 1 FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held'";
 
 export class PushInvariants {
   readonly #scene: Scene;
   /** Where in a key's history the site stands. */
   readonly #place = new Map<string, number>();
+  /** Rows in quarantine that were looked at. */
+  readonly #blamed = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -22,9 +26,13 @@ export class PushInvariants {
     if (effect?.kind !== "import") return;
     const feed = effect.feed as FeedName;
     for (const { record } of effect.accepted) {
-      const { sku, ...values } = JSON.parse(record) as Record<string, unknown>;
-      this.#checkValue(feed, String(sku), values[VALUE[feed]]);
+      const values = JSON.parse(record) as Record<string, unknown>;
+      this.#checkValue(feed, String(values["sku"]), this.#valueIn(feed, values));
     }
+  }
+
+  #valueIn(feed: FeedName, record: Record<string, unknown>): unknown {
+    return feed === "stocks" ? levelIn(record, this.#scene.forms) : record["price"];
   }
 
   #checkValue(feed: FeedName, key: string, value: unknown): void {
@@ -43,6 +51,22 @@ export class PushInvariants {
     );
   }
 
+  /** After rows were refused: each that is blamed now is one of which the service has said something that may last. */
+  checkBlamed(feed: string, { lies, hadRejects }: { lies: Lies; hadRejects: boolean }): void {
+    const { auditor, erp, fail } = this.#scene;
+    if ((feed !== "stocks" && feed !== "prices") || hadRejects) return;
+    const held = auditor.prepare(BLAMED).pluck().all(feed) as string[];
+    const named = lies.lasting();
+    for (const key of held) {
+      const name = `${feed} ${key}`;
+      if (this.#blamed.has(name)) continue;
+      this.#blamed.add(name);
+      const { exists, value } = erp.current(feed, key);
+      if (named.has(name) || (exists && isUnsendable(feed, value))) continue;
+      fail(16, `${name} is in quarantine for what the service said of all`);
+    }
+  }
+
   /** What is not on the site as it should be, as sentences; nothing where all is well. */
   differences(): string[] {
     const { erp, service, forms, auditor } = this.#scene;
@@ -51,7 +75,8 @@ export class PushInvariants {
       KEYS.flatMap((key) => {
         const { exists, value } = erp.current(feed, key);
         const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
-        const shown = found === undefined ? undefined : (JSON.parse(found[1]) as Record<string, unknown>)[VALUE[feed]];
+        const shown =
+          found === undefined ? undefined : this.#valueIn(feed, JSON.parse(found[1]) as Record<string, unknown>);
         if (!exists && (feed === "prices" || shown === undefined || shown === 0)) return [];
         if (exists && isUnsendable(feed, value)) {
           const isNamed = auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;

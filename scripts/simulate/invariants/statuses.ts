@@ -17,9 +17,20 @@ interface Effect {
   readonly orderId: string;
   /** What the bridge knew when the request left that took effect. */
   readonly known: Known | undefined;
+  /** By the service's clock. */
+  readonly atMs: number;
+  /** The order had another status before. */
+  readonly isStatusNew: boolean;
 }
 
 const KNOWN = "SELECT revision, service_updated_at AS stamp FROM orders WHERE order_id = ?";
+/** What a pass may take beside its requests, each of which may wait for its turn; a read that fails is repeated at once. */
+const IDLE_MS = 3_000;
+const IDLE_PER_REQUEST_MS = 500;
+const IDLE_PER_READ_MS = 5_000;
+const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
+const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM status_requests
+  WHERE state IN ('sent', 'refused')`;
 const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed`;
 
 export class StatusInvariants {
@@ -33,6 +44,12 @@ export class StatusInvariants {
   /** Requests of which it was not known for a while whether they had taken effect. */
   readonly #wasUnknown = new Set<number>();
   readonly #unanswered = new Set<number>();
+  /** What the requests of a pass took. */
+  #pace = { busyMs: 0, requests: 0, failedReads: 0 };
+  /** The ERP held the write lock until then. */
+  lockedUntilMs = 0;
+  /** Requests that never began to travel the last time that they were to leave, and in which life. */
+  readonly #neverLeft = new Map<number, number>();
   readonly sentAtMs = new Map<number, number>();
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
@@ -47,6 +64,7 @@ export class StatusInvariants {
     if (this.#open.has(orderId))
       this.#scene.fail(12, `a status of ${orderId} is sent again without a look at the order`);
     this.#open.add(orderId);
+    this.#neverLeft.delete(numberOf(request.body.toString("utf8")));
     const number = numberOf(request.body.toString("utf8"));
     if (!this.sentAtMs.has(number)) this.sentAtMs.set(number, this.#scene.service.now());
     this.#unanswered.add(number);
@@ -56,7 +74,12 @@ export class StatusInvariants {
     else if (this.#isUntold(first, known)) this.#untold.add(number);
   }
 
-  onTold({ route, request, fate }: Sent, told: Told) {
+  onTold(sent: Sent, told: Told) {
+    const { route, request, fate, life } = sent;
+    if (route.kind === "status" || route.kind === "snapshot") this.#noteDuration(sent, told);
+    if (route.kind === "status" && told.kind === "nothing" && told.effect === "none") {
+      this.#neverLeft.set(numberOf(request.body.toString("utf8")), life.number);
+    }
     if (route.kind === "status" && told.kind === "answer") {
       const number = numberOf(request.body.toString("utf8"));
       const isRefusal = told.status >= 400 && told.status < 500 && told.status !== 408;
@@ -79,6 +102,47 @@ export class StatusInvariants {
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410)) this.#open.delete(orderId);
   }
 
+  /** A pass that waits for one order keeps the others waiting. */
+  checkPace(passMs: number): void {
+    const { time, fail } = this.#scene;
+    const { busyMs, requests, failedReads } = this.#pace;
+    this.#pace = { busyMs: 0, requests: 0, failedReads: 0 };
+    const mayIdleMs = IDLE_MS + requests * IDLE_PER_REQUEST_MS + failedReads * IDLE_PER_READ_MS;
+    if (time.elapsedMs < this.lockedUntilMs + passMs || passMs - busyMs <= mayIdleMs) return;
+    fail(12, `a pass of statuses waited for ${Math.round((passMs - busyMs) / 1000)} s beside its requests`);
+  }
+
+  #noteDuration({ atMs }: Sent, told: Told) {
+    this.#pace.busyMs += this.#scene.time.elapsedMs - atMs;
+    this.#pace.requests += 1;
+    this.#pace.failedReads += Number(told.kind === "nothing" || told.status >= 400);
+  }
+
+  /** After a pass: what cannot have had an effect is not kept as if it might have had one. */
+  onResult(life: number): void {
+    if (this.#neverLeft.size === 0) return;
+    const sending = this.#scene.auditor.prepare(SENDING).pluck().all() as string[];
+    for (const comment of sending) {
+      const number = Number(comment.replace("request ", ""));
+      if (this.#neverLeft.get(number) !== life) continue;
+      this.#scene.fail(12, `request ${number} is taken for sent, and no connection came about`);
+    }
+  }
+
+  /** At the end: whatever counts as sent has left, and what took effect does not count as refused. */
+  listWrong(): string[] {
+    const rows = this.#scene.auditor.prepare(SETTLED).all() as { comment: string; state: string; began: number }[];
+    return rows.flatMap(({ comment, state, began }) => {
+      const number = Number(comment.replace("request ", ""));
+      const effect = this.#effects.get(number);
+      // Where the order was changed once more nobody can tell by looking at it.
+      const isTold = effect?.isStatusNew === true && !this.#scene.versions.hasMoreSince(effect.orderId, effect.atMs);
+      if (state === "refused") return isTold ? [`request ${number} is refused and took effect`] : [];
+      // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
+      return this.sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
+    });
+  }
+
   wasUnknown(number: number): boolean {
     return this.#wasUnknown.has(number) || this.#unanswered.has(number);
   }
@@ -91,14 +155,21 @@ export class StatusInvariants {
     if (this.#effects.has(number)) {
       // It came and went, and left no trace that any client could have seen.
       // A record that is served as it stands shows no status that it was given.
-      if (versions.odd.has(orderId)) coverage.count("untold", "a status of an absurd record");
+      const isOfSame = this.#effects.get(number)?.isStatusNew === false;
+      if (isOfSame) coverage.count("untold", "a status that the order had before");
+      else if (versions.odd.has(orderId)) coverage.count("untold", "a status of an absurd record");
       else if (this.#untold.has(number) && versions.isStatusNew(orderId))
         coverage.count("untold", "a status that came and went");
       else fail(12, `request ${number} took effect twice`);
     }
     const later = [...this.#effects].find(([other, each]) => each.orderId === orderId && other > number);
     if (later !== undefined) fail(12, `request ${number} took effect after request ${later[0]}`);
-    this.#effects.set(number, { orderId, known: this.#knownWhenSent.get(number) });
+    this.#effects.set(number, {
+      orderId,
+      known: this.#knownWhenSent.get(number),
+      atMs: this.#scene.service.now(),
+      isStatusNew: versions.isStatusNew(orderId),
+    });
   }
 
   /** Another status, or a newer stamp over the same content, would have told. */

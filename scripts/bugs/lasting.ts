@@ -1,0 +1,356 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
+
+/* Bugs by which passing trouble leaves lasting damage, in the order of the rules that they break. */
+import { direct, hostile, one, type PlantedBug } from "./bug.ts";
+
+const HOLDS = "src/domain/holds.ts";
+const ACCEPTANCE = "src/domain/acceptance.ts";
+const READS = "src/jobs/read-orders.ts";
+const REFUSALS = "src/domain/refusal-trial.ts";
+const LEVEL = "src/domain/feed-level.ts";
+const BATCHES = "src/jobs/store-batches.ts";
+const FOLLOW_JOB = "src/jobs/follow-updates.ts";
+
+const lie = <const T extends object>(draw: T) => ({ do: "lie", lie: draw }) as const;
+const SUCCESS = [200, 201, 202, 203, 206, 226];
+const REFUSED = [400, 409, 422];
+const MISSING = [404, 410];
+/** Bodies that a service itself may write. */
+const SAID = ["refusal", "empty", "text"];
+const LONG = { ms: [25 * 60_000, 3_600_000, 6 * 3_600_000] };
+
+/** A refusal says something about one record only if the service was well while it said it. */
+const OF_REFUSALS: readonly PlantedBug[] = [
+  hostile("a missing order believed at once", "src/jobs/missing-orders.ts", [
+    "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
+    "      return true;",
+  ]),
+  hostile("a missing order believed within a minute", "src/domain/missing-order.ts", [
+    "MISSING_FOR_MS = 10 * 60_000",
+    "MISSING_FOR_MS = 1_000",
+  ]),
+  hostile("a web page believed about an order", "src/domain/missing-order.ts", [" && !error.isWebPage;", ";"], {
+    step: lie({ on: "snapshot", status: MISSING, body: "html" }),
+  }),
+  hostile(
+    "a missing order believed of an ill service",
+    READS,
+    ['if (health === "well" && each.missing !== undefined) {', "if (each.missing !== undefined) {"],
+    { step: lie({ on: "snapshot", status: MISSING, of: "all", span: LONG, body: SAID }) },
+  ),
+  hostile("an order removed for good", "src/store/orders.ts", [", removed_at = NULL", ""], {
+    step: lie({ on: "snapshot", status: MISSING, span: LONG, body: SAID }),
+  }),
+  hostile(
+    "a web page believed about a status",
+    "src/domain/plan-status.ts",
+    [" && !error.isWebPage) return", ") return"],
+    { step: lie({ on: "status", status: REFUSED, body: "html" }) },
+  ),
+  hostile(
+    "a refused status believed at once",
+    "src/domain/plan-status.ts",
+    ["  if (times < 2) return false;\n", "  if (times > 0) return true;\n"],
+    { step: lie({ on: "status", status: REFUSED, body: "refusal" }) },
+  ),
+  hostile(
+    "a refusal believed over the order itself",
+    "src/jobs/settle-status.ts",
+    [
+      'if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {',
+      'if (seen.kind === "order" && sent.statusSent === sent.statusBefore) {',
+    ],
+    { step: lie({ on: "status", status: REFUSED, body: "refusal", when: "after" }) },
+  ),
+  hostile(
+    "one order's refusal holds its area",
+    HOLDS,
+    ['  const isOfOrder = error.target === "order";\n  const ofFlow', "  const isOfOrder = false;\n  const ofFlow"],
+    { step: lie({ on: ["snapshot", "status"], status: [401, 402, 403] }) },
+  ),
+  hostile(
+    "an order that fails stays first",
+    READS,
+    ["        if (isAnswered(error)) await this.#postpone(owed, error, pass.signal);\n", ""],
+    { step: lie({ on: "snapshot", status: [429, 503], span: "for ever", retryAfter: ["1", "30", "600"] }) },
+  ),
+  hostile(
+    "one feed's refusal holds all feeds",
+    HOLDS,
+    [
+      'return accepted.some((atMs) => atMs >= Math.max(...refused)) ? "flow" : "area";',
+      'return accepted.some((atMs) => atMs < 0) ? "flow" : "area";',
+    ],
+    { step: lie({ on: "import", status: [401, 402, 403], of: { feed: ["stocks", "prices"] } }) },
+  ),
+  hostile(
+    "rows blamed for a service out of order",
+    REFUSALS,
+    [
+      "const isRecovery = !this.hasAccepted && this.#suspects.length > 1;",
+      "const isRecovery = !this.hasAccepted && this.#suspects.length > 1_000;",
+    ],
+    { step: lie({ on: "import", status: [400, 413, 422], of: "all" }) },
+  ),
+  hostile(
+    "a refused row never tried again",
+    REFUSALS,
+    [
+      "  return Math.min(12 * HOUR_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));",
+      "  return 1_000_000 * HOUR_MS * (tries + 1) + MINUTE_MS;",
+    ],
+    { step: lie({ on: "import", status: [400, 422] }) },
+  ),
+  hostile(
+    "a hold of a feed that only a person ends",
+    HOLDS,
+    [
+      '      return { ...ofFlow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };',
+      '      return { ...ofFlow, reason: "refused", probeAfterMs: null };',
+    ],
+    { step: lie({ on: "import", of: "all" }) },
+  ),
+  hostile(
+    "a kept answer that only a person settles",
+    "src/jobs/settle-kept.ts",
+    ["if (clock.monotonicMs() < this.#lookAtMs) return 0;", "if (clock.monotonicMs() >= 0) return 0;"],
+    { step: lie({ on: "orders", body: ["changing shape", "another endpoint"] }) },
+  ),
+  hostile(
+    "a full store of answers never probed",
+    "src/jobs/gate.ts",
+    ["  unread: REFUSED_PROBE_MS,\n", "  unread: null,\n"],
+    { step: lie({ on: "orders", body: "changing shape", span: LONG }) },
+  ),
+  hostile(
+    "held orders never read again",
+    "src/jobs/reconcile.ts",
+    [
+      "    if (state.round === null) await requestHeldReads(this.#context, signal);\n",
+      "    if (state.round?.left === -1) await requestHeldReads(this.#context, signal);\n",
+    ],
+    { step: lie({ on: "orders", body: ["cp1251", "changing record"], status: SUCCESS }) },
+  ),
+  hostile(
+    "a pass that sleeps for one order",
+    "src/jobs/send-statuses.ts",
+    [
+      "    if (error === undefined) {\n",
+      "    await clock.sleep(8_000, pass.signal);\n    if (error === undefined) {\n",
+    ],
+    { step: lie({ on: "status", status: [500, 502, 504] }) },
+  ),
+  hostile(
+    "an error with success taken for acceptance",
+    ACCEPTANCE,
+    [
+      '  return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };',
+      '  return words === "" ? { kind: "error", words, root } : { kind: "accepted", root };',
+    ],
+    { step: lie({ on: "import", body: ["error beside", "success false", "false"], status: SUCCESS }) },
+  ),
+  hostile(
+    "success 0 taken for acceptance",
+    "src/domain/error-words.ts",
+    ["if (isZero || isFailure(said))", "if (isFailure(said))"],
+    { step: lie({ on: "import", body: "success 0", status: SUCCESS }) },
+  ),
+  hostile(
+    "a cut answer taken for acceptance",
+    ACCEPTANCE,
+    ['    return { kind: "cut" };', '    return { kind: "accepted" };'],
+    { step: lie({ on: ["import", "status"], body: "cut", status: SUCCESS, when: "before" }) },
+  ),
+  hostile(
+    "an error without records read as nothing new",
+    "src/domain/read-answer.ts",
+    ["  if (error !== undefined) throw reportedError(error);\n", ""],
+    { step: lie({ on: ["orders", "updates"], body: "error beside nothing", status: SUCCESS }) },
+  ),
+];
+
+/** No value makes a pass fail or a guard vanish. */
+const OF_VALUES: readonly PlantedBug[] = [
+  hostile(
+    "a stamp beyond 2262 written as it is",
+    "src/domain/seen-changes.ts",
+    [
+      "  return stampNs > LAST_STAMP_NS ? LAST_STAMP_NS : stampNs;",
+      "  return stampNs < LAST_STAMP_NS ? stampNs : stampNs;",
+    ],
+    { step: { do: "value", field: "updated_at", value: ["year 9999", "year 275760"] } },
+  ),
+  {
+    ...hostile(
+      "a level looked for under one name",
+      LEVEL,
+      [
+        'const named = available === null ? [] : placesOf(root, ["available"]);',
+        'const named = (available === null ? [] : placesOf(root, ["available"])).filter(({ steps }) => steps[0] === "quantity");',
+      ],
+      { forms: { level: ["amount", "nested"] }, step: { do: ["remove", "empty"] } },
+    ),
+    edits: [
+      {
+        file: LEVEL,
+        find: 'const named = available === null ? [] : placesOf(root, ["available"]);',
+        replace:
+          'const named = (available === null ? [] : placesOf(root, ["available"])).filter(({ steps }) => steps[0] === "quantity");',
+      },
+      {
+        file: LEVEL,
+        find: 'if (feed === "stocks" && found.levels.length === 0) {',
+        replace: 'if (feed === "nothing") {',
+      },
+    ],
+  },
+  hostile(
+    "text that is no UTF-8 sent as it is shown",
+    "src/store/utf8.ts",
+    ["  return found ?? null;", "  return null;"],
+    { step: { do: "odd status", what: "no UTF-8" } },
+  ),
+  hostile(
+    "a row for each content of a bad record",
+    "src/store/quarantine.ts",
+    ["  if (replaceHeld(store, bad)) return true;\n", ""],
+    { step: lie({ on: ["updates", "snapshot"], body: "changing record", status: SUCCESS }) },
+  ),
+  direct("bare braces", "a template without quotes read as a group", "src/config/document.ts", [
+    "      if (isFlow && pair.value === null) {",
+    "      if (isFlow && key === null) {",
+  ]),
+];
+
+/** A position is never lost, and a pass that cannot finish says so. */
+const OF_POSITIONS: readonly PlantedBug[] = [
+  hostile(
+    "no position taken for one",
+    "src/domain/next-token.ts",
+    ["  return NOTHING.has(token.trim().toLowerCase()) ? undefined : token;", "  return token;"],
+    { step: lie({ on: "updates", body: ["next empty", "next zero"], status: SUCCESS }) },
+  ),
+  hostile(
+    "a pass that reaches its bound begins anew",
+    FOLLOW_JOB,
+    [
+      "    else saveRest(store, key, rest, this.#signature);",
+      "    else if (rest === undefined) saveRest(store, key, rest, this.#signature);",
+    ],
+    { step: { do: "flood" } },
+  ),
+  hostile("confirmed batches kept for ever", "src/jobs/keep-house.ts", [
+    "      batches: (limit: number) => deleteConfirmedBefore(store, isoTime(nowMs - batchesMs), limit),\n",
+    "",
+  ]),
+  direct("old refusals", "refused confirms counted among the newest alone", "src/store/batches.ts", [
+    "\"SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused'\"",
+    "\"SELECT count(*) AS n FROM batches WHERE state = 'refused' AND id > (SELECT max(id) FROM batches) - 20000\"",
+  ]),
+];
+
+/** The file is not the bridge's alone. */
+const OF_FILES: readonly PlantedBug[] = [
+  direct("removed log", "a removed log not noticed", "src/store/file-watch.ts", [
+    '    if (stat === undefined) return "gone";',
+    '    if (stat === undefined) return "same";',
+  ]),
+  direct("foreign collation", "a table of the ERP's ends the verification", "src/store/verify-tables.ts", [
+    "    if (!isUnknownHere(error)) throw error;\n  }\n  const tables",
+    "    throw error;\n  }\n  const tables",
+  ]),
+  direct("renamed table", "an index that went with a renamed table", "src/store/feed-triggers.ts", [
+    "return { isRight: isHere && standing.sql === ownIndexSql(rules) };",
+    "return { isRight: isHere || standing.sql !== ownIndexSql(rules) };",
+  ]),
+  direct("shared folders", "another shop's copies taken for own", "src/domain/owner.ts", [
+    "return made.account !== undefined && made.account !== own.account;",
+    "return made.account !== undefined && made.account === own.account;",
+  ]),
+  direct("missing database", "a database that is gone begun anew", "src/missing-database.ts", [
+    "if (copy === undefined && !hasJournal && !existsSync(idOf(file))) return;",
+    "if (copy === undefined && !hasJournal) return;",
+  ]),
+];
+
+/** What a person approves, changes or repairs has exactly that effect. */
+const OF_PERSONS: readonly PlantedBug[] = [
+  hostile(
+    "history removed by the machine's clock alone",
+    "src/jobs/keep-house.ts",
+    ["const nowMs = this.#confirmedNow() ?? 0;", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
+    { step: { do: "clock" } },
+  ),
+  hostile(
+    "rows let go that nobody was shown",
+    "src/store/feeds.ts",
+    ["iif(@drop, ${UNSHOWN}, NULL)", "iif(@drop, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed), NULL)"],
+    { forms: { guard: true }, step: { do: "empty" } },
+  ),
+  hostile(
+    "a changed key that forgets what was sent",
+    "src/jobs/feed-table.ts",
+    ["      if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });\n", ""],
+    { step: { do: "reload", what: "other key" } },
+  ),
+  hostile(
+    "a hold that outlives the secret",
+    "src/account.ts",
+    [
+      'return known === undefined ? 0 : deleteHoldsFor(store, "credentials");',
+      'return known !== undefined ? 0 : deleteHoldsFor(store, "credentials");',
+    ],
+    { step: { do: "reload", what: "wrong secret" } },
+  ),
+  hostile(
+    "the same status with a new comment not sent",
+    "src/domain/plan-status.ts",
+    ["    if (hasStatus && saysNothingNew(body, status, order, rules)) return", "    if (hasStatus) return"],
+    { step: { do: "odd status", what: "the same" } },
+  ),
+  hostile(
+    "newer content confirmed without the journal",
+    BATCHES,
+    ["if (isNewer && !isPartial && this.#journal.isKept)", "if (isNewer && isPartial && this.#journal.isKept)"],
+    { forms: { journal: true, shuffleKeys: false }, step: lie({ on: "confirm" }) },
+  ),
+  hostile(
+    "a batch confirmed that the journal has not",
+    BATCHES,
+    [
+      "isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));",
+      "(await this.#journal.keep(read.body, note, pass)) || !isKnown || !isPartial;",
+    ],
+    { step: { do: "journal" } },
+  ),
+  direct("whole tree", "a whole table without rows whose parent waits", "src/store/feed-outbox.ts", [
+    'if (rules.parent === null || rules.scope === "whole")',
+    "if (rules.parent === null)",
+  ]),
+  {
+    ...one(
+      "a failed handshake taken for a request that may have arrived",
+      "src/api/client.ts",
+      'const effect = this.#begun.has(sent) ? "unknown" : "none";',
+      'const effect = this.#begun.has(sent) || codeOf(error).startsWith("ERR_SSL") ? "unknown" : "none";',
+    ),
+    draws: { step: { do: "net", on: "status", fate: { kind: "no handshake" } } },
+  },
+];
+
+/** Nothing blocks the loop. */
+const OF_LOOP: readonly PlantedBug[] = [
+  direct("turns", "a large answer read at once", "src/domain/slices.ts", [
+    "    if (step.done) return step.value;\n    await turn();",
+    "    if (step.done) return step.value;",
+  ]),
+];
+
+export const LASTING_BUGS: readonly PlantedBug[] = [
+  ...OF_REFUSALS,
+  ...OF_VALUES,
+  ...OF_POSITIONS,
+  ...OF_FILES,
+  ...OF_PERSONS,
+  ...OF_LOOP,
+];

@@ -1,0 +1,111 @@
+import { BODIES } from "./hostile/grammar.ts";
+import { EXTREMES, FIELDS } from "./hostile/values.ts";
+import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
+
+type Classes = Readonly<Record<string, readonly (string | number)[]>>;
+
+/** What must happen in either world, or the simulation no longer looks there. */
+const KINDS: Classes = {
+  fate: [
+    ...[
+      "refused",
+      "no connection",
+      "no handshake",
+      "reset before",
+      "reset after",
+      "silence before",
+      "silence after",
+      "late",
+      "slow",
+    ],
+    ...["cut", "short", "drip", "html before", "html after", "gzip", "big headers", "redirect", "empty object"],
+    ...["renamed", "status before", "status after"],
+  ],
+  "fate of": ["orders", "confirm", "updates", "snapshot", "status", "import"],
+  status: [
+    ...[301, 302, 307, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 422, 425, 429],
+    ...[500, 501, 502, 503, 504, 507, 520],
+  ],
+  "retry-after": ["30", "0", "-5", "soon", "date", "epoch", "999999999999", "3"],
+  crash: [
+    ...["idle", "before commit", "in commit", "after commit", "with the machine"],
+    ...["request of orders", "request of confirm", "request of updates", "request of import"],
+    ...["answer to orders", "answer to confirm", "answer to updates", "answer to import"],
+  ],
+  deed: [
+    ...[
+      "orders",
+      "bad order",
+      "change",
+      "burst",
+      "race",
+      "delete",
+      "write",
+      "set back",
+      "remove",
+      "odd value",
+      "rewrite",
+    ],
+    ...["rollback", "lock", "take", "ask", "net", "crash", "stop", "night", "clock", "service clock", "switch"],
+  ],
+  stamp: ["now", "tied", "late", "very late", "future", "missing"],
+  "bad order": ["no id", "no uuid", "wrong types", "no status"],
+  switch: [
+    ...["orders refused", "imports refused", "unpaid", "record refused", "all records refused", "small bodies"],
+    ...["few requests", "same page", "empty feed", "no date"],
+  ],
+  hold: ["credentials", "payment", "rate limit", "refused"],
+  resumed: ["tie", "hand-out lost"],
+  watermark: ["first", "moved", "set back"],
+  "form handOut": ["repeat", "next"],
+  "form redeliver": ["60000", "cycle", "null"],
+  "form batchId": ["string", "number", "huge-number", "none"],
+  "form confirm": ["batch_id", "order_ids", "all", "everything"],
+  "form confirmRepeated": [200, 404, 409, 410],
+  "form empty": ["list", "null", "null-parent", "204", "bare-list"],
+  "form twice": ["no", "equal", "older"],
+  "form stamps": ["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"],
+  "form precision": ["s", "ms", "us"],
+  "form boundary": ["inclusive", "exclusive"],
+  "form page": [2, 3, 5, 10, 100],
+  "form carry": ["changes", "whole"],
+  "form history": ["latest", "log"],
+  "form next": ["none", "stamp", "cursor"],
+  "form since": ["iso", "unix", "unix_ms"],
+  "form importAnswer": ["counts", "success", "empty", "text"],
+  "form rejectHow": ["422", "per-record", "success-false"],
+  "form whole": ["true", "false"],
+};
+
+const ASKED = ["orders", "confirm", "updates", "snapshot", "status", "import"] as const;
+
+/** What the hostile world alone has. */
+const HOSTILE_KINDS: Classes = {
+  "lie to": ASKED,
+  "lie body": BODIES,
+  "lie status of": ASKED.flatMap((on) => [2, 3, 4, 5].map((hundred) => `${on} ${hundred}xx`)),
+  "lie scope": ["all", "half", "one", "one feed"],
+  "lie span": ["requests", "20 s", "180 s", "660 s", "1500 s", "3600 s", "21600 s", "for ever"],
+  "lie when": ["before", "after"],
+  value: Object.keys(EXTREMES),
+  "value in": [...new Set(FIELDS)],
+  person: ["resume", "approve", "retry", "sync"],
+  reload: RELOADS,
+  "odd status": ODD_STATUSES,
+  deed: ["lie", "value", "mend", "page", "flood", "person", "reload", "wait", "odd status", "empty", "journal"],
+  "form level": ["quantity", "amount", "nested"],
+  "form journal": ["true", "false"],
+  "form emptySince": ["refused", "beginning"],
+};
+
+const namesOf = (classes: Classes) =>
+  Object.entries(classes).flatMap(([kind, names]) => names.map((name) => `${kind}: ${name}`));
+
+/** What a campaign has to meet, as it is counted; in both worlds where none is named. */
+export function classesOf(world: WorldKind | undefined): string[] {
+  return [...namesOf(KINDS), ...(world === "usual" ? [] : hostileClasses())];
+}
+
+export function hostileClasses(): string[] {
+  return namesOf(HOSTILE_KINDS);
+}

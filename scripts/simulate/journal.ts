@@ -1,0 +1,32 @@
+import { BatchJournal } from "../../src/backup/batch-journal.ts";
+import { BridgeError } from "../../src/domain/errors.ts";
+import type { JournalEntry } from "../../src/domain/journal-frame.ts";
+import type { Clock } from "../../src/domain/ports.ts";
+
+/** The disk of the journal, the same for all lives of the program. */
+export class JournalDisk {
+  readonly bodies: Buffer[] = [];
+  isFull = false;
+}
+
+/** A journal whose disk stands in memory: what was appended is flushed. */
+export class SimulatedJournal extends BatchJournal {
+  readonly #disk: JournalDisk;
+
+  constructor(disk: JournalDisk, clock: Clock) {
+    super("/journal", clock, { account: undefined, database: undefined });
+    this.#disk = disk;
+  }
+
+  override append({ body }: JournalEntry): Promise<void> {
+    if (this.#disk.isFull) return Promise.reject(new BridgeError("disk_full", "The journal's disk is full."));
+    this.#disk.bodies.push(Buffer.from(body));
+    return Promise.resolve();
+  }
+
+  override rotate(): void {}
+
+  override prune(): number {
+    return 0;
+  }
+}
