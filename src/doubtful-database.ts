@@ -71,7 +71,7 @@ function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "olde
   const parts = [
     why === "older"
       ? `${file} is older than what the service was told: an earlier copy was put in its place, or its -wal was removed.`
-      : `${file}-wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+      : `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
     "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
   ];
   if (copy !== undefined || config.backup.journal !== null)

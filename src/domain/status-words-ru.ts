@@ -29,7 +29,7 @@ export const russianStatus = {
   credentialReplaced: (since) =>
     `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
   databaseOlder: "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",
-  logCut: "Файл -wal базы обрезан или перезаписан: запустите службу, она сначала проверит базу.",
+  logCut: "База или её -wal обрезаны или перезаписаны: запустите службу, она сначала проверит базу.",
   databaseDamaged: "База повреждена: восстановите последнюю копию командой erp-bridge restore FILE.",
   untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
   unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,

@@ -23,6 +23,12 @@ export class HeldFile {
     return fstatSync(this.#descriptor()).size;
   }
 
+  /** Another one after each change: its size and the time of the last write. */
+  version(): string {
+    const { size, mtimeNs } = fstatSync(this.#descriptor(), { bigint: true });
+    return `${size}@${mtimeNs}`;
+  }
+
   /** What lies at `position`; shorter than asked for where the file ends. */
   read(position: number, length: number): Buffer {
     const bytes = Buffer.alloc(length);

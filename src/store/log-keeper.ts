@@ -15,6 +15,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
+import { DatabaseCheck } from "./database-check.ts";
 import { HeldFile } from "./held-file.ts";
 import { type Frames, LogCheck } from "./log-check.ts";
 
@@ -41,6 +42,7 @@ export class LogKeeper {
   /** The log and the database; the log is the one that these connections use, also where it has lost its name. */
   readonly #flushed: readonly HeldFile[];
   readonly #check: LogCheck;
+  readonly #database: DatabaseCheck;
   #child: ChildProcess | undefined;
 
   /** Beside an open connection that has its log open. */
@@ -49,11 +51,13 @@ export class LogKeeper {
     this.#holding = connect(file);
     this.#idle = connect(file);
     const log = new HeldFile(`${file}-wal`);
-    this.#flushed = [log, new HeldFile(file)];
+    const database = new HeldFile(file);
+    this.#flushed = [log, database];
     this.#check = new LogCheck(log);
     try {
       this.#flush();
       begin(this.#holding);
+      this.#database = new DatabaseCheck(database, new HeldFile(`${file}-shm`), () => pageOfBatches(this.#idle));
     } catch (error) {
       this.close();
       throw error;
@@ -71,6 +75,8 @@ export class LogKeeper {
       return;
     }
     const { log, checkpointed } = frames;
+    // A checkpoint that has died is made good: what was done to the file meanwhile could not be told from it.
+    if (again && log - checkpointed <= ASIDE_FROM_FRAMES && this.#isBlind()) this.settle();
     if (log < MOVED_FROM_FRAMES) {
       this.#triedAtFrames = 0;
       return;
@@ -90,10 +96,11 @@ export class LogKeeper {
    */
   settle(): boolean {
     this.#isSettled = false;
-    if (this.isCut() || !this.#advance()) return false;
+    if (this.#isSpoilt() || !this.#advance()) return false;
     try {
       const { log, checkpointed } = checkpoint(this.#idle, "PASSIVE");
       this.#flush();
+      this.#database.note();
       if (checkpointed < log) return false;
     } catch {
       return false;
@@ -131,11 +138,23 @@ export class LogKeeper {
     }
   }
 
+  /**
+   * Whether another program has written into the database file itself, past SQLite: nothing may be added to what is left.
+   * Never throws.
+   */
+  isOverwritten(): boolean {
+    try {
+      return this.#database.isOverwritten();
+    } catch {
+      return false; // as above
+    }
+  }
+
   /** Of a log that was cut: whether all of it was in the database already, and the log could be begun anew. Never throws. */
   renew(): boolean {
     try {
       const { log, checkpointed } = this.#frames();
-      if (checkpointed < log) return false;
+      if (checkpointed < log || this.isOverwritten()) return false;
       this.#flush();
       end(this.#holding);
       try {
@@ -143,6 +162,7 @@ export class LogKeeper {
       } finally {
         begin(this.#holding);
       }
+      this.#database.note();
       return this.#frames().log === 0;
     } catch {
       return false;
@@ -185,6 +205,18 @@ export class LogKeeper {
     [this.#holding, this.#idle] = [this.#idle, this.#holding];
   }
 
+  #isSpoilt(): boolean {
+    return this.isCut() || this.isOverwritten();
+  }
+
+  #isBlind(): boolean {
+    try {
+      return this.#database.isBlind();
+    } catch {
+      return false;
+    }
+  }
+
   #frames(): Frames {
     return checkpoint(this.#idle, "NOOP");
   }
@@ -205,7 +237,7 @@ export class LogKeeper {
     const send = (order: CheckpointOrder) => void child.send(order, () => {});
     child.on("message", (message: CheckpointMessage) => {
       // Flushed over there: what is left to be flushed here is little.
-      if (message === "flushed" && this.#child === child && !this.isCut() && this.#advance())
+      if (message === "flushed" && this.#child === child && !this.#isSpoilt() && this.#advance())
         send({ step: "move", file: this.#file });
       else child.kill("SIGKILL");
     });
@@ -226,6 +258,12 @@ function connect(file: string): Database.Database {
   db.pragma("wal_autocheckpoint = 0");
   db.pragma(`cache_size = -${CACHE_KIB}`);
   return db;
+}
+
+/** Undefined before the first table that counts its rows. */
+function pageOfBatches(db: Database.Database): number | undefined {
+  const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_sequence'";
+  return db.prepare<[], number>(sql).pluck().get();
 }
 
 /** From here on until `end` this connection sees one moment, and has a mark in the log. */

@@ -23,7 +23,7 @@ const STATEMENTS_MAX = 500;
 /**
  * What has happened to the files under an open database. `log removed`: nobody has made another log; `saved` says whether
  * everything committed is in the database file by now. `replaced`: somebody else works with a file of the same name, or the
- * database itself has lost its name. `damaged`: the log was cut, or the database is corrupt; nothing is written any more.
+ * database itself has lost its name. `damaged`: the log was cut, the database was overwritten or is corrupt; nothing is written any more.
  */
 export type FileTrouble =
   | { kind: "log removed"; saved: boolean }
@@ -44,7 +44,7 @@ interface OpenedDatabase {
 const ABANDONED: Database.Database[] = [];
 
 /** Met inside a transaction, which is rolled back before anything is decided. */
-class LogCut extends Error {}
+class FilesSpoilt extends Error {}
 
 /**
  * Whether SQLite met the damage in the file itself. What is wrong in the content of a virtual table, or with an object of
@@ -154,7 +154,7 @@ export class Store {
       // SQLite ends a transaction by itself on some faults; what ran after that would have been committed row by row.
       if (!this.db.inTransaction) throw new BridgeError("disk_failed", "SQLite gave the transaction up in its middle.");
       this.#refuseReplacedDatabase();
-      if (this.#keeper?.isCut()) throw new LogCut();
+      if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();
       this.prepare("COMMIT").run();
       this.#noteWritten(startedAt);
       this.#lookAtLog();
@@ -162,7 +162,7 @@ export class Store {
     } catch (error) {
       if (this.db.inTransaction) this.#noteWritten(startedAt);
       this.#rollBack();
-      if (error instanceof LogCut) this.#refuseCutLog();
+      if (error instanceof FilesSpoilt) this.#refuseSpoilt();
       throw this.#noticed(machineFaultOf(error, "Writing to the database", this.path) ?? error);
     } finally {
       this.#writing = false;
@@ -204,7 +204,7 @@ export class Store {
   secure(): void {
     this.#refuseDamage();
     this.#refuseReplacedDatabase();
-    this.#refuseCutLog();
+    this.#refuseSpoilt();
     if (this.#keeper?.secure() !== true) this.#lookAtLog();
     this.#noteProgress();
   }
@@ -214,7 +214,7 @@ export class Store {
     if (!this.db.open) return;
     this.#refuseDamage();
     this.#refuseReplacedDatabase();
-    this.#refuseCutLog();
+    this.#refuseSpoilt();
     this.#lookAtLog();
     this.#keeper?.tend({ again: true });
   }
@@ -230,6 +230,7 @@ export class Store {
   /** Moves the log into the database where nobody stands in the way, and closes. Never throws; may be called twice. */
   close(): void {
     if (!this.db.open) return;
+    if (this.#damage === undefined && this.#isOverwritten()) this.#stop(this.#overwritten());
     if (this.#damage !== undefined) {
       // The last connection to be closed would move what is left of the log.
       this.#keeper?.abandon();
@@ -308,6 +309,27 @@ export class Store {
   #noticed(error: unknown): unknown {
     if (error instanceof BridgeError) this.notice(error);
     return error;
+  }
+
+  #refuseSpoilt(): void {
+    if (this.#isOverwritten()) {
+      this.#stop(this.#overwritten());
+      this.#refuseDamage();
+    }
+    this.#refuseCutLog();
+  }
+
+  /** Under another log than ours another program may move what it likes: that is told as it stands. */
+  #isOverwritten(): boolean {
+    return this.#keeper?.isOverwritten() === true && this.#files.logState() === "same";
+  }
+
+  #overwritten(): BridgeError {
+    return new BridgeError(
+      "disk_failed",
+      `${this.path} was overwritten by another program while the bridge was running.`,
+      { hint: "Restart erp-bridge: it verifies the database first. Bring a copy back with erp-bridge restore alone." },
+    );
   }
 
   /** A log that was truncated in place: what is left of it must not be added to, nor moved into the database. */

@@ -198,6 +198,44 @@ describe("a log that is truncated under the daemon", PATIENT, () => {
   });
 });
 
+describe("a copy that is written over the database in place under the daemon", PATIENT, () => {
+  it("ends it before anything more is confirmed, and the next start refuses or tells it", async () => {
+    const { shop, program } = await startDaemon();
+    const copy = path.join(shop.folder, "backups", "bridge-20260301T024100000Z.db");
+    mkdirSync(path.dirname(copy), { recursive: true });
+    addOrders(shop, 50);
+    await confirmed(shop, 60);
+    await backupTo(shop, copy);
+    addOrders(shop, 60);
+    await confirmed(shop, 120);
+    copyFileSync(copy, shop.database);
+    addOrders(shop, 20);
+    expect((await program.exited).code).toBe(1);
+    expect(program.stderr()).toContain("was overwritten by another program");
+    expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(120);
+    const again = shop.start("run");
+    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
+    if (outcome === undefined)
+      expect(again.stderr()).toContain("was truncated or overwritten while the daemon was running");
+    else {
+      expect(outcome.code).toBe(78);
+      expect(again.stderr()).toContain(`erp-bridge restore ${path.dirname(copy)}`);
+      const restored = shop.start("restore", copy, "--yes");
+      expect((await restored.exited).code, restored.stderr()).toBe(2);
+    }
+    await again.kill();
+    const last = shop.start("run");
+    await last.says("erp-bridge is running");
+    const told = shop.start("status", "--json");
+    expect((await told.exited).code).toBe(2);
+    expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+    await confirmed(shop, 140);
+    await last.kill();
+    expect(lost(shop).length).toBeLessThanOrEqual(60);
+    expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  });
+});
+
 describe("a database that is not the one that was there last", PATIENT, () => {
   const WORDS = "is older than what the service was told";
 

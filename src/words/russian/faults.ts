@@ -111,8 +111,8 @@ export const faults = {
     "Восстановите последнюю копию; более новое будет перенесено из повреждённого файла и из backup.journal: erp-bridge restore {copy}",
   "{file} is older than what the service was told: an earlier copy was put in its place, or its -wal was removed.":
     "{file} старше того, что уже подтверждено сервису: на место базы положили прежнюю копию или удалили её -wal.",
-  "{file}-wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.":
-    "{file}-wal обрезан или перезаписан во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.",
+  "{file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.":
+    "{file} или её -wal обрезали или перезаписали во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.",
   "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.":
     "Подтверждённые с тех пор заказы, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
   "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore {file}.":
@@ -125,6 +125,10 @@ export const faults = {
     "{path}-wal обрезан другой программой; журнал начат заново.",
   "{path}-wal was truncated or overwritten by another program; what only it held may be lost.":
     "{path}-wal обрезан или перезаписан другой программой; то, что было только в нём, может быть потеряно.",
+  "{path} was overwritten by another program while the bridge was running.":
+    "{path}: другая программа перезаписала базу во время работы моста.",
+  "Restart erp-bridge: it verifies the database first. Bring a copy back with erp-bridge restore alone.":
+    "Перезапустите erp-bridge: сначала проверяется база. Возвращайте копию только командой erp-bridge restore.",
   "Restart erp-bridge: it verifies the database first. Never touch -wal and -shm, also not with logrotate.":
     "Перезапустите erp-bridge: сначала проверяется база. Никогда не трогайте -wal и -shm, в том числе через logrotate.",
   // tables and sources of feeds
