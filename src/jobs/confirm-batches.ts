@@ -39,13 +39,40 @@ const REFUSED_TRIES_MAX = 48;
 /** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
 const SERVED_AGAIN_MAX = 5;
 
-type Outcome = { verdict: "confirmed" } | { verdict: "refused" | "retry"; failure: BridgeError };
+/** A batch whose confirm is refused while all else is answered waits by itself, and is told as refused after so many tries. */
+const WAIT_FIRST_MS = 60_000;
+const WAIT_MAX_MS = 3_600_000;
+const FORBIDDEN_TRIES_MAX = 4;
+const WAITS_MAX = 10_000;
+/**
+ * What is refused after an attempt of unknown outcome was confirmed by that attempt, once the service was asked well so often
+ * and for so long without serving any of it again.
+ */
+const UNSERVED_POLLS = 10;
+const UNSERVED_MS = 3_600_000;
+const DOUBTS_MAX = 200;
+
+/** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
+type Outcome = { verdict: "confirmed" } | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean };
+
+/** A batch that was refused after an attempt of unknown outcome. */
+interface Doubt {
+  row: BatchRow;
+  orderIds: ReadonlySet<string>;
+  sinceMs: number;
+  polls: number;
+}
 
 export class ConfirmBatches {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
   /** The confirmed batch that is served again and again. */
   #again = { fingerprint: "", times: 0 };
+  /** By batch; monotonic. */
+  readonly #waits = new Map<number, { tries: number; untilMs: number }>();
+  readonly #doubts = new Map<number, Doubt>();
+  /** Batches that this process has seen refused without any doubt. */
+  readonly #refused = new Set<number>();
   /** Monotonic time from which refused confirms are tried again. */
   #refusedAgainMs: number;
 
@@ -69,10 +96,29 @@ export class ConfirmBatches {
   async confirmOwed(pass: PullPass): Promise<boolean> {
     // One confirm that names nothing covers them all.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
-    const owed = loadUnconfirmed(this.#context.store, limit);
+    const owed = loadUnconfirmed(this.#context.store, limit + (confirmNames(this.#form) ? this.#waits.size : 0))
+      .filter((row) => !this.#isWaiting(row))
+      .slice(0, limit);
     for (const row of owed) await this.confirm({ row, seenBefore: true }, pass);
     await this.#retryRefused(pass);
     return owed.length === CONFIRMS_PER_PASS;
+  }
+
+  /** The service has answered what it hands out, and all of it is stored. What it does not serve again it has let go. */
+  async noteAnswered(pass: PullPass): Promise<void> {
+    const { store, clock, log } = this.#context;
+    for (const [id, doubt] of this.#doubts) {
+      doubt.polls += 1;
+      if (doubt.polls < UNSERVED_POLLS || clock.monotonicMs() - doubt.sinceMs < UNSERVED_MS) continue;
+      const at = isoTime(clock.nowMs());
+      const isNews = await commit(this.#context, pass.signal, () => markConfirmed(store, doubt.row, at));
+      this.#forget(id);
+      count(pass, "confirmed", Number(isNews));
+      log.info(
+        { batch: doubt.row.batchId },
+        "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.",
+      );
+    }
   }
 
   async #retryRefused(pass: PullPass): Promise<void> {
@@ -92,7 +138,9 @@ export class ConfirmBatches {
    */
   async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
     const { store } = this.#context;
+    if (isServed) this.#noteServed(row);
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.journalOwed) return;
+    if (this.#isWaiting(row) && (row.state !== "refused" || isServed)) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && confirmNames(this.#form);
@@ -103,7 +151,7 @@ export class ConfirmBatches {
     store.secure();
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     const outcome = await this.#send(row, wasTried, pass.signal);
-    await this.#note(row, outcome, pass);
+    await this.#note({ row, isDoubtful: wasTried && row.state === "stored" }, outcome, pass);
   }
 
   async #send(row: BatchRow, wasTried: boolean, signal: AbortSignal): Promise<Outcome> {
@@ -115,6 +163,7 @@ export class ConfirmBatches {
         return {
           verdict: "refused",
           failure: new BridgeError("request_refused", `The confirm was refused: ${acceptance.words}`),
+          isSaid: true,
         };
       }
       return {
@@ -123,21 +172,27 @@ export class ConfirmBatches {
           "answer_unreadable",
           `The confirm was answered with ${UNREADABLE_WORDS[acceptance.kind]}.`,
         ),
+        isSaid: false,
       };
     } catch (error) {
       const failure = asError(error);
       if (failure.code === "stopped") throw failure;
       // Only our own words are no ServiceError here: what cannot be written for this batch never can be.
       const verdict = failure instanceof ServiceError ? classifyConfirmFailure(failure, wasTried) : "refused";
-      return verdict === "confirmed" ? { verdict } : { verdict, failure };
+      return verdict === "confirmed" ? { verdict } : { verdict, failure, isSaid: isOwnRefusal(failure) };
     }
   }
 
-  async #note(row: BatchRow, outcome: Outcome, pass: PullPass): Promise<void> {
+  async #note(
+    { row, isDoubtful }: { row: BatchRow; isDoubtful: boolean },
+    outcome: Outcome,
+    pass: PullPass,
+  ): Promise<void> {
     const { store, clock, client } = this.#context;
     const at = isoTime(clock.nowMs());
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
+      this.#forget(row.id);
       const confirmed = await commit(this.#context, pass.signal, () =>
         confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at),
       );
@@ -145,18 +200,82 @@ export class ConfirmBatches {
       this.#noticeServedAgain(row);
       return;
     }
-    const { verdict, failure } = outcome;
+    const { verdict, failure, isSaid } = outcome;
     const error = client.hideSecrets(failure.message);
-    if (verdict === "refused") {
+    const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
+    const isWebPage = failure instanceof ServiceError && failure.isWebPage;
+    if (isDoubtful && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#mayDoubt(row)) {
+      await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached: false }));
+      this.#doubt(row);
+      this.#wait(row);
+      return;
+    }
+    const isFinal = isForbidden && this.#wait(row) >= FORBIDDEN_TRIES_MAX;
+    if (verdict === "refused" || isFinal) {
+      if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
+      this.#refused.add(row.id);
       const isNews = await commit(this.#context, pass.signal, () => markConfirmRefused(store, row.id, error));
       count(pass, "refused", Number(isNews));
       return;
     }
-    const reached = !(failure instanceof ServiceError && failure.effect === "none" && failure.status === undefined);
+    const reached = !(failure instanceof ServiceError && failure.effect === "none");
     await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached }));
+    if (isForbidden) {
+      pass.confirmsFailed += 1;
+      return;
+    }
     if (endsPull(failure)) throw failure;
     pass.failure ??= failure;
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
+  }
+
+  /** A confirm that names nothing covers more than its batch. What was refused before the doubt was not confirmed by it. */
+  #mayDoubt(row: BatchRow): boolean {
+    const hasRoom = this.#doubts.has(row.id) || this.#doubts.size < DOUBTS_MAX;
+    return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);
+  }
+
+  #doubt(row: BatchRow): void {
+    if (this.#doubts.has(row.id)) return;
+    const sinceMs = this.#context.clock.monotonicMs();
+    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0 });
+  }
+
+  /** What is served has not been confirmed, whatever became of the attempt. */
+  #noteServed(row: BatchRow): void {
+    if (this.#doubts.size === 0) return;
+    const served = idsOf(row);
+    for (const [id, { orderIds }] of this.#doubts) {
+      if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
+      this.#doubts.delete(id);
+      this.#waits.delete(id);
+      this.#refused.add(id);
+    }
+  }
+
+  /** A confirm that names nothing is one for all batches. */
+  #waitKey(row: BatchRow): number {
+    return confirmNames(this.#form) ? row.id : 0;
+  }
+
+  #isWaiting(row: BatchRow): boolean {
+    return (this.#waits.get(this.#waitKey(row))?.untilMs ?? 0) > this.#context.clock.monotonicMs();
+  }
+
+  /** Returns how often it has waited, this time included. */
+  #wait(row: BatchRow): number {
+    const key = this.#waitKey(row);
+    const tries = (this.#waits.get(key)?.tries ?? 0) + 1;
+    if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
+    const waitMs = Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
+    this.#waits.set(key, { tries, untilMs: this.#context.clock.monotonicMs() + waitMs });
+    return tries;
+  }
+
+  #forget(id: number): void {
+    this.#doubts.delete(id);
+    this.#refused.delete(id);
+    this.#waits.delete(confirmNames(this.#form) ? id : 0);
   }
 
   /** A confirm that names nothing covers whatever was handed out: all of it must be stored, read and journaled. */
@@ -181,4 +300,14 @@ export class ConfirmBatches {
 function endsPull(failure: BridgeError): boolean {
   if (failure.code === "timed_out") return false;
   return stopsPass(failure);
+}
+
+/** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks everybody for. */
+function isOwnRefusal(failure: BridgeError): boolean {
+  if (!(failure instanceof ServiceError) || failure.status === undefined || failure.effect !== "none") return false;
+  return failure.code !== "rate_limited" && failure.retryAfterMs === undefined;
+}
+
+function idsOf({ orderIds }: BatchRow): string[] {
+  return (JSON.parse(orderIds ?? "[]") as unknown[]).map((id) => JSON.stringify(id).toLowerCase());
 }

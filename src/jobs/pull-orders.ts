@@ -69,6 +69,7 @@ export class PullOrders implements Job {
       if (error instanceof ServiceError) this.#confirms.expectTrouble(pass);
     }
     if (pass.failure === undefined) count(pass, "settled", await this.#batches.kept.settle(signal));
+    if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
     const more = await this.#confirms.confirmOwed(pass);
     if (pass.failure !== undefined) throw pass.failure;
     const worked = Object.keys(pass.counts).length > 0;
@@ -106,7 +107,7 @@ export class PullOrders implements Job {
    */
   async #pullOne(pass: PullPass): Promise<StoredBatch | undefined> {
     // 1. and 2. Mark, then ask: see `#ask`. An answer that could not be stored is still in hand and comes first.
-    const answer = this.#batches.waiting ?? (await this.#ask(pass.signal));
+    const answer = this.#batches.waiting ?? (await this.#ask(pass));
     // 3. Read and store: orders, lines, events, quarantine, batch, first watermark and the mark's end. When this
     //    returns, everything is committed and fsynced. A throw confirms nothing.
     const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass));
@@ -116,10 +117,13 @@ export class PullOrders implements Job {
     return stored;
   }
 
-  async #ask(signal: AbortSignal): Promise<ServiceAnswer> {
+  async #ask(pass: PullPass): Promise<ServiceAnswer> {
+    const { signal } = pass;
     await this.#openMark(signal);
     try {
-      return await fetchBatch(this.#context.client, this.#options.query, signal);
+      const answer = await fetchBatch(this.#context.client, this.#options.query, signal);
+      pass.isAnswered = true;
+      return answer;
     } catch (error) {
       // A refusal and a connection that was never made hand out nothing; everything else may have.
       if (error instanceof ServiceError && error.effect === "none") await this.#closeMark(signal);

@@ -176,8 +176,8 @@ export function markConfirmRefused(store: Store, id: number, error: string): boo
 }
 
 /**
- * To be tried again. An attempt that never reached the service does not count: nothing can have come of it. The outcome
- * of any other is unknown, also for a batch that was refused before.
+ * To be tried again. An attempt that never reached the service, or was refused by it, does not count: nothing can have come
+ * of it. The outcome of any other is unknown, also for a batch that was refused before.
  */
 export function markConfirmFailed(store: Store, id: number, failure: { error: string; reached: boolean }): void {
   store

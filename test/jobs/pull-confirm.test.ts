@@ -267,22 +267,153 @@ describe("a confirm that is refused", () => {
 });
 
 describe("a confirm that says no to everybody", () => {
-  it.each([
-    [401, "credentials"],
-    [429, "rate limit"],
-  ] as const)("holds the area at %s and is sent again afterwards", async (status, reason) => {
+  it("holds the area at 429 and is sent again afterwards", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
     });
     createOrders(t, 3);
-    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status } });
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 429 } });
     expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
-    expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason }]);
+    expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "rate limit" }]);
     expect(t.sandbox.ledger.entries).toHaveLength(2);
     expect(await t.run("orders")).toMatchObject({ outcome: "held" });
     t.clock.advance(301_000);
     expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
     expect(t.rows("SELECT * FROM holds")).toEqual([]);
     expectComplete(t);
+  });
+});
+
+type Test = Awaited<ReturnType<typeof startTestBridge>>;
+
+/** Polls every half minute, each of which must do well. */
+async function pollFor(t: Test, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 30_000) {
+    t.clock.advance(30_000);
+    expect(await t.run("orders")).toMatchObject({ error: null });
+  }
+}
+
+/** Every confirm that names this batch is answered with `answer`, whatever has become of it. Returns how many were. */
+function refuse(t: Test, name: string, answer: { status: number; body: string }): () => number {
+  const { service } = t.sandbox;
+  const handle = service.handle.bind(service);
+  const headers = { "content-type": "application/json", location: "/login" };
+  let times = 0;
+  service.handle = (request) => {
+    if (!request.path.endsWith("confirm") || !request.body.toString().includes(`"${name}"`)) return handle(request);
+    times += 1;
+    return { status: answer.status, headers, body: Buffer.from(answer.body), delivery: { kind: "plain" } };
+  };
+  return () => times;
+}
+
+const REFUSALS = [
+  { status: 400, body: '{"error":"unknown batch"}' },
+  { status: 402, body: "" },
+  { status: 403, body: '{"error":"not your batch"}' },
+  { status: 405, body: "" },
+  { status: 412, body: "" },
+  { status: 422, body: '{"error":"already confirmed"}' },
+  { status: 423, body: "" },
+  { status: 302, body: "" },
+  { status: 200, body: '{"error":"already confirmed"}' },
+  { status: 200, body: '{"success":false}' },
+];
+
+describe("a confirm whose answer was lost, and whose repeat is refused", () => {
+  const start = async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "reset" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "unreachable" } });
+    return t;
+  };
+
+  it.each(REFUSALS)("counts as confirmed once nothing of it was served for an hour: $status $body", async (answer) => {
+    const t = await start();
+    const times = refuse(t, "batch-1", answer);
+    await pollFor(t, 59 * 60_000);
+    expect(batchStates(t)).toEqual(["stored"]);
+    createOrders(t, 1);
+    t.clock.advance(30_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
+    await pollFor(t, 3 * 60_000);
+    expectComplete(t);
+    expect(t.rows("SELECT * FROM holds")).toEqual([]);
+    expect(times()).toBeLessThan(9);
+  });
+
+  it("needs ten polls", async () => {
+    const t = await start();
+    refuse(t, "batch-1", { status: 422, body: "" });
+    for (let polls = 0; polls < 9; polls++) {
+      t.clock.advance(1_200_000);
+      await t.run("orders");
+    }
+    expect(batchStates(t)).toEqual(["stored"]);
+    for (let polls = 0; polls < 2; polls++) {
+      t.clock.advance(1_200_000);
+      await t.run("orders");
+    }
+    expect(batchStates(t)).toEqual(["confirmed"]);
+  });
+
+  it("is refused and visible where an order of it is served again", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: 1_200_000 } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "reset" } });
+    await t.run("orders");
+    refuse(t, "batch-1", { status: 422, body: '{"error":"no"}' });
+    await pollFor(t, 2 * 3_600_000);
+    expect(batchStates(t)[0]).toBe("refused");
+  });
+
+  it("is refused and visible where the first attempt was refused as well", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    refuse(t, "batch-1", { status: 422, body: "" });
+    await pollFor(t, 3 * 3_600_000);
+    expect(batchStates(t)).toEqual(["refused"]);
+  });
+});
+
+describe("a confirm that is refused as if for the credentials, while orders are answered", () => {
+  it.each([401, 402, 403, 302, 412])(
+    "waits by itself, is told after some tries, and succeeds later: %s",
+    async (status) => {
+      const t = await startTestBridge({
+        sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+      });
+      createOrders(t, 1);
+      const { service } = t.sandbox;
+      const handle = service.handle.bind(service);
+      const times = refuse(t, "batch-1", { status, body: "" });
+      expect(await t.run("orders")).toMatchObject({ error: null });
+      createOrders(t, 1);
+      t.clock.advance(30_000);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
+      expect(t.rows("SELECT * FROM holds")).toEqual([]);
+      expect(batchStates(t)).toEqual(["stored", "confirmed"]);
+      await pollFor(t, 20 * 60_000);
+      expect(times()).toBeLessThan(6);
+      expect(batchStates(t)).toEqual(["refused", "confirmed"]);
+      service.handle = handle;
+      await pollFor(t, 61 * 60_000);
+      expectComplete(t);
+    },
+  );
+
+  it("is no attempt of unknown outcome: not found means refused afterwards", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 403 } });
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 404 } });
+    await t.run("orders");
+    t.clock.advance(61_000);
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["refused"]);
   });
 });

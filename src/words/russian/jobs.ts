@@ -166,6 +166,8 @@ export const jobs = {
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
+  "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.":
+    "Пачка считается подтверждённой: ответ на первое подтверждение потерян, и с тех пор сервис её не выдавал.",
   "{found#} quarantined record[s] without a usable id found at the service by an id elsewhere in it, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {found}; их заказы найдены у сервиса по идентификатору в другом месте записи и записаны.",
   "{reason!}; to be read again": "{reason}; заказ будет прочитан ещё раз",
