@@ -123,6 +123,12 @@ export class Bridge {
     const beside = { store, client, log: options.log, clock, isStopping };
     this.context = { ...beside, objects: new ErpObjects(store) };
     try {
+      const { journalAside } = store;
+      if (journalAside !== undefined)
+        options.log.warn(
+          { file: journalAside },
+          `A file ${store.path}-journal that is not of the database lay beside it; it is called ${journalAside} now.`,
+        );
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
       const gap = settleDoubts(store, options.loaded, clock.nowMs());

@@ -36,6 +36,7 @@ import { isBehind, type Note } from "./domain/progress.ts";
 import { type Replayed, ReplayJournal } from "./jobs/replay-journal.ts";
 import { freshName, leftNames, openRegular, removeName, setMode } from "./platform/fresh-file.ts";
 import { refuseLinkedDatabase, resolveDatabasePath } from "./store/file-checks.ts";
+import { setJournalAside } from "./store/foreign-journal.ts";
 import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
 import { openStore } from "./store/open.ts";
 import { ProgressNote, progressOf, readNote } from "./store/progress-note.ts";
@@ -92,6 +93,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
   try {
     finishSwap(database);
     refuseLinkedDatabase(database);
+    setJournalAside(database); // otherwise nothing could be read of what is replaced
     const copy = takeCopy(options, database, work);
     const store = openWork(work, options.migrationsFolder, clock);
     try {

@@ -19,6 +19,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { BridgeError } from "../domain/errors.ts";
 import { beforeRandom, createFile, freshName, leftNames, removeName, setMode } from "../platform/fresh-file.ts";
+import { foreignJournalError, journalSince } from "../store/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../store/sqlite-errors.ts";
 import type { CopyMessage, CopyOrder } from "./copy-child.ts";
 
@@ -64,6 +65,7 @@ export function configBeside(target: string): string {
 /** Throws BridgeErrors: usage (the name is taken), stopped, disk_full, disk_failed, database_refused, database_corrupt. */
 export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   const { source, target } = options;
+  if (journalSince(source) !== undefined) throw foreignJournalError(source);
   const partial = freshName(target, PARTIAL);
   for (const name of [target, configBeside(target)]) refuseTaken(name);
   let isConfigWritten = false;

@@ -1,9 +1,10 @@
-import { statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
 import { showConfig } from "../config/show.ts";
+import { isNameOfDatabase } from "../domain/copy-names.ts";
 import { describeBytes } from "../domain/disk-space.ts";
-import { EXIT } from "../domain/errors.ts";
+import { BridgeError, EXIT } from "../domain/errors.ts";
 import { inertText } from "../domain/inert-text.ts";
 import { isoTime } from "../domain/ports.ts";
 import type { Step } from "../platform/progress.ts";
@@ -23,6 +24,7 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
   process.once("SIGTERM", stop);
   try {
     const source = resolveDatabasePath(loaded.config.database.path);
+    refuseOwnName(path.resolve(file), source);
     let far: CopyProgress = { step: "copying", share: 0 };
     const copying = () =>
       copyDatabase({
@@ -48,6 +50,16 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
     process.off("SIGTERM", stop);
   }
 };
+
+/** SQLite would take such a copy for its own, and destroy it or the database. */
+function refuseOwnName(target: string, database: string): void {
+  const folder = path.dirname(target);
+  const real = path.join(existsSync(folder) ? realpathSync(folder) : folder, path.basename(target));
+  if (!isNameOfDatabase(real, database)) return;
+  throw new BridgeError("usage", `${target} is a name that belongs to the database itself.`, {
+    hint: "Choose another name.",
+  });
+}
 
 function stepOf({ step, share }: CopyProgress, bytes: number): Step {
   if (step === "verifying") return { what: "Verifying the copy" };

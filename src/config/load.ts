@@ -1,5 +1,6 @@
 import path from "node:path";
 import * as z from "zod";
+import { isNameOfDatabase } from "../domain/copy-names.ts";
 import { localeLanguage } from "../domain/locale.ts";
 import {
   type DocumentProblem,
@@ -89,12 +90,15 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
   }
   const inline = document.places.get(placeKey(["service", "client_secret"]));
   const isBare = inline !== undefined && !inline.fromEnvironment && (mode & 0o004) !== 0;
+  const config = effective(parsed.data, secret, {
+    folder: path.dirname(path.resolve(file)),
+    written: writtenKeys(document),
+    env,
+  });
+  const taken = foldersOfDatabase(config);
+  if (taken.length > 0) throw refusal(file, document, taken);
   return {
-    config: effective(parsed.data, secret, {
-      folder: path.dirname(path.resolve(file)),
-      written: writtenKeys(document),
-      env,
-    }),
+    config,
     file: path.resolve(file),
     written: writtenKeys(document),
     positionOf: (at) => {
@@ -113,6 +117,24 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
         : []),
     ],
   };
+}
+
+/** A folder of such a name would stand where SQLite looks for a file of its own. */
+function foldersOfDatabase({ backup, database }: Config): Finding[] {
+  return (["dir", "journal"] as const).flatMap((key) => {
+    const folder = backup[key];
+    if (folder === null || !isNameOfDatabase(folder, database.path)) return [];
+    const at = ["backup", key];
+    return [
+      {
+        path: at,
+        problem: "is a name that belongs to the database itself",
+        detail: null,
+        aboutKey: false,
+        meaningOf: at,
+      },
+    ];
+  });
 }
 
 /** What would weaken the program if it were followed. */

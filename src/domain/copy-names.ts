@@ -58,3 +58,11 @@ export function isCopyLate(newestMs: number | undefined, nowMs: number, interval
   const ageMs = newestMs === undefined ? Number.POSITIVE_INFINITY : nowMs - newestMs;
   return ageMs < 0 || ageMs >= intervalMs * LATE_SHARE;
 }
+
+/** What SQLite and the bridge keep beside a database under its name. */
+const BESIDE = /^(?:-(?:journal|wal|shm|mj.*)|\.(?:lock|progress|id|restore)(?:-(?:journal|wal|shm))?)?$/s;
+
+/** Whether a path is the database or a name beside it that SQLite or the bridge would take for its own. */
+export function isNameOfDatabase(file: string, database: string): boolean {
+  return file.startsWith(database) && BESIDE.test(file.slice(database.length));
+}

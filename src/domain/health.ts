@@ -10,7 +10,17 @@ export interface Illness {
   /** A flow, or the area of a hold. */
   flow: string;
   /** The reason of a hold, or one of these. */
-  reason: "stale" | "unread" | "untaken" | "unwritten" | "clock" | "credential" | "objects" | DoubtKind | (string & {});
+  reason:
+    | "stale"
+    | "unread"
+    | "untaken"
+    | "unwritten"
+    | "clock"
+    | "credential"
+    | "objects"
+    | "journal"
+    | DoubtKind
+    | (string & {});
   since: string;
 }
 
@@ -41,7 +51,9 @@ export function listIllnesses(facts: StatusFacts, now: HealthNow, limits: { erpR
   const unwritten = listSilent(facts, now.nowMs).map(({ feed, since }) => ({ flow: feed, reason: "unwritten", since }));
   const doubt =
     facts.doubt === undefined ? [] : [{ flow: "database", reason: facts.doubt.kind, since: facts.doubt.since }];
-  return [...doubt, ...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
+  const journal =
+    facts.journalSince === undefined ? [] : [{ flow: "database", reason: "journal", since: facts.journalSince }];
+  return [...doubt, ...journal, ...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
 }
 
 /**

@@ -27,6 +27,8 @@ export const englishStatus = {
     `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
   databaseOlder: "The database is older than what the service was told: start the daemon, which says what to do.",
   logCut: "The database or its -wal was truncated or overwritten: start the daemon, which verifies the database first.",
+  foreignJournal:
+    "A file with -journal at the end of the database's name keeps other programs out, and nothing is confirmed: move it to another folder, or restart the daemon.",
   databaseDamaged: "The database is damaged: restore the newest copy with erp-bridge restore FILE.",
   untaken: (ageS) => `The ERP has left orders untaken for ${age(ageS)}.`,
   unwritten: (feed, ageS) => `The ERP has not written its table of ${feed} for ${age(ageS)}.`,

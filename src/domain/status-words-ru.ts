@@ -30,6 +30,8 @@ export const russianStatus = {
     `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
   databaseOlder: "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",
   logCut: "База или её -wal обрезаны или перезаписаны: запустите службу, она сначала проверит базу.",
+  foreignJournal:
+    "Рядом с базой лежит файл с её именем и -journal: другие программы не могут её открыть, подтверждения не отправляются. Перенесите файл в другую папку или перезапустите службу.",
   databaseDamaged: "База повреждена: восстановите последнюю копию командой erp-bridge restore FILE.",
   untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
   unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,

@@ -35,6 +35,7 @@ export interface StatusWords {
   databaseOlder: string;
   logCut: string;
   databaseDamaged: string;
+  foreignJournal: string;
   untaken(ageS: number | null): string;
   unwritten(feed: string, ageS: number | null): string;
   logGrown(bytes: number): string;

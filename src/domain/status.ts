@@ -50,6 +50,8 @@ export interface StatusFacts {
   pageSilent?: { address: string; since: string; error: string } | undefined;
   /** What speaks against the database until the daemon has started anew. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
+  /** Since when a file DATABASE-journal keeps other programs out. */
+  journalSince?: string | undefined;
   /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables. */
   notices?: { name: "clock" | "credential" | "objects"; since: string; offsetS?: number; names?: string }[];
 }
@@ -137,6 +139,7 @@ export function describeFreshness(facts: StatusFacts, nowMs: number, language: L
 function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words: StatusWords): string[] {
   const { nowMs } = now;
   const list: string[] = now.isRunning ? [] : [words.notRunning];
+  if (facts.journalSince !== undefined) list.unshift(words.foreignJournal);
   if (facts.doubt !== undefined) list.unshift(words[DOUBT_WORDS[facts.doubt.kind]]);
   for (const { area, reason, since } of facts.holds) {
     if (reason === "mapping") list.push(words.remapOwed);

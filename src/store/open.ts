@@ -11,6 +11,7 @@ import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
 import { ownObjectsOf } from "./erp-objects.ts";
 import { checkDatabaseFile, createDatabaseFile, resolveDatabasePath } from "./file-checks.ts";
+import { refuseForeignJournal, setJournalAside } from "./foreign-journal.ts";
 import { isLocked } from "./instance-lock.ts";
 import { inspectDatabase, loadMigrations, type Migration, type MigrationReport, migrateDatabase } from "./migrate.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
@@ -210,6 +211,8 @@ export function openStore(options: OpenOptions): Store {
   }
   if (size === undefined) createDatabaseFile(file);
   if (mode === "daemon") refuseSavedCopy(file);
+  else refuseForeignJournal(file);
+  const journalAside = mode === "daemon" ? setJournalAside(file) : undefined;
   if (size !== undefined && size > 0) refuseRemovedLog(file, mode);
   const isMixed = mode === "daemon" && isWrittenAfterLog(file);
   let db: Database.Database | undefined;
@@ -233,6 +236,7 @@ export function openStore(options: OpenOptions): Store {
       migrated,
       keepsLog: mode === "daemon",
       isMixed,
+      journalAside,
       own: ownObjectsOf(known.flatMap(({ statements }) => statements)),
     });
   } catch (error) {

@@ -7,6 +7,7 @@ import type { FlowStatus, StatusFacts } from "../domain/status.ts";
 import { loadChannels } from "./alerts.ts";
 import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
 import { loadErpWrites } from "./erp-writes.ts";
+import { journalSince } from "./foreign-journal.ts";
 import { loadHolds } from "./holds.ts";
 import { loadNotices } from "./notices.ts";
 import { loadPageSilent } from "./page-silence.ts";
@@ -71,6 +72,7 @@ export function loadStatusFacts(store: Store): StatusFacts {
     ),
     pageSilent: loadPageSilent(store),
     doubt: loadDoubt(store),
+    journalSince: journalSince(store.path),
     notices: loadNotices(store),
   };
 }

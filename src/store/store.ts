@@ -12,6 +12,7 @@ import { BridgeError } from "../domain/errors.ts";
 import { type DoubtKind, doubtOf, isBehind, type Note, type Suspicion } from "../domain/progress.ts";
 import type { OwnObjects } from "./erp-objects.ts";
 import { FileWatch } from "./file-watch.ts";
+import { foreignJournalError, journalSince } from "./foreign-journal.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
 import { ProgressNote, progressOf } from "./progress-note.ts";
@@ -37,6 +38,7 @@ interface OpenedDatabase {
   /** Whether the log is kept from other programs that move it without a flush. */
   keepsLog: boolean;
   isMixed: boolean;
+  journalAside?: string | undefined;
   own: OwnObjects;
 }
 
@@ -64,6 +66,8 @@ export class Store {
   readonly migrated: MigrationReport;
   /** Whether the file may be another one than its log belongs to: then it must be verified before it is used. */
   readonly isMixed: boolean;
+  /** What a file DATABASE-journal that opening found is called from now on. */
+  readonly journalAside: string | undefined;
   readonly own: OwnObjects;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
   readonly #files: FileWatch;
@@ -81,11 +85,12 @@ export class Store {
   /**
    * Takes over an open, configured connection: use `openStore`.
    */
-  constructor(db: Database.Database, { file, migrated, keepsLog, isMixed, own }: OpenedDatabase) {
+  constructor(db: Database.Database, { file, migrated, keepsLog, isMixed, journalAside, own }: OpenedDatabase) {
     this.db = db;
     this.path = file;
     this.migrated = migrated;
     this.isMixed = isMixed;
+    this.journalAside = journalAside;
     this.own = own;
     this.#files = new FileWatch(file);
     this.#keeper = keepsLog ? new LogKeeper(file) : undefined;
@@ -205,6 +210,7 @@ export class Store {
     this.#refuseDamage();
     this.#refuseReplacedDatabase();
     this.#refuseSpoilt();
+    if (journalSince(this.path) !== undefined) throw foreignJournalError(this.path);
     if (this.#keeper?.secure() !== true) this.#lookAtLog();
     this.#noteProgress();
   }

@@ -23,7 +23,7 @@ function noteOf(file: string): string {
   return `${file}.restore`;
 }
 
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   const fd = openSync(folder, "r");
   try {
     fsyncSync(fd);

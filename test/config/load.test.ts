@@ -224,3 +224,14 @@ describe("the secret", () => {
     ]);
   });
 });
+
+it("folders of the copies do not bear names that belong to the database", () => {
+  const text = (key: string, name: string) => `${MINIMAL}database:\n  path: bridge.db\nbackup:\n  ${key}: ${name}\n`;
+  for (const name of ["bridge.db-journal", "bridge.db-wal", "./bridge.db.progress", "bridge.db"]) {
+    for (const key of ["dir", "journal"])
+      expect(problemsOf(text(key, name)).join()).toContain(
+        `backup.${key}: is a name that belongs to the database itself`,
+      );
+  }
+  expect(parse(text("dir", "bridge.db-copies")).config.backup.dir).toBe("/nowhere/bridge.db-copies");
+});

@@ -63,6 +63,7 @@ describe("docs/operations.md", () => {
       s.databaseOlder,
       s.logCut,
       s.databaseDamaged,
+      s.foreignJournal,
       s.remapOwed,
       s.held("AREA", "TIME", "REASON"),
       s.failing("FLOW", "TIME", "WHY"),

@@ -125,6 +125,15 @@ export const faults = {
     "{path}-wal обрезан другой программой; журнал начат заново.",
   "{path}-wal was truncated or overwritten by another program; what only it held may be lost.":
     "{path}-wal обрезан или перезаписан другой программой; то, что было только в нём, может быть потеряно.",
+  "{file}-journal lies beside the database and is not of it: no other program can open the database, and SQLite would play that file back over newer data.":
+    "{file}-journal лежит рядом с базой и не относится к ней: другие программы не могут открыть базу, а SQLite записал бы этот файл поверх более новых данных.",
+  "Move that file to another folder while the daemon runs, or restart erp-bridge: a start sets it aside.":
+    "Перенесите этот файл в другую папку, пока служба работает, или перезапустите erp-bridge: при запуске файл будет переименован.",
+  "Setting a foreign journal aside": "Переименование чужого журнала",
+  "A file {path}-journal that is not of the database lay beside it; it is called {aside} now.":
+    "Рядом с базой лежал чужой файл {path}-journal; теперь он называется {aside}.",
+  "is a name that belongs to the database itself": "это имя принадлежит самой базе",
+  "{target} is a name that belongs to the database itself.": "{target}: это имя принадлежит самой базе.",
   "{path} was overwritten by another program while the bridge was running.":
     "{path}: другая программа перезаписала базу во время работы моста.",
   "Restart erp-bridge: it verifies the database first. Bring a copy back with erp-bridge restore alone.":
