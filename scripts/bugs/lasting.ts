@@ -39,7 +39,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     { step: lie({ on: "snapshot", status: MISSING, of: "all", span: LONG, body: SAID }) },
   ),
   hostile("an order removed for good", "src/store/orders.ts", [", removed_at = NULL", ""], {
-    step: lie({ on: "snapshot", status: MISSING, span: LONG, body: SAID }),
+    step: lie({ on: "snapshot", status: MISSING, of: { nth: [0, 1, 2, 3] }, span: LONG, body: SAID }),
   }),
   hostile(
     "a web page believed about a status",
@@ -65,7 +65,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   hostile(
     "one order's refusal holds its area",
     HOLDS,
-    ['  const isOfOrder = error.target === "order";\n  const ofFlow', "  const isOfOrder = false;\n  const ofFlow"],
+    ['if (error.target === "order") {', 'if (error.target === "order" && error.status === 404) {'],
     { step: lie({ on: ["snapshot", "status"], status: [401, 402, 403] }) },
   ),
   hostile(
@@ -93,15 +93,6 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     { step: lie({ on: "import", status: [400, 413, 422], of: "all" }) },
   ),
   hostile(
-    "a refused row never tried again",
-    REFUSALS,
-    [
-      "  return Math.min(12 * HOUR_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));",
-      "  return 1_000_000 * HOUR_MS * (tries + 1) + MINUTE_MS;",
-    ],
-    { step: lie({ on: "import", status: [400, 422] }) },
-  ),
-  hostile(
     "a hold of a feed that only a person ends",
     HOLDS,
     [
@@ -115,21 +106,6 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "src/jobs/settle-kept.ts",
     ["if (clock.monotonicMs() < this.#lookAtMs) return 0;", "if (clock.monotonicMs() >= 0) return 0;"],
     { step: lie({ on: "orders", body: ["changing shape", "another endpoint"] }) },
-  ),
-  hostile(
-    "a full store of answers never probed",
-    "src/jobs/gate.ts",
-    ["  unread: REFUSED_PROBE_MS,\n", "  unread: null,\n"],
-    { step: lie({ on: "orders", body: "changing shape", span: LONG }) },
-  ),
-  hostile(
-    "held orders never read again",
-    "src/jobs/reconcile.ts",
-    [
-      "    if (state.round === null) await requestHeldReads(this.#context, signal);\n",
-      "    if (state.round?.left === -1) await requestHeldReads(this.#context, signal);\n",
-    ],
-    { step: lie({ on: "orders", body: ["cp1251", "changing record"], status: SUCCESS }) },
   ),
   hostile(
     "a pass that sleeps for one order",
@@ -280,12 +256,6 @@ const OF_PERSONS: readonly PlantedBug[] = [
     "src/jobs/keep-house.ts",
     ["const nowMs = this.#confirmedNow() ?? 0;", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
     { step: { do: "clock" } },
-  ),
-  hostile(
-    "rows let go that nobody was shown",
-    "src/store/feeds.ts",
-    ["iif(@drop, ${UNSHOWN}, NULL)", "iif(@drop, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed), NULL)"],
-    { forms: { guard: true }, step: { do: "empty" } },
   ),
   hostile(
     "a changed key that forgets what was sent",
