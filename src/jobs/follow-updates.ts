@@ -39,6 +39,7 @@ import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { loadLearned, loadMeta, type RestKey, saveLearned } from "../store/meta.ts";
 import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../store/positions.ts";
 import { deleteRest, loadRest, type Rest, saveRest } from "../store/rests.ts";
+import { deleteTie, loadTie, saveTie, type TieRange } from "../store/ties.ts";
 import { KnownPages } from "./change-page.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { ChangeCollector } from "./collect-changes.ts";
@@ -92,8 +93,17 @@ interface Pass {
   asked: Asked | undefined;
   pageMax: number;
   future: number;
+  /** A page has shown whole what an earlier one may have left behind. */
+  isTieOver: boolean;
   changes: ChangeCollector;
   matched: Set<OrderField>;
+}
+
+interface ReadPage {
+  page: Page;
+  token: string | undefined;
+  /** The service's time, where it is known. */
+  servedAt: string | undefined;
 }
 
 /** A page that was stepped over, until the next one tells whether something was left behind it. */
@@ -101,6 +111,9 @@ interface Tie {
   /** None: the changes carry no stamps at all. */
   stamp: string | undefined;
   count: number;
+  /** What was stepped over, and the service's time then. */
+  range?: TieRange;
+  servedAt?: string | undefined;
 }
 
 export class FollowUpdates implements Job {
@@ -200,6 +213,7 @@ export class FollowUpdates implements Job {
       asked: undefined,
       pageMax: 0,
       future: 0,
+      isTieOver: false,
       changes: new ChangeCollector(store, clock),
       matched: new Set(),
     };
@@ -231,6 +245,7 @@ export class FollowUpdates implements Job {
       // Whether more than a pass may read is left behind the watermark, where this pass can tell.
       isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
+    if (pass.isTieOver) await this.#endTie(pass);
     if (!isComplete) this.#tellBound(pass);
     return isComplete;
   }
@@ -288,11 +303,9 @@ export class FollowUpdates implements Job {
     let asked = rest?.asked ?? firstAsk(serviceNow);
     let tie: Tie | undefined;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
-      const { page, token } = await this.#readPage(pass, asked.since);
-      // What a page that was not cut would have held as well tells for certain that it was.
-      const isCut =
-        tie !== undefined && page.stamps.some((stamp) => stamp !== undefined && isLater(stamp.text, tie?.stamp, rules));
-      if (tie !== undefined && isCut) await this.#raiseTie(tie, pass);
+      const { page, token, servedAt } = await this.#readPage(pass, asked.since);
+      if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
+      if (tie !== undefined && provesCut(page, tie, rules)) await this.#raiseTie(tie, pass);
       tie = undefined;
       const corrected = pages === 0 && rest === undefined ? firstAsk(pass.serviceNow) : asked;
       if (corrected.ns < asked.ns) {
@@ -316,7 +329,8 @@ export class FollowUpdates implements Job {
       }
       // Of pages that hold one change each nothing tells a tie from the limit.
       if (verdict.next === "step over" && page.stamps.length > 1 && isLater(verdict.stamp, watermark, rules)) {
-        tie = { stamp: verdict.stamp, count: page.stamps.length };
+        const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
+        tie = { stamp: verdict.stamp, count: page.stamps.length, range, servedAt };
         if (verdict.isFull) await this.#raiseTie(tie, pass);
       }
       asked = verdict.asked;
@@ -359,7 +373,7 @@ export class FollowUpdates implements Job {
     return false;
   }
 
-  async #readPage(pass: Pass, since: string): Promise<{ page: Page; token: string | undefined }> {
+  async #readPage(pass: Pass, since: string): Promise<ReadPage> {
     const { store, client } = this.#context;
     const { rules } = this.#options;
     const answer = await fetchUpdates(client, since, pass.signal);
@@ -369,7 +383,7 @@ export class FollowUpdates implements Job {
     const changes = await this.#pages.open(answer, pass.signal);
     const { list, elements } = changes;
     const token = answer.status === 204 ? undefined : tokenOf(answer, list.root, rules);
-    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token };
+    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const { body } = answer;
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
@@ -384,7 +398,7 @@ export class FollowUpdates implements Job {
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
     if (list.error !== undefined) throw reportedError(list.error);
-    return { page: { stamps, fresh }, token };
+    return { page: { stamps, fresh }, token, servedAt: serviceNow };
   }
 
   /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
@@ -464,7 +478,7 @@ export class FollowUpdates implements Job {
   }
 
   /** Changes that cannot be reached must be looked for by a person. Once told, the same stamp is not told again. */
-  async #raiseTie({ stamp, count }: Tie, pass: Pass): Promise<void> {
+  async #raiseTie({ stamp, count, range }: Tie, pass: Pass): Promise<void> {
     const { store, log } = this.#context;
     const detail =
       stamp === undefined
@@ -472,10 +486,15 @@ export class FollowUpdates implements Job {
           "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates"
         : `A full page of ${counted(count, "change")} carries the stamp ${stamp}. If the service had more with it, they were not ` +
           "served: compare those orders with the site, then: erp-bridge resume updates";
-    const isNew = await commit(this.#context, pass.signal, () =>
-      saveHold(store, { area: "updates", reason: "tie", since: pass.at, nextProbeAt: null, detail }),
-    );
+    const isNew = await commit(this.#context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
+    pass.isTieOver = false;
     if (isNew) log.error({ stamp, count }, detail);
+  }
+
+  async #endTie(pass: Pass): Promise<void> {
+    const { store, log } = this.#context;
+    if (await commit(this.#context, pass.signal, () => deleteTie(store)))
+      log.info({}, "The changes of the stamp at which a page may have been cut have all been served since.");
   }
 
   /** One line when it begins: the same changes come with every poll. */
@@ -501,6 +520,22 @@ export class FollowUpdates implements Job {
     }
     this.#told.ahead = isAhead;
   }
+}
+
+/** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */
+function provesCut({ stamps }: Page, { stamp, servedAt }: Tie, rules: FollowRules): boolean {
+  return stamps.some(
+    (served) =>
+      served !== undefined &&
+      isLater(served.text, stamp, rules) &&
+      (servedAt === undefined || !isLater(served.text, servedAt, rules)),
+  );
+}
+
+/** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
+function showsWhole({ stamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
+  if (tie === undefined || asked.ns >= tie.fromNs) return false;
+  return stamps.some((stamp) => stamp !== undefined && stamp.instantNs > tie.toNs);
 }
 
 function restKeyOf({ isSweep }: Pass): RestKey {

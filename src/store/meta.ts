@@ -15,6 +15,7 @@ export type MetaKey =
   | "credentials"
   | "credential"
   | "objects"
+  | "tie"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

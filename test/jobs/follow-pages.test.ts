@@ -123,6 +123,57 @@ describe("more changes of one stamp than a page holds", () => {
   });
 });
 
+describe("changes that appear between two questions", () => {
+  /** The first page holds two changes of one stamp, as many as any before; `appear` runs before the second question. */
+  const start = async (appear: (test: Followed, stamp: number) => void) => {
+    const test = await startFollowed(6, {
+      service: { updates: { carry: "whole" } },
+      settings: { updates: { carry: "whole" } },
+    });
+    test.clock.advance(3_600_000);
+    await test.run("orders");
+    const stamp = test.clock.nowMs();
+    for (const id of test.ids.slice(0, 2)) test.sandbox.service.changeOrder(id, { status: "paid", stamp });
+    test.clock.advance(1_500);
+    const { service } = test.sandbox;
+    const handle = service.handle.bind(service);
+    let questions = 0;
+    service.handle = (request) => {
+      if (request.path.includes("updates") && ++questions === 3) appear(test, stamp);
+      return handle(request);
+    };
+    await test.poll(0);
+    return test;
+  };
+
+  it("are no proof of a cut where they were made since", async () => {
+    const test = await start(({ ids, sandbox, clock }) => {
+      clock.advance(2_000);
+      sandbox.service.changeOrder(ids[3]!, { status: "paid", stamp: clock.nowMs() });
+    });
+    await test.poll();
+    expect(test.statusOf(test.ids[3]!).status).toBe("paid");
+    expect(tie(test)).toEqual([]);
+  });
+});
+
+describe("a tie", () => {
+  it("is over once a page shows its changes and what follows them", async () => {
+    const test = await startBurst({ updates: { pageLimit: 40 } }, 1, 60);
+    await test.poll();
+    expect(tie(test)).toHaveLength(1);
+    test.change(test.ids[59]!, { status: "shipped" });
+    await test.poll();
+    await test.sweep();
+    expect(tie(test)).toHaveLength(1);
+    await test.restart();
+    test.sandbox.service.setOptions({ updates: { pageLimit: 100 } });
+    await test.sweep();
+    expect(tie(test)).toEqual([]);
+    expect(test.rows("SELECT 1 FROM orders WHERE status = 'new'")).toEqual([]);
+  });
+});
+
 describe("a feed that is broken or still", () => {
   it("ends a pass over the same page for ever, for every form of it", async () => {
     for (const updates of [{}, { next: ["next"] }, { next: ["next"], nextForm: "cursor" }] as const) {

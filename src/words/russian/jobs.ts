@@ -168,6 +168,8 @@ export const jobs = {
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
   "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.":
     "Пачка считается подтверждённой: ответ на первое подтверждение потерян, и с тех пор сервис её не выдавал.",
+  "The changes of the stamp at which a page may have been cut have all been served since.":
+    "Изменения с той отметкой времени, на которой страница могла быть обрезана, с тех пор выданы полностью.",
   "{found#} quarantined record[s] without a usable id found at the service by an id elsewhere in it, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {found}; их заказы найдены у сервиса по идентификатору в другом месте записи и записаны.",
   "{reason!}; to be read again": "{reason}; заказ будет прочитан ещё раз",
