@@ -1,10 +1,12 @@
 /*
  * Whether the database that a start finds is the one that was there last, and whole. An older copy may have been put in its
- * place, or its log may have been removed or truncated: then what the service was told is safe may be missing. That is told,
- * and what the service acknowledged since is doubted as after a restore. A crash in the middle does the same once more.
+ * place, also by SQLite itself under the running daemon, or its log may have been removed or truncated: then what the
+ * service was told is safe may be missing. That is told, and what the service acknowledged since is doubted as after a
+ * restore. A crash in the middle does the same once more.
  */
 import { accountOf } from "./account.ts";
-import { findCopyOf } from "./backup/copy-owner.ts";
+import { newestEntryOf } from "./backup/batch-journal.ts";
+import { findCopyOf, readProgressOfCopy } from "./backup/copy-owner.ts";
 import { doubtAcknowledged, doubtHandOut, doubtRequests, raiseNumbers, tellGap } from "./backup/settle.ts";
 import { orderRulesOf } from "./build-jobs.ts";
 import type { LoadedConfig } from "./config/load.ts";
@@ -12,6 +14,8 @@ import { confirmNames } from "./domain/confirm.ts";
 import { asError, BridgeError } from "./domain/errors.ts";
 import { isoTime } from "./domain/ports.ts";
 import type { Note } from "./domain/progress.ts";
+import { loadBatch } from "./store/batches.ts";
+import { loadMeta } from "./store/meta.ts";
 import type { Store } from "./store/store.ts";
 import { verifyTables } from "./store/verify-tables.ts";
 
@@ -23,6 +27,11 @@ const PROBLEMS_MAX = 3;
  */
 export function settleDoubts(store: Store, loaded: LoadedConfig, nowMs: number): string | undefined {
   const found = store.findDoubt();
+  if (found === undefined && store.isUnnoted) {
+    const detail = settleUnnoted(store, loaded, nowMs);
+    store.trustProgress();
+    return detail;
+  }
   // What was moved into the database while somebody read is whole only together with the log.
   if (found !== undefined || store.isMixed) refuseDamaged(store, loaded);
   // Damage alone that is not there any more took nothing with it.
@@ -31,6 +40,31 @@ export function settleDoubts(store: Store, loaded: LoadedConfig, nowMs: number):
   if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, at: isoTime(nowMs) });
   store.trustProgress();
   return detail;
+}
+
+/**
+ * A database of which a note was written, and none is there: whoever puts an earlier copy in its place by hand removes it
+ * with the rest. Only the journal shows that no order is missing; what was acknowledged since may be newer all the same.
+ */
+function settleUnnoted(store: Store, loaded: LoadedConfig, nowMs: number): string | undefined {
+  refuseDamaged(store, loaded);
+  if (isAsNewAsKnown(store, loaded)) {
+    doubtAcknowledged(store, "the database may lack what was sent");
+    doubtRequests(store, loaded.config.statuses.map);
+    return undefined;
+  }
+  const detail = describeGap(store, loaded, "unnoted");
+  doubt(store, loaded, { detail, note: undefined, at: isoTime(nowMs) });
+  return detail;
+}
+
+function isAsNewAsKnown(store: Store, { config }: LoadedConfig): boolean {
+  const { dir, journal } = config.backup;
+  const database = loadMeta(store, "database");
+  const newest = journal === null || database === undefined ? undefined : newestEntryOf(journal, database);
+  if (newest === undefined || loadBatch(store, newest.fingerprint) === undefined) return false;
+  const copy = findCopyOf(dir, accountOf(config));
+  return copy === undefined || !store.isBehind(readProgressOfCopy(copy));
 }
 
 function refuseDamaged(store: Store, { config }: LoadedConfig): void {
@@ -66,12 +100,15 @@ function doubt(
   raiseNumbers(store, undefined, { isComplete: false, note });
 }
 
-function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "older" | "log"): string {
+function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "older" | "log" | "unnoted"): string {
   const copy = findCopyOf(config.backup.dir, accountOf(config));
+  const first = {
+    older: `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
+    log: `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+    unnoted: `${file} may be an earlier copy: ${file}.progress was not there, and nothing shows that no order is missing.`,
+  };
   const parts = [
-    why === "older"
-      ? `${file} is older than what the service was told: an earlier copy was put in its place, or its -wal was removed.`
-      : `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+    first[why],
     "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
   ];
   if (copy !== undefined || config.backup.journal !== null)

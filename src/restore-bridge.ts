@@ -39,7 +39,7 @@ import { refuseLinkedDatabase, resolveDatabasePath } from "./store/file-checks.t
 import { setJournalAside } from "./store/foreign-journal.ts";
 import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
 import { openStore } from "./store/open.ts";
-import { ProgressNote, progressOf, readNote } from "./store/progress-note.ts";
+import { markSettled, ProgressNote, progressOf, readNote } from "./store/progress-note.ts";
 import { asBridgeError } from "./store/sqlite-errors.ts";
 import type { Store } from "./store/store.ts";
 import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "./store/swap-files.ts";
@@ -204,6 +204,8 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
     tellGap(store, gap, at);
   }
+  // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.
+  store.write(() => markSettled(store.db, note));
   onStep("Verifying the result");
   verifyResult(store);
   store.close();
@@ -229,7 +231,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
 /** Whether the replaced database had come further than it is now, or its log was cut. */
 function mayLack({ db }: Replaced & { state: "there" }, note: Note | undefined): boolean {
   try {
-    const own = progressOf(db);
+    const own = progressOf(db, note);
     if (own === undefined || note?.database !== own.database) return false;
     return note.suspect === "log" || isBehind(own, note);
   } catch (error) {

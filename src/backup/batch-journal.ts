@@ -13,6 +13,7 @@ import {
   encodeFrame,
   FIRST_NOTE_BYTES,
   type JournalEntry,
+  type JournalNote,
   type ReadFrames,
   readFirstNote,
   readFrames,
@@ -53,12 +54,16 @@ export function listJournal(folder: string): JournalFile[] {
 export function* readJournal(folder: string): Generator<{ file: string } & ReadFrames> {
   for (const { name } of listJournal(folder)) {
     const file = path.join(folder, name);
-    const descriptor = openRegular(file, constants.O_RDONLY);
-    try {
-      yield { file, ...readFrames(readFileSync(descriptor)) };
-    } finally {
-      closeSync(descriptor);
-    }
+    yield { file, ...readFile(file) };
+  }
+}
+
+function readFile(file: string): ReadFrames {
+  const descriptor = openRegular(file, constants.O_RDONLY);
+  try {
+    return readFrames(readFileSync(descriptor));
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -82,6 +87,20 @@ export function hasJournalOf(folder: string, owner: Owner): boolean {
   } catch {
     return false;
   }
+}
+
+/** The note of the newest entry that is of this database; undefined where there is none, or it cannot be read. */
+export function newestEntryOf(folder: string, database: string): JournalNote | undefined {
+  try {
+    for (const { name } of listJournal(folder).reverse()) {
+      const { entries } = readFile(path.join(folder, name));
+      const newest = entries.findLast(({ note }) => note.database === database);
+      if (newest !== undefined) return newest.note;
+    }
+  } catch {
+    // It proves nothing then.
+  }
+  return undefined;
 }
 
 export class BatchJournal {

@@ -4,6 +4,8 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { findCopies } from "../domain/copy-names.ts";
 import type { Owner } from "../domain/owner.ts";
+import type { Progress } from "../domain/progress.ts";
+import { progressOf } from "../store/progress-note.ts";
 
 /** Nothing is known of a file that cannot be read, or that an older version made. */
 export function readOwnerOfCopy(file: string): Owner {
@@ -17,6 +19,19 @@ export function readOwnerOfCopy(file: string): Owner {
     };
   } catch {
     return { account: undefined, database: undefined };
+  } finally {
+    db?.close();
+  }
+}
+
+/** How far a copy has come; undefined where it cannot be read. */
+export function readProgressOfCopy(file: string): Progress | undefined {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    return progressOf(db, undefined);
+  } catch {
+    return undefined;
   } finally {
     db?.close();
   }

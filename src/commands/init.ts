@@ -9,6 +9,7 @@ import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
 import { jsonLine } from "../platform/terminal.ts";
+import { removeNote } from "../store/progress-note.ts";
 import type { CheckResult } from "./check.ts";
 import { loadNeighbours } from "./check-instances.ts";
 import { type Call, type Command, worstOf } from "./command.ts";
@@ -140,6 +141,8 @@ function makeDatabase(loaded: LoadedConfig): boolean {
   makeFolder(path.dirname(file));
   const store = openDatabase(loaded, "command");
   try {
+    // One that is begun anew on purpose is not what became of the former one.
+    if (isNew) removeNote(store.path);
     checkAccount(store, loaded);
   } finally {
     store.close();

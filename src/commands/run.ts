@@ -138,6 +138,12 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
   try {
     if (trouble.kind === "replaced") return await leave(trouble.error, running);
     if (trouble.kind === "damaged") return refuse(trouble.error, running);
+    if (trouble.kind === "older") {
+      log.error({ errorCode: trouble.error.code }, trouble.error.messageIn(speaking(loaded.config.language)));
+      log.warn({}, "The daemon begins anew and verifies the database.");
+      await bridge.stop();
+      return start(loaded, log);
+    }
     const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
     log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
     await bridge.stop();

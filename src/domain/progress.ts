@@ -10,7 +10,25 @@ export interface Progress {
   database: string;
   batches: number;
   events: number;
+  /** The newest row of each table: its key and a digest. Absent where there is none, and in notes of older versions. */
+  rows?: { [table in WitnessTable]?: RowMark | undefined };
 }
+
+/** An older copy that has come as far again has other rows under the same keys. */
+export type WitnessTable = "orders" | "order_event_rows" | "batches";
+export type RowMark = [key: number, digest: string];
+
+/** A database as it is found, compared with a note. */
+export interface Standing extends Progress {
+  /** A row that was noted is another one, or an order that was noted is not there. */
+  lacksRow: boolean;
+  /** Numbers of SQLite's that somebody has reset; they count as noted. */
+  isReset: boolean;
+  /** `noted`: a note was written beside it once; `settled`: a restore has settled what may be missing. */
+  mark: ProgressMark | undefined;
+}
+
+export type ProgressMark = "noted" | "settled";
 
 /** `log`: what only the log held may be lost. `damage`: SQLite has met a damaged page. */
 export type Suspicion = "log" | "damage";
@@ -32,13 +50,41 @@ export const SLOT_BYTES = 512;
 export const SLOTS = 2;
 const DIGEST_CHARACTERS = 16;
 
-export function isBehind(own: Progress, note: Progress | undefined): boolean {
-  if (note === undefined || note.database !== own.database) return false;
-  return own.batches < note.batches || own.events < note.events;
+export function isBehind(own: Progress & Partial<Standing>, note: Progress | undefined): boolean {
+  if (note === undefined || note.database !== own.database || own.mark === "settled") return false;
+  return own.lacksRow === true || own.batches < note.batches || own.events < note.events;
+}
+
+/**
+ * Whether the note of a database that had one is gone: it may be an earlier copy, with everything else removed. The number
+ * of a database that lost its own is another one than the note's.
+ */
+export function isUnnoted(own: Standing | undefined, note: Note | undefined): boolean {
+  if (own === undefined || own.mark === "settled" || note?.database === own.database) return false;
+  return (own.mark === NOTED && own.batches > 0) || (note !== undefined && note.batches > 0);
+}
+
+export function markOf(key: number, row: string): RowMark {
+  return [key, digestOf(row)];
+}
+
+/** In the database: that a note was written beside it once, or that a restore has settled what it may lack beside this note. */
+export const NOTED = "noted";
+
+export function settledBeside(note: Note | undefined): string {
+  return `settled:${note === undefined ? 0 : note.n + (note.suspect === null ? 0 : 1)}`;
+}
+
+export function readMark(mark: string | undefined, note: Note | undefined): ProgressMark | undefined {
+  if (mark === undefined) return undefined;
+  return mark === `settled:${note?.n ?? 0}` ? "settled" : NOTED;
 }
 
 /** What speaks against a database that is found; undefined where nothing does. */
-export function doubtOf(own: Progress | undefined, note: Note | undefined): DoubtKind | undefined {
+export function doubtOf(
+  own: (Progress & Partial<Standing>) | undefined,
+  note: Note | undefined,
+): DoubtKind | undefined {
   if (own === undefined || note?.database !== own.database) return undefined;
   return note.suspect ?? (isBehind(own, note) ? "older" : undefined);
 }

@@ -34,7 +34,7 @@ function loadDiskSpace(store: Store): DiskSpace | undefined {
 
 function loadDoubt(store: Store): StatusFacts["doubt"] {
   const note = readNote(store.path);
-  const kind = doubtOf(progressOf(store.db), note);
+  const kind = doubtOf(progressOf(store.db, note), note);
   return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
 }
 

@@ -9,13 +9,23 @@ import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
-import { type DoubtKind, doubtOf, isBehind, type Note, type Suspicion } from "../domain/progress.ts";
+import {
+  type DoubtKind,
+  doubtOf,
+  isBehind,
+  isUnnoted,
+  NOTED,
+  type Note,
+  type Progress,
+  type Standing,
+  type Suspicion,
+} from "../domain/progress.ts";
 import type { OwnObjects } from "./erp-objects.ts";
 import { FileWatch } from "./file-watch.ts";
 import { foreignJournalError, journalSince } from "./foreign-journal.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
-import { ProgressNote, progressOf } from "./progress-note.ts";
+import { markNoted, ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
@@ -24,11 +34,13 @@ const STATEMENTS_MAX = 500;
 /**
  * What has happened to the files under an open database. `log removed`: nobody has made another log; `saved` says whether
  * everything committed is in the database file by now. `replaced`: somebody else works with a file of the same name, or the
- * database itself has lost its name. `damaged`: the log was cut, the database was overwritten or is corrupt; nothing is written any more.
+ * database itself has lost its name. `older`: the content went back, by whatever means. `damaged`: the log was cut, the
+ * database was overwritten or is corrupt; nothing is written any more.
  */
 export type FileTrouble =
   | { kind: "log removed"; saved: boolean }
   | { kind: "lock removed" }
+  | { kind: "older"; error: BridgeError }
   | { kind: "damaged"; error: BridgeError }
   | { kind: "replaced"; error: BridgeError };
 
@@ -79,6 +91,8 @@ export class Store {
   #writing = false;
   #rollBackOwed = false;
   #longestWriteMs = 0;
+  /** Whether the note is of this database, as a start has found and verified it. */
+  #isTrusted = false;
   /** Why nothing is written any more. */
   #damage: BridgeError | undefined;
 
@@ -98,34 +112,80 @@ export class Store {
   }
 
   /**
-   * Notes how far the database has come, once that is on disk. A note that is ahead stays: this is not the database that it
-   * was written for.
+   * Notes how far the database has come, once that is on disk. The note never goes back: where it is ahead, or another
+   * database is here, this is not the one that it was written for.
+   * @throws BridgeError `database_refused`
    */
   #noteProgress(): void {
-    if (this.#note === undefined) return;
-    const own = progressOf(this.db);
-    const { last } = this.#note;
-    if (own === undefined || (last?.database === own.database && last.suspect !== null) || isBehind(own, last)) return;
+    const own = this.#compareProgress();
+    const last = this.#note?.last;
+    if (own === undefined || (last?.database === own.database && last.suspect !== null)) return;
     this.#writeNote(own, null);
+  }
+
+  /** An earlier copy can be brought in through SQLite itself, which changes no file: then only the content tells. */
+  #compareProgress(): Standing | undefined {
+    if (this.#note === undefined) return undefined;
+    const { last } = this.#note;
+    const own = this.#readProgress(last);
+    const isAnother = this.#isTrusted && (own?.database !== last?.database || own?.mark !== NOTED);
+    if (isAnother || (own !== undefined && isBehind(own, last))) {
+      const error = new BridgeError(
+        "database_refused",
+        `${this.path} is older than what the service was told: an earlier copy was brought in, or rows were deleted, while the bridge was running.`,
+        { hint: "Restart erp-bridge: it verifies the database first." },
+      );
+      if (this.#isTrusted) this.onTrouble({ kind: "older", error });
+      throw error;
+    }
+    if (this.#isTrusted && own?.isReset === true) this.write(() => raiseSequences(this.db, own));
+    return own;
+  }
+
+  #readProgress(note: Note | undefined): Standing | undefined {
+    try {
+      return progressOf(this.db, note);
+    } catch (error) {
+      // The tables of another database, or none.
+      if (this.#isTrusted && faultCodeOf(error) === "SQLITE_ERROR") return undefined;
+      throw machineFaultOf(error, "Reading the database", this.path) ?? error;
+    }
   }
 
   /** What speaks against the database as it was found. */
   findDoubt(): { kind: DoubtKind; isBehind: boolean; note: Note } | undefined {
     const note = this.#note?.last;
-    const own = progressOf(this.db);
+    const own = progressOf(this.db, note);
     const kind = doubtOf(own, note);
     return kind === undefined || own === undefined || note === undefined
       ? undefined
       : { kind, isBehind: isBehind(own, note), note };
   }
 
-  /** After the database was verified, and what it may lack was told. */
-  trustProgress(): void {
-    const own = progressOf(this.db);
-    if (own !== undefined) this.#writeNote(own, null);
+  /** Whether another file of this database, a copy, has come further. */
+  isBehind(other: Progress | undefined): boolean {
+    if (other === undefined) return false;
+    const asNote = { ...other, n: 0, at: "", suspect: null };
+    const own = progressOf(this.db, asNote);
+    return own !== undefined && isBehind({ ...own, mark: undefined }, asNote);
   }
 
-  #writeNote(own: NonNullable<ReturnType<typeof progressOf>>, suspect: Suspicion | null): void {
+  /** Whether there was a note beside this database, and is none now. */
+  get isUnnoted(): boolean {
+    const note = this.#note?.last;
+    return this.#note !== undefined && isUnnoted(progressOf(this.db, note), note);
+  }
+
+  /** After the database was verified, and what it may lack was told. */
+  trustProgress(): void {
+    const own = progressOf(this.db, this.#note?.last);
+    if (own === undefined) return;
+    this.#writeNote(own, null);
+    if (own.mark !== NOTED) this.write(() => markNoted(this.db));
+    this.#isTrusted = true;
+  }
+
+  #writeNote(own: Progress, suspect: Suspicion | null): void {
     try {
       this.#note?.write(own, suspect);
     } catch (error) {
@@ -222,6 +282,7 @@ export class Store {
     this.#refuseReplacedDatabase();
     this.#refuseSpoilt();
     this.#lookAtLog();
+    this.#compareProgress();
     this.#keeper?.tend({ again: true });
   }
 
@@ -305,7 +366,7 @@ export class Store {
   /** For the next start, and for `status` until then. What is known is kept: the database may not be readable any more. */
   #noteSuspicion(suspect: Suspicion): void {
     try {
-      const own = this.#note?.last ?? progressOf(this.db);
+      const own = this.#note?.last ?? progressOf(this.db, undefined);
       if (own !== undefined) this.#note?.write(own, suspect);
     } catch {
       // The next start finds the damage as it is met.

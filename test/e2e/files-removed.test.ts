@@ -1,5 +1,6 @@
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -110,6 +111,9 @@ describe("a running daemon", PATIENT, () => {
 
   it("stays with its database where a reload names one that is not there", async () => {
     const { shop, program } = await startDaemon();
+    const copies = path.join(shop.folder, "backups");
+    const isCopied = () => readdirSync(copies).some((name) => /^bridge-\d+T\d+Z\.db$/.test(name));
+    while (!existsSync(copies) || !isCopied()) await new Promise((resolve) => setTimeout(resolve, 20));
     shop.writeConfig({ database: { path: "mistyped.db" } });
     program.child.kill("SIGHUP");
     await program.says("was not taken over");
@@ -290,5 +294,172 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     await again.kill();
     if (outcome === undefined) expect(again.stderr()).toContain(WORDS);
     else expect(outcome.code).toBe(78);
+  });
+
+  it.each(["with no more orders", "where more orders come at once"])(
+    "is noticed while the daemon runs: a copy brought in through SQLite, %s",
+    async (how) => {
+      const { shop, program } = await startDaemon();
+      const copy = path.join(shop.folder, "monday.db");
+      await backupTo(shop, copy);
+      addOrders(shop, 10);
+      await confirmed(shop, 20);
+      const old = new Database(copy, { readonly: true });
+      await old.backup(shop.database);
+      old.close();
+      addOrders(shop, how === "with no more orders" ? 0 : 30);
+      await program.says("The daemon begins anew");
+      if (how !== "with no more orders") await confirmed(shop, 50);
+      await expectHeld(shop);
+      expect(lost(shop)).toHaveLength(10);
+      program.child.kill("SIGTERM");
+      expect((await program.exited).code).toBe(0);
+      await expectQuiet(shop, WORDS);
+      await expectHeld(shop);
+    },
+  );
+
+  it("is noticed while the daemon runs: orders deleted", async () => {
+    const { shop, program } = await startDaemon();
+    shop.write("DELETE FROM orders");
+    await program.says("The daemon begins anew");
+    addOrders(shop, 5);
+    await confirmed(shop, 15);
+    await expectHeld(shop);
+    expect(lost(shop)).toHaveLength(10);
+    await program.kill();
+  });
+
+  it("is no database of which SQLite's own counters were reset", async () => {
+    const { shop, program } = await startDaemon();
+    const sequences = () =>
+      shop.rows("SELECT * FROM sqlite_sequence WHERE name IN ('batches', 'order_event_rows') ORDER BY name");
+    const before = sequences();
+    shop.write("DELETE FROM sqlite_sequence");
+    while (sequences().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(sequences()).toEqual(before);
+    program.child.kill("SIGTERM");
+    await program.exited;
+    shop.write("UPDATE sqlite_sequence SET seq = 0");
+    await expectQuiet(shop, WORDS);
+    expect(shop.rows("SELECT * FROM holds")).toEqual([]);
+    expect(sequences()).toEqual(before);
+  });
+});
+
+/** It runs, and says nothing of this. */
+async function expectQuiet(shop: Shop, words: string) {
+  const program = shop.start("run");
+  await program.says("erp-bridge is running");
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  program.child.kill("SIGTERM");
+  expect((await program.exited).code).toBe(0);
+  expect(program.stderr()).not.toContain(words);
+  expect(program.stderr()).not.toContain("begins anew");
+}
+
+async function expectHeld(shop: Shop) {
+  while (shop.rows("SELECT 1 FROM holds WHERE area = 'orders' AND reason = 'restored'").length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe("a database without the note that every start writes", PATIENT, () => {
+  const WORDS = "may be an earlier copy";
+
+  /** Everything of the database away, and this copy in its place. */
+  function putByHand(shop: Shop, copy: string): void {
+    for (const name of readdirSync(shop.folder))
+      if (name.startsWith("bridge.db")) rmSync(path.join(shop.folder, name), { recursive: true });
+    copyFileSync(copy, shop.database);
+  }
+
+  it.each([false, true])("is told to be perhaps older, with a journal that has more: %s", async (hasJournal) => {
+    const { shop, program } = await startDaemon(hasJournal ? { backup: { journal: "journal" } } : {});
+    const copy = path.join(shop.folder, "monday.db");
+    await backupTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    program.child.kill("SIGTERM");
+    await program.exited;
+    putByHand(shop, copy);
+    await expectTold(shop, WORDS);
+    expect(lost(shop)).toHaveLength(10);
+  });
+
+  it("is told where a newer copy has more than both it and the journal", async () => {
+    const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
+    const copy = path.join(shop.folder, "monday.db");
+    await backupTo(shop, copy);
+    cpSync(path.join(shop.folder, "journal"), path.join(shop.folder, "journal.old"), { recursive: true });
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    await backupTo(shop, path.join(shop.folder, "backups", "bridge-20990101T024100000Z.db"));
+    program.child.kill("SIGTERM");
+    await program.exited;
+    putByHand(shop, copy);
+    rmSync(path.join(shop.folder, "journal"), { recursive: true });
+    renameSync(path.join(shop.folder, "journal.old"), path.join(shop.folder, "journal"));
+    await expectTold(shop, WORDS);
+  });
+
+  it("is not, where the journal shows that no order is missing", async () => {
+    const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
+    program.child.kill("SIGTERM");
+    await program.exited;
+    copyFileSync(shop.database, path.join(shop.folder, "newest.db"));
+    putByHand(shop, path.join(shop.folder, "newest.db"));
+    await expectQuiet(shop, WORDS);
+    expect(shop.rows("SELECT * FROM holds")).toEqual([]);
+  });
+
+  it("is not, where a former version made it, which wrote none", async () => {
+    const { shop, program } = await startDaemon();
+    program.child.kill("SIGTERM");
+    await program.exited;
+    rmSync(`${shop.database}.progress`);
+    shop.write("DELETE FROM meta WHERE key = 'progress'");
+    await expectQuiet(shop, WORDS);
+    expect(shop.rows("SELECT * FROM holds")).toEqual([]);
+  });
+
+  it("is not what a restore or a move to another folder leaves", async () => {
+    const { shop, program } = await startDaemon();
+    const copy = path.join(shop.folder, "monday.db");
+    await backupTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    program.child.kill("SIGTERM");
+    await program.exited;
+    const restored = shop.start("restore", copy, "--yes");
+    expect((await restored.exited).code, restored.stderr()).toBe(0);
+    const told = shop.start("status");
+    await told.exited;
+    expect(told.stdout()).not.toContain("older");
+    await expectQuiet(shop, "earlier copy");
+    expect(lost(shop)).toEqual([]);
+    const moved = path.join(shop.folder, "moved");
+    mkdirSync(moved);
+    for (const name of readdirSync(shop.folder))
+      if (name.startsWith("bridge.db")) renameSync(path.join(shop.folder, name), path.join(moved, name));
+    shop.writeConfig({ database: { path: "moved/bridge.db" } });
+    const again = shop.start("run");
+    await again.says("erp-bridge is running");
+    expect(again.stderr()).not.toContain("earlier copy");
+    await again.kill();
+  });
+
+  it("is told by a restore onto a machine that has nothing, and by nothing else", async () => {
+    const { shop, program } = await startDaemon();
+    const copy = path.join(shop.folder, "monday.db");
+    await backupTo(shop, copy);
+    program.child.kill("SIGTERM");
+    await program.exited;
+    shop.writeConfig({ database: { path: "new.db" } });
+    const restored = shop.start("restore", copy, "--yes");
+    expect((await restored.exited).code, restored.stderr()).toBe(2);
+    const again = shop.start("run");
+    await again.says("erp-bridge is running");
+    expect(again.stderr()).not.toContain("earlier copy");
+    await again.kill();
   });
 });

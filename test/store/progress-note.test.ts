@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { decodeSlots, encodeSlot, isBehind, type Note, SLOT_BYTES, SLOTS } from "../../src/domain/progress.ts";
 import { openStore } from "../../src/store/open.ts";
-import { readNote } from "../../src/store/progress-note.ts";
+import { markSettled, readNote } from "../../src/store/progress-note.ts";
 import type { Store } from "../../src/store/store.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -35,6 +36,25 @@ function storeBatch(store: Store, name: string): void {
     store.db.prepare("CREATE TABLE IF NOT EXISTS erp_big (x)").run();
     store.db.prepare("INSERT INTO erp_big VALUES (zeroblob(9000))").run();
   });
+}
+
+function saveOrder(store: Store, key: number): void {
+  store.write(() => insertOrder(store, key));
+}
+
+function insertOrder(store: Store, key: number): void {
+  const id = `00000000-0000-4000-8000-${String(key).padStart(12, "0")}`;
+  const needed = store.db
+    .prepare(`SELECT name, type FROM pragma_table_info('orders') WHERE "notnull" AND dflt_value IS NULL`)
+    .all() as { name: string; type: string }[];
+  const values = new Map<string, unknown>(
+    needed.map(({ name, type }) => [name, type === "BLOB" ? Buffer.alloc(1) : "x"]),
+  );
+  values.set("order_key", key).set("order_id", id).set("payload_source", "batch");
+  const names = [...values.keys()];
+  store.db
+    .prepare(`INSERT INTO orders (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`)
+    .run(...values.values());
 }
 
 /** What a crash at this moment would leave: the files as they are, by another process, which keeps this one's locks. */
@@ -120,6 +140,79 @@ describe("how far a database had come", () => {
     storeBatch(store, "b");
     store.secure();
     expect(readNote(file)).toMatchObject({ database: ID, batches: 1 });
+  });
+
+  it("stays where it is when an earlier copy is brought in through SQLite, also one whose numbers have overtaken", async () => {
+    const { folder, file, store } = begin();
+    const troubles: string[] = [];
+    store.onTrouble = ({ kind }) => void troubles.push(kind);
+    storeBatch(store, "first");
+    saveOrder(store, 1);
+    store.secure();
+    const copy = path.join(folder, "monday.db");
+    await store.db.backup(copy);
+    storeBatch(store, "second");
+    saveOrder(store, 2);
+    store.secure();
+    const noted = readNote(file);
+    const old = new Database(copy);
+    await old.backup(file);
+    old.close();
+    expect(() => store.look()).toThrow("older than what the service was told");
+    for (const batch of ["third", "fourth", "fifth"]) storeBatch(store, batch);
+    saveOrder(store, 3);
+    saveOrder(store, 4);
+    expect(() => store.secure()).toThrow("older than what the service was told");
+    expect(troubles).toEqual(["older", "older"]);
+    expect(readNote(file)).toEqual(noted);
+    store.close();
+    expect(doubtIn(folder)).toBe("older");
+  });
+
+  it.each(["DELETE FROM orders", "DELETE FROM meta", "DELETE FROM orders WHERE order_key = 2"])("notices %s", (sql) => {
+    const { store } = begin();
+    for (const key of [1, 2]) saveOrder(store, key);
+    storeBatch(store, "first");
+    store.secure();
+    store.db.exec(sql);
+    expect(() => store.secure()).toThrow("older than what the service was told");
+  });
+
+  it.each(["DELETE FROM sqlite_sequence", "UPDATE sqlite_sequence SET seq = 0"])(
+    "takes no notice of %s, and no number is given twice",
+    (sql) => {
+      const { file, store } = begin();
+      saveOrder(store, 1);
+      for (const batch of ["first", "second", "third"]) storeBatch(store, batch);
+      store.secure();
+      store.db.exec("DELETE FROM batches WHERE id > 1");
+      store.db.exec(sql);
+      store.look();
+      storeBatch(store, "fourth");
+      store.secure();
+      expect(store.db.prepare("SELECT max(id) FROM batches").pluck().get()).toBe(4);
+      expect(readNote(file)).toMatchObject({ batches: 4 });
+    },
+  );
+
+  it("is missed where there was one, and after a restore it is not", () => {
+    const { file, store, folder } = begin();
+    storeBatch(store, "first");
+    store.secure();
+    store.close();
+    const isUnnoted = () => {
+      const { store: again } = openIn(folder);
+      const found = again.isUnnoted;
+      again.close();
+      return found;
+    };
+    expect(isUnnoted()).toBe(false);
+    rmSync(`${file}.progress`);
+    expect(isUnnoted()).toBe(true);
+    const { store: restored } = openIn(folder);
+    restored.write(() => markSettled(restored.db, undefined));
+    restored.close();
+    expect(isUnnoted()).toBe(false);
   });
 
   it.each([

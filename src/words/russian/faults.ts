@@ -113,6 +113,17 @@ export const faults = {
     "{file} старше того, что уже подтверждено сервису: на место базы положили прежнюю копию или удалили её -wal.",
   "{file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.":
     "{file} или её -wal обрезали или перезаписали во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.",
+  "{file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.":
+    "{file} старше того, что уже подтверждено сервису: на место базы положили прежнюю копию, удалили её -wal или строки из неё.",
+  "{file} may be an earlier copy: {beside}.progress was not there, and nothing shows that no order is missing.":
+    "{file}: возможно, это прежняя копия: файла {beside}.progress нет, и ничто не подтверждает, что все заказы на месте.",
+  "{path} is older than what the service was told: an earlier copy was brought in, or rows were deleted, while the bridge was running.":
+    "{path} старше того, что уже подтверждено сервису: во время работы программы в базу загрузили прежнюю копию или удалили из неё строки.",
+  "Restart erp-bridge: it verifies the database first.": "Перезапустите erp-bridge: сначала программа проверит базу.",
+  "The daemon begins anew and verifies the database.": "Служба запускается заново и проверяет базу.",
+  "Reading the database": "Чтение базы",
+  "{file}-wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.":
+    "{file}-wal обрезан или перезаписан во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.",
   "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.":
     "Подтверждённые с тех пор заказы, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
   "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore {file}.":
