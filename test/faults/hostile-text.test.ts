@@ -23,7 +23,7 @@ const asJson = (text: string) => JSON.stringify(text);
 
 /** What may be asked of the service, and nothing else. */
 const KNOWN_PATHS =
-  /^\/api\/v1\/(1c\/orders(\/confirm|\/updates|\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?|import\/stocks)$/;
+  /^\/api\/v1\/(1c\/orders(\/confirm|\/updates|\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?|import\/stocks)$/i;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const POWER_OVER_TERMINALS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
