@@ -131,7 +131,7 @@ export class Bridge {
         );
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
-      const gap = settleDoubts(store, options.loaded, clock.nowMs());
+      const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), schema: newDatabaseStatements });
       if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
       const schedules = buildJobs(this.context, options);
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));

@@ -17,23 +17,28 @@ import type { Note } from "./domain/progress.ts";
 import { loadBatch } from "./store/batches.ts";
 import { loadMeta } from "./store/meta.ts";
 import type { Store } from "./store/store.ts";
-import { verifyTables } from "./store/verify-tables.ts";
+import { findMissingTables, verifyTables } from "./store/verify-tables.ts";
 
 const PROBLEMS_MAX = 3;
 
 /**
  * At a start, before anything is asked or sent. Returns what is told, where something may be missing.
+ * @param schema the statements that make an empty database
  * @throws BridgeError `database_corrupt`
  */
-export function settleDoubts(store: Store, loaded: LoadedConfig, nowMs: number): string | undefined {
+export function settleDoubts(
+  store: Store,
+  loaded: LoadedConfig,
+  { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
+): string | undefined {
   const found = store.findDoubt();
   if (found === undefined && store.isUnnoted) {
-    const detail = settleUnnoted(store, loaded, nowMs);
+    const detail = settleUnnoted(store, loaded, { nowMs, schema });
     store.trustProgress();
     return detail;
   }
   // What was moved into the database while somebody read is whole only together with the log.
-  if (found !== undefined || store.isMixed) refuseDamaged(store, loaded);
+  if (found !== undefined || store.isMixed) refuseDamaged(store, loaded, schema);
   // Damage alone that is not there any more took nothing with it.
   const isTold = found !== undefined && (found.isBehind || found.kind === "log");
   const detail = isTold ? describeGap(store, loaded, found.kind === "log" ? "log" : "older") : undefined;
@@ -46,8 +51,12 @@ export function settleDoubts(store: Store, loaded: LoadedConfig, nowMs: number):
  * A database of which a note was written, and none is there: whoever puts an earlier copy in its place by hand removes it
  * with the rest. Only the journal shows that no order is missing; what was acknowledged since may be newer all the same.
  */
-function settleUnnoted(store: Store, loaded: LoadedConfig, nowMs: number): string | undefined {
-  refuseDamaged(store, loaded);
+function settleUnnoted(
+  store: Store,
+  loaded: LoadedConfig,
+  { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
+): string | undefined {
+  refuseDamaged(store, loaded, schema);
   if (isAsNewAsKnown(store, loaded)) {
     doubtAcknowledged(store, "the database may lack what was sent");
     doubtRequests(store, loaded.config.statuses.map);
@@ -67,19 +76,21 @@ function isAsNewAsKnown(store: Store, { config }: LoadedConfig): boolean {
   return copy === undefined || !store.isBehind(readProgressOfCopy(copy));
 }
 
-function refuseDamaged(store: Store, { config }: LoadedConfig): void {
+function refuseDamaged(store: Store, { config }: LoadedConfig, schema: () => readonly string[]): void {
   const copy = findCopyOf(config.backup.dir, accountOf(config)) ?? "FILE";
-  const found = findDamage(store);
+  const found = findDamage(store, schema);
   if (found === undefined) return;
   throw new BridgeError("database_corrupt", `${store.path} is damaged (${found}).`, {
     hint: `Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore ${copy}`,
   });
 }
 
-function findDamage(store: Store): string | undefined {
+function findDamage(store: Store, schema: () => readonly string[]): string | undefined {
   try {
     const { problems } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
-    return problems.length === 0 ? undefined : problems.join("; ");
+    const missing = findMissingTables(store.db, schema());
+    const found = missing.length === 0 ? problems : [...problems, `no table ${missing.join(", ")}`];
+    return found.length === 0 ? undefined : found.join("; ");
   } catch (error) {
     const { code, message } = asError(error);
     if (code !== "database_corrupt") throw error;

@@ -2,8 +2,11 @@
  * Whether a database is sound. A table of the ERP's may need a collation or a function that only the ERP has; SQLite then
  * gives the whole check up. So the tables are checked one by one, and what cannot be checked here is named. Only reads.
  */
-import type Database from "better-sqlite3";
+import Database from "better-sqlite3";
 import { faultCodeOf } from "./sqlite-errors.ts";
+
+/** Tables that hold what is sent: an ERP may make them anew, also as views. */
+const OF_BOTH = new Set(["stock", "prices", "products", "images"]);
 
 export interface Verified {
   /** SQLite's words for what is damaged; empty where everything that could be checked is sound. */
@@ -45,4 +48,23 @@ export function isUnknownHere(error: unknown): boolean {
 function problemsIn(db: Database.Database, pragma: string, column: string): string[] {
   const rows = db.pragma(pragma) as Record<string, string>[];
   return rows.map((row) => row[column] ?? "").filter((words) => words !== "ok");
+}
+
+/**
+ * Tables of the bridge's that `statements` make and the database does not have: one that has lost its log may be sound, and
+ * that of a time before them. Tables that an ERP may make anew are not looked for.
+ */
+export function findMissingTables(db: Database.Database, statements: readonly string[]): string[] {
+  const model = new Database(":memory:");
+  try {
+    for (const statement of statements) model.exec(statement);
+    const there = new Set(listTables(db));
+    return listTables(model).filter((name) => !OF_BOTH.has(name) && !there.has(name));
+  } finally {
+    model.close();
+  }
+}
+
+function listTables(db: Database.Database): string[] {
+  return db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
 }

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { newDatabaseStatements } from "../../src/daemon.ts";
 import { asError } from "../../src/domain/errors.ts";
+import { findMissingTables } from "../../src/store/verify-tables.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -48,5 +50,16 @@ describe("an error of SQLite's that nobody has put into words", () => {
   ])("is told by what it means: %s", (code, expected) => {
     expect(asError(new Database.SqliteError("words", code)).code).toBe(expected);
     expect(asError(new Error("wrapped", { cause: new Database.SqliteError("words", code) })).code).toBe(expected);
+  });
+});
+
+describe("a database that is sound and of an earlier time", () => {
+  it("names the tables that it does not have, but none that an ERP may make anew", () => {
+    const db = new Database(":memory:");
+    for (const statement of newDatabaseStatements()) db.exec(statement);
+    expect(findMissingTables(db, newDatabaseStatements())).toEqual([]);
+    db.exec("DROP VIEW kept_bodies; DROP TABLE body_parts; DROP TABLE prices");
+    expect(findMissingTables(db, newDatabaseStatements())).toEqual(["body_parts"]);
+    db.close();
   });
 });

@@ -25,6 +25,7 @@ export const faults = {
     "Журнал в {folder} не записывается ({why}): пачки сохраняются, но не подтверждаются, пока запись невозможна.",
   "Put the disk of backup.journal right, or set backup.journal to null.":
     "Исправьте диск каталога backup.journal или задайте backup.journal: null.",
+  "no table {names}": "нет таблицы {names}",
   "{table} is a virtual table: the copy's stays.": "{table}: виртуальная таблица, остаётся та, что в копии.",
   "The {type} {name} could not be made again.": "Не удалось создать заново: {type} {name}.",
   "Copying the database to {target}": "Копирование базы в {target}",
