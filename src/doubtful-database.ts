@@ -31,7 +31,7 @@ export function settleDoubts(
   loaded: LoadedConfig,
   { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
 ): string | undefined {
-  const found = store.findDoubt();
+  const found = findDoubt(store, loaded, schema);
   if (found === undefined && store.isUnnoted) {
     const detail = settleUnnoted(store, loaded, { nowMs, schema });
     store.trustProgress();
@@ -45,6 +45,15 @@ export function settleDoubts(
   if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, at: isoTime(nowMs) });
   store.trustProgress();
   return detail;
+}
+
+function findDoubt(store: Store, loaded: LoadedConfig, schema: () => readonly string[]) {
+  try {
+    return store.findDoubt();
+  } catch (error) {
+    if (asError(error).code === "database_corrupt") refuseDamaged(store, loaded, schema);
+    throw asError(error);
+  }
 }
 
 /**

@@ -54,6 +54,9 @@ export class StatusInvariants {
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
 
+  /** Requests whose refusal was no true one: a refusal of the path or of the credentials leaves them as they were. */
+  readonly #refusedAfterEffect = new Set<number>();
+
   constructor(scene: Scene) {
     this.#scene = scene;
   }
@@ -84,6 +87,7 @@ export class StatusInvariants {
       const number = numberOf(request.body.toString("utf8"));
       const isRefusal = told.status >= 400 && told.status < 500 && told.status !== 408;
       if (isRefusal || told.isTrue) this.#unanswered.delete(number);
+      if (isRefusal && this.#effects.has(number)) this.#refusedAfterEffect.add(number);
       if (isRefusal && (fate === undefined || fate.kind === "slow")) this.refused.add(number);
     }
     const orderId = (route.orderId ?? "").toLowerCase();
@@ -157,6 +161,7 @@ export class StatusInvariants {
       // A record that is served as it stands shows no status that it was given.
       const isOfSame = this.#effects.get(number)?.isStatusNew === false;
       if (isOfSame) coverage.count("untold", "a status that the order had before");
+      else if (this.#refusedAfterEffect.has(number)) coverage.count("untold", "a status refused after it took effect");
       else if (versions.odd.has(orderId)) coverage.count("untold", "a status of an absurd record");
       else if (this.#untold.has(number) && versions.isStatusNew(orderId))
         coverage.count("untold", "a status that came and went");
