@@ -298,7 +298,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
 
   it.each(["with no more orders", "where more orders come at once"])(
     "is noticed while the daemon runs: a copy brought in through SQLite, %s",
-    // SQLite's backup gets no lock now and then while the daemon asks each second, and never ends: then it is begun anew.
+    // On a busy machine SQLite's backup into the open database did not end now and then; why is not known.
     { timeout: 30_000, retry: 3 },
     async (how) => {
       const { shop, program } = await startDaemon();
