@@ -13,6 +13,7 @@ import { carryOver } from "./backup/carry-over.ts";
 import { RULES } from "./backup/carry-tables.ts";
 import { readDiskSpace } from "./backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "./backup/examine.ts";
+import { findLack, numbersOfCopy } from "./backup/find-lack.ts";
 import { CarryReport, isDamage } from "./backup/rows.ts";
 import {
   doubtAcknowledged,
@@ -32,14 +33,14 @@ import { describeBytes } from "./domain/disk-space.ts";
 import { BridgeError } from "./domain/errors.ts";
 import { isForeign } from "./domain/owner.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
-import { isBehind, type Note } from "./domain/progress.ts";
 import { type Replayed, ReplayJournal } from "./jobs/replay-journal.ts";
 import { freshName, leftNames, openRegular, removeName, setMode } from "./platform/fresh-file.ts";
-import { refuseLinkedDatabase, resolveDatabasePath } from "./store/file-checks.ts";
+import { checkDatabaseFile, resolveDatabasePath } from "./store/file-checks.ts";
 import { setJournalAside } from "./store/foreign-journal.ts";
+import { loadHoldsOf } from "./store/holds.ts";
 import { acquireInstanceLock, isLocked } from "./store/instance-lock.ts";
 import { openStore } from "./store/open.ts";
-import { markSettled, ProgressNote, progressOf, readNote } from "./store/progress-note.ts";
+import { markSettled, ProgressNote, readNote } from "./store/progress-note.ts";
 import { asBridgeError } from "./store/sqlite-errors.ts";
 import type { Store } from "./store/store.ts";
 import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "./store/swap-files.ts";
@@ -62,7 +63,14 @@ export interface RestorePlan {
   database: string;
   replaced:
     | { state: "gone"; why: string }
-    | { state: "there"; continues: boolean; orders: number | null; activeAt: string | null };
+    | {
+        state: "there";
+        continues: boolean;
+        orders: number | null;
+        activeAt: string | null;
+        /** SQLite's words for what is wrong with it. */
+        damage: string | null;
+      };
 }
 
 export interface RestoreReport {
@@ -82,6 +90,9 @@ export interface RestoreReport {
 
 /** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
 const RESTORING = "restoring";
+/** The end of a gap, which stands once where an earlier one is still open. */
+const WHAT_TO_DO = / (Tables of the ERP may be|What the newest copy|Compare the newest) .*$/s;
+const OPEN_GAP_CHARACTERS = 1_000;
 
 /** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoreReport | undefined> {
@@ -92,12 +103,13 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
   let replaced: Replaced | undefined;
   try {
     finishSwap(database);
-    refuseLinkedDatabase(database);
+    checkDatabaseFile(database, "read"); // what this user may not read is not gone
     setJournalAside(database); // otherwise nothing could be read of what is replaced
     const copy = takeCopy(options, database, work);
     const store = openWork(work, options.migrationsFolder, clock);
     try {
       refuseAccount(copy, loaded);
+      if (existsSync(database)) options.onStep(`Verifying ${database}`);
       replaced = examineReplaced(database, { db: store.db, facts: copy }, options.migrationsFolder);
       if (!(await options.agree(planOf(database, copy, replaced)))) return undefined;
       return await build({ ...options, database, work, copy, store, replaced });
@@ -163,8 +175,8 @@ function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
 
 function planOf(database: string, copy: CopyFacts, replaced: Replaced): RestorePlan {
   if (replaced.state === "gone") return { copy, database, replaced };
-  const { continues, orders, activeAt } = replaced;
-  return { copy, database, replaced: { state: "there", continues, orders, activeAt } };
+  const { continues, orders, activeAt, damage = null } = replaced;
+  return { copy, database, replaced: { state: "there", continues, orders, activeAt, damage } };
 }
 
 interface BuildOptions extends RestoreOptions {
@@ -180,6 +192,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const at = isoTime(clock.nowMs());
   const report = new CarryReport();
   const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
+  const copied = numbersOfCopy(store);
   if (replaced.state === "there") {
     onStep("Bringing over what the copy lacks");
     const { db, continues } = replaced;
@@ -188,18 +201,21 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   }
   const journal = await replay(options, report);
   const note = readNote(options.database);
+  const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
   const isComplete =
     replaced.state === "there" &&
     replaced.continues &&
     report.damaged.size === 0 &&
     report.damagedOrders.length === 0 &&
-    !mayLack(replaced, note);
+    lack.length === 0;
   const from = replaced.state === "there" ? replaced.db : undefined;
   report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, { isComplete, note }));
+  // What an earlier restore or a start could not find stays told until a person has looked.
+  const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
-  const gap = isComplete ? null : describeGap(copy, replaced, report, journal, at);
-  if (gap !== null) {
-    if (!areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
+  const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
+  if (gap !== null && !isComplete) {
+    if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
     doubtRequests(store, loaded.config.statuses.map);
     if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
     tellGap(store, gap, at);
@@ -220,7 +236,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     database: options.database,
     copiedAt: copy.copiedAt,
     replaced: wasThere ? path.join(path.dirname(options.database), aside) : null,
-    complete: isComplete,
+    complete: gap === null,
     carried: report.counts,
     journal,
     notes: report.notes,
@@ -228,23 +244,12 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   };
 }
 
-/** Whether the replaced database had come further than it is now, or its log was cut. */
-function mayLack({ db }: Replaced & { state: "there" }, note: Note | undefined): boolean {
-  try {
-    const own = progressOf(db, note);
-    if (own === undefined || note?.database !== own.database) return false;
-    return note.suspect === "log" || isBehind(own, note);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return true;
-  }
-}
-
 /** The restored database was verified. Where this fails, the next start verifies it once more. */
 function forgetSuspicion(database: string): void {
   const beside = new ProgressNote(database);
   try {
-    if (beside.last !== undefined) beside.write(beside.last, null);
+    // Only then: what was settled is settled beside the note as it stands.
+    if (beside.last !== undefined && beside.last.suspect !== null) beside.write(beside.last, null);
   } catch {
     // A full disk.
   } finally {
@@ -292,13 +297,25 @@ function areFeedsWhole(replaced: Replaced, report: CarryReport): boolean {
   );
 }
 
-function describeGap(copy: CopyFacts, replaced: Replaced, report: CarryReport, journal: Replayed, at: string): string {
+interface Gap {
+  copy: CopyFacts;
+  replaced: Replaced;
+  report: CarryReport;
+  lack: readonly string[];
+  journal: Replayed;
+  /** What an earlier gap said that is open. */
+  open: string | null;
+  at: string;
+}
+
+function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): string {
   const from = copy.copiedAt ?? "an unknown time";
   const parts = [`Restored at ${at} from a copy of ${from}.`];
   if (replaced.state === "gone") parts.push(`The database that it replaces ${replaced.why}.`);
   else if (!replaced.continues) parts.push("The database that it replaces was not made from the one that was copied.");
-  else parts.push("The database that it replaces could be read only in part.");
+  else if (lack.length === 0) parts.push("The database that it replaces could be read only in part.");
   parts.push(
+    ...lack,
     `Orders that were handed out and confirmed between ${from} and ${at} and are not in the database now will not be ` +
       "handed out again; of these, updates bring back only those that change.",
   );
@@ -310,6 +327,7 @@ function describeGap(copy: CopyFacts, replaced: Replaced, report: CarryReport, j
   if (length > 0)
     parts.push(`${counted(length, "order")} not readable there; what cannot be read is read from the service.`);
   if (report.damaged.size > 0) parts.push(`Not all could be read of: ${[...report.damaged].sort().join(", ")}.`);
+  if (open !== null) parts.push(`Open from before: ${open.replace(WHAT_TO_DO, "").slice(0, OPEN_GAP_CHARACTERS)}`);
   parts.push(
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have " +
       "the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",

@@ -3,6 +3,7 @@
  * it is to replace still holds. Writes nothing: the copy is looked at through a duplicate, the database through a
  * read-only connection.
  */
+import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
 import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../store/migrate.ts";
@@ -23,7 +24,15 @@ export interface CopyFacts {
 export type Replaced =
   /** There is none, or nothing can be read of it; `why` is the rest of a sentence about it. */
   | { state: "gone"; why: string }
-  | { state: "there"; db: Database.Database; continues: boolean; activeAt: string | null; orders: number | null };
+  | {
+      state: "there";
+      db: Database.Database;
+      continues: boolean;
+      activeAt: string | null;
+      orders: number | null;
+      /** SQLite's words for what is wrong with it; undefined where it was verified and is sound. */
+      damage: string | undefined;
+    };
 
 /** Reads all of the copy. Throws database_refused where it is none of ours, database_corrupt where it is damaged. */
 export function examineCopy(work: string, file: string): CopyFacts {
@@ -82,17 +91,29 @@ export function examineReplaced(
       throw otherAccount(file);
     db.exec("BEGIN");
     const { activeAt, orders } = factsOfReplaced(db);
-    return { state: "there", db, continues: continuesCopy(db, copy, activeAt), activeAt, orders };
+    const damage = findDamage(db);
+    return { state: "there", db, continues: continuesCopy(db, copy, activeAt), activeAt, orders, damage };
   } catch (error) {
     if (error instanceof BridgeError && error.code !== "database_refused" && error.code !== "migration_edited") {
       db?.close();
       throw error.code === "database_newer" ? newerReplaced(file, error) : error;
     }
-    if (faultCodeOf(error) === "SQLITE_CANTOPEN" && db === undefined) return gone(undefined, "is gone");
+    if (db === undefined && !existsSync(file)) return gone(undefined, "is gone");
     return gone(
       db,
       `cannot be read (${error instanceof BridgeError ? error.message : (faultCodeOf(error) ?? String(error))})`,
     );
+  }
+}
+
+/** It may read without an error and hold less than was stored. */
+function findDamage(db: Database.Database): string | undefined {
+  try {
+    const { problems } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
+    return problems.length === 0 ? undefined : problems.join("; ").replaceAll("\n", "; ");
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return (error as Error).message;
   }
 }
 

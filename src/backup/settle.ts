@@ -103,7 +103,6 @@ export function forgetPassing(to: Store): void {
   to.write(() => {
     to.db.exec("DELETE FROM meta WHERE key = 'copied_at'");
     to.db.exec("DELETE FROM sync_requests");
-    to.db.exec("DELETE FROM holds WHERE area = 'orders' AND reason = 'restored'");
   });
 }
 

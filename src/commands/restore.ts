@@ -57,6 +57,8 @@ function describePlan({ copy, database, replaced }: RestorePlan): string[] {
     lines.push(
       `${database} ${orders}, last written ${replaced.activeAt ?? "at an unknown time"}; it is kept under another name.`,
     );
+    if (replaced.damage !== null)
+      lines.push(`${database} is damaged (${replaced.damage}): something of it may be missing.`);
     lines.push(
       replaced.continues
         ? "What the copy lacks is brought over from it, the ERP's tables as they are there."

@@ -6,6 +6,9 @@ import type { ErrorCode } from "./errors.ts";
 /** How deep a chain of causes is followed: drizzle wraps once, our own code at most once more. */
 const CAUSES_MAX = 5;
 
+/** What has the name of a file is none: a folder, a link, a pipe. */
+const OTHER_KIND = /^(EEXIST|EISDIR|ENOTEMPTY|ELOOP|ENOTSUP|ENXIO)$/;
+
 /** The SQLite result code (`SQLITE_FULL`) or system code (`ENOSPC`) of an error or of what it wraps. */
 export function faultCodeOf(error: unknown): string | undefined {
   let current: unknown = error;
@@ -25,7 +28,7 @@ export function errorCodeFor(fault: string): ErrorCode | undefined {
   if (fault.startsWith("SQLITE_BUSY") || fault === "SQLITE_PROTOCOL") return "database_busy";
   if (fault.startsWith("SQLITE_CORRUPT") || fault === "SQLITE_NOTADB") return "database_corrupt";
   if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/.test(fault)) return "database_refused";
-  if (/^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR|EISDIR|ELOOP)$/.test(fault)) return "database_refused";
+  if (/^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR)$/.test(fault) || OTHER_KIND.test(fault)) return "database_refused";
   return undefined;
 }
 
@@ -56,6 +59,11 @@ export function wordsForFault(
           }
         : { what: "the database is damaged", hint: "Restore a backup: erp-bridge restore FILE." };
     default:
+      if (OTHER_KIND.test(fault))
+        return {
+          what: "a folder, a link or a pipe has the name of a file of the bridge's",
+          hint: "Find out who made it, and move it away: erp-bridge makes the file anew.",
+        };
       return {
         what: `the file or its folder does not let this program in${place === undefined ? "" : ` (${place.rights()})`}`,
         hint: "Give the user of erp-bridge the right to read and write the folder and the files in it.",

@@ -189,7 +189,7 @@ export class Store {
     try {
       this.#note?.write(own, suspect);
     } catch (error) {
-      throw machineFaultOf(error, "Writing beside the database", this.path) ?? error;
+      throw machineFaultOf(error, "Writing beside the database", `${this.path}.progress`) ?? error;
     }
   }
 

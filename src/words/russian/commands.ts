@@ -199,6 +199,8 @@ export const commands = {
   "cannot be read in full": "полностью не читается",
   "has {orders#} order[s]": "заказов в ней {orders}",
   "at an unknown time": "в неизвестное время",
+  "{database} is damaged ({damage*}): something of it may be missing.":
+    "{database} повреждена ({damage}): части данных в ней может не быть.",
   "What the copy lacks is brought over from it, the ERP's tables as they are there.":
     "Недостающее в копии переносится из неё, таблицы ERP — такими, какие они в ней.",
   "It was not made from the one that was copied: only what the copy lacks is brought over from it.":

@@ -73,6 +73,17 @@ export const faults = {
   "The database that it replaces was not made from the one that was copied.":
     "Заменённая база ведёт начало не от той, с которой снята копия.",
   "The database that it replaces could be read only in part.": "Заменённую базу удалось прочитать лишь частично.",
+  "The database that it replaces is damaged ({found*}).": "Заменённая база повреждена ({found}).",
+  "It has no .progress of its own beside it: nothing shows that it was not an earlier copy itself.":
+    "Рядом с ней нет её собственного файла .progress: ничто не показывает, что она сама не была более ранней копией.",
+  "It or its -wal was truncated or overwritten.": "Она или её -wal были усечены или перезаписаны.",
+  "Its .progress says that more was stored than is there.":
+    "По её файлу .progress сохранено было больше, чем в ней есть.",
+  "Its history names {count#} order[s] that it does not hold.":
+    "В её истории есть заказы, которых в ней самой нет: {count}.",
+  "Its numbers say that more was stored: {count#} event[s].": "По её номерам сохранено было больше: событий {count}.",
+  "Its batches say that more was stored: {count#} order[s].": "По её пачкам сохранено было больше: заказов {count}.",
+  "Open from before: {text~}": "Осталось с прошлого раза: {text}",
   "Orders that were handed out and confirmed between {from~} and {at} and are not in the database now will not be handed out again; of these, updates bring back only those that change.":
     "Заказы, выданные и подтверждённые между {from} и {at}, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
   "The journal brought back {batches#} batch[es] with {orders#} order[s].":
@@ -108,6 +119,10 @@ export const faults = {
   "What the ERP has put on the bridge's tables stands in the way ({objects}): {words~}.":
     "Мешает то, что ERP поставила на таблицы моста ({objects}): {words}.",
   "Writing beside the database": "Запись рядом с базой",
+  "a folder, a link or a pipe has the name of a file of the bridge's":
+    "имя файла моста занято папкой, ссылкой или каналом",
+  "Find out who made it, and move it away: erp-bridge makes the file anew.":
+    "Выясните, кто это создал, и уберите: erp-bridge создаст файл заново.",
   "Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore {copy}":
     "Восстановите последнюю копию; более новое будет перенесено из повреждённого файла и из backup.journal: erp-bridge restore {copy}",
   "{file} is older than what the service was told: an earlier copy was put in its place, or its -wal was removed.":

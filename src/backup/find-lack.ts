@@ -1,0 +1,100 @@
+/*
+ * What says that a restored database lacks something that the replaced one had. A damaged file may read without an error
+ * and hold less than was stored, so its own pages are no proof: the note beside it, its numbers and what its rows name are
+ * compared with the result. Only reads.
+ */
+import type Database from "better-sqlite3";
+import { counted } from "../domain/counted.ts";
+import { isBehind, isUnnoted, type Note, type Standing } from "../domain/progress.ts";
+import { progressOf } from "../store/progress-note.ts";
+import type { Store } from "../store/store.ts";
+import { lastNumber } from "./carry-orders.ts";
+import type { Replaced } from "./examine.ts";
+import { hasTable, isDamage } from "./rows.ts";
+import { SEQ_MARGIN } from "./settle.ts";
+
+interface Compared {
+  replaced: Replaced & { state: "there" };
+  result: Store;
+  note: Note | undefined;
+  /** The newest numbers that the copy has. */
+  copied: CopiedNumbers;
+}
+
+export interface CopiedNumbers {
+  batches: bigint;
+  events: bigint;
+}
+
+export function numbersOfCopy({ db }: Store): CopiedNumbers {
+  return { batches: lastNumber(db, "batches"), events: lastNumber(db, "order_event_rows") };
+}
+
+/** In whole sentences; none where everything is there. */
+export function findLack(compared: Compared): string[] {
+  const { replaced } = compared;
+  const damaged = (found: string) => `The database that it replaces is damaged (${found}).`;
+  const words = replaced.damage === undefined ? [] : [damaged(replaced.damage)];
+  try {
+    words.push(...compareNotes(compared), ...compareRows(compared));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    if (words.length === 0) words.push(damaged((error as Error).message));
+  }
+  return words;
+}
+
+function compareNotes({ replaced, result, note }: Compared): string[] {
+  const own = progressOf(replaced.db, note);
+  // A restore has told what may be missing, and nothing has come since.
+  if (own === undefined || own.mark === "settled") return [];
+  if (isUnnoted(own, note))
+    return ["It has no .progress of its own beside it: nothing shows that it was not an earlier copy itself."];
+  if (note?.database !== own.database) return [];
+  const words: string[] = [];
+  if (note.suspect === "log") words.push("It or its -wal was truncated or overwritten.");
+  if (isBehind(own, note) || lacksNoted(progressOf(result.db, note), note))
+    words.push("Its .progress says that more was stored than is there.");
+  return words;
+}
+
+/** Whether the result lacks a row that was noted. Numbers of rows that are gone for good are not given anew here. */
+function lacksNoted(own: Standing | undefined, note: Note): boolean {
+  return own?.database === note.database && own.lacksRow;
+}
+
+function compareRows({ replaced: { db }, result, note, copied }: Compared): string[] {
+  const words: string[] = [];
+  const nameless = hasTable(db, "order_event_rows") ? countNameless(db, copied.events) : 0;
+  if (nameless > 0) words.push(`Its history names ${counted(nameless, "order")} that it does not hold.`);
+  const missing = countMissingEvents(db, result);
+  if (missing > 0n) words.push(`Its numbers say that more was stored: ${counted(Number(missing), "event")}.`);
+  // A note that was compared is exact. A batch that brought nothing new leaves no other trace than its own row.
+  if (note !== undefined) return words;
+  const orders = countOrdersOfLostBatches(result.db, copied.batches);
+  if (orders > 0) words.push(`Its batches say that more was stored: ${counted(orders, "order")}.`);
+  return words;
+}
+
+/** Orders whose events are there and that are not. */
+function countNameless(db: Database.Database, after: bigint): number {
+  const sql = `SELECT count(*) FROM (SELECT DISTINCT order_key FROM order_event_rows WHERE seq > ?)
+    WHERE order_key NOT IN (SELECT order_key FROM orders)`;
+  return db.prepare(sql).pluck().get(after) as number;
+}
+
+/** Numbers are given without gaps, but for what a restore leaves out; the oldest rows are removed. */
+function countMissingEvents(db: Database.Database, result: Store): bigint {
+  const sql = "SELECT coalesce(max(seq), 0) FROM order_event_rows";
+  const newest = result.db.prepare(sql).pluck().safeIntegers(true).get() as bigint;
+  const missing = lastNumber(db, "order_event_rows") - newest;
+  return newest > 0n && missing > 0n && missing < BigInt(SEQ_MARGIN) ? missing : 0n;
+}
+
+/** Batches that came after the copy, and at whose time nothing was stored. */
+function countOrdersOfLostBatches(db: Database.Database, after: bigint): number {
+  const sql = `SELECT coalesce(sum(order_count), 0) FROM batches
+    WHERE id > ? AND state <> 'unread' AND received_at NOT IN (
+      SELECT received_at FROM orders UNION SELECT at FROM order_event_rows UNION SELECT first_seen_at FROM quarantine)`;
+  return db.prepare(sql).pluck().get(after) as number;
+}
