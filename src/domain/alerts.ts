@@ -97,6 +97,7 @@ const HOLD_WORDS: Partial<Record<HoldReason, string>> = {
   "hand-out lost": "an answer with orders was lost, and confirms wait",
   tie: "changes with one stamp may be out of reach",
   behind: "more changes wait than one pass may read",
+  cut: "changes may be cut, because the service answers the newest first",
   unread: "the answers cannot be read, and no more of them can be kept",
   guard: "a sudden emptying waits for approval",
   table: "a table of the ERP is missing, changed or empty",

@@ -15,6 +15,8 @@ export interface Learned {
   pageMax: number;
   /** How the service writes its own stamps, in the finest precision seen. */
   form: StampForm | undefined;
+  /** How many changes the smallest page held of which the oldest were left out. */
+  cutSize?: number | undefined;
 }
 
 export interface FollowRules {
@@ -69,6 +71,11 @@ export function planFirstAsk(
   if (now !== undefined && now < ns) ns = now;
   ns -= BigInt(rules.overlapMs) * MS_NS;
   return askFrom(ns, from.form ?? ownForm(from.watermark, rules.timezone), rules);
+}
+
+/** The `since` from which a change with this stamp is in the answer, whether the service counts its own boundary in or not. */
+export function planAskBefore(ns: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
+  return askFrom(ns - unitOf(form, rules), form, rules);
 }
 
 /**
@@ -173,6 +180,7 @@ export function planNextPage(
   const isRepeated = stamps.some(({ instantNs }) => instantNs === asked.ns);
   const isMissed = asked.isKnownStamp && !isRepeated;
   const learned: Learned = {
+    ...pass.learned,
     boundary: isRepeated ? "inclusive" : isMissed ? "exclusive" : pass.learned.boundary,
     pageMax: Math.max(pass.learned.pageMax, page.stamps.length),
     form: learnForm(pass.learned.form, stamps),
@@ -297,7 +305,7 @@ function askFrom(instantNs: bigint, form: StampForm | undefined, rules: FollowRu
   return { since, ns: instantOf(since, rules.timezone) ?? 0n, isKnownStamp: false };
 }
 
-function instantOf(text: string | null | undefined, timezone: string): bigint | undefined {
+export function instantOf(text: string | null | undefined, timezone: string): bigint | undefined {
   return text === null || text === undefined ? undefined : parseStamp(text, timezone)?.instantNs;
 }
 

@@ -12,6 +12,8 @@ export type HoldReason =
   | "tie"
   /** Told, not held: following reads on from where a pass reached its bound. */
   | "behind"
+  /** Told, not held: pages of changes lack their oldest, which are looked for order by order. */
+  | "cut"
   /** No further answer that cannot be read has room. */
   | "unread"
   | "guard"
@@ -50,6 +52,7 @@ const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
   "hand-out lost",
   "tie",
   "behind",
+  "cut",
   "unread",
   "guard",
   "table",

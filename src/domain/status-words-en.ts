@@ -82,6 +82,7 @@ export const englishStatus = {
     "hand-out lost": "an answer with orders was lost, and confirms wait",
     tie: "changes with one stamp may be out of reach",
     behind: "more changes wait than one pass may read; following goes on",
+    cut: "changes may be cut: the service answers the newest first; orders are read one by one",
     unread: "the answers cannot be read, and no more of them can be kept",
     guard: "rows going to zero wait for approval",
     table: "the table is missing or empty",

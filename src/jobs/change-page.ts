@@ -10,6 +10,7 @@ import { SLICE_BYTES, type Span } from "../domain/json-text.ts";
 import { canonicalJson } from "../domain/json-value.ts";
 import { KeySet } from "../domain/key-set.ts";
 import { type OrderMapping, readStampText } from "../domain/order-mapping.ts";
+import { type Anchor, addAnchor } from "../domain/page-cover.ts";
 import type { Clock } from "../domain/ports.ts";
 import { type AnswerList, type AnswerRecord, readListInSlices, readRecords } from "../domain/read-answer.ts";
 import { type ChangeKey, changeKey } from "../domain/seen-changes.ts";
@@ -50,6 +51,7 @@ export class ChangePage {
   readonly #changes: ServedChange[] = [];
   readonly #stamps: (ServedStamp | undefined)[] = [];
   #form: StampForm | undefined;
+  readonly #newest: Anchor[] = [];
   /** The changes that were met on this page, and how often those that were met again. */
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
@@ -78,6 +80,11 @@ export class ChangePage {
     return this.#stamps;
   }
 
+  /** Some of its newest changes, in any order. */
+  get newest(): readonly Anchor[] {
+    return this.#newest;
+  }
+
   #inOneForm(stamp: ServedStamp | undefined): ServedStamp | undefined {
     if (stamp === undefined) return undefined;
     if (this.#form === undefined || !isSameForm(stamp.form, this.#form)) this.#form = stamp.form;
@@ -89,6 +96,7 @@ export class ChangePage {
     const stamp = this.#inOneForm(readStamp(readStampText(body, record.span, mapping), timezone));
     const contentHash = hashContent(body, record);
     if (!record.ok) return { record, stamp, contentHash, key: undefined };
+    if (stamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: stamp.instantNs });
     const first = `${record.orderId}${changeKey(stamp?.instantNs, contentHash, 0)}`;
     const nth = this.#met.add([first]) ? 0 : (this.#times.get(first) ?? 0) + 1;
     if (nth > 0) this.#times.set(first, nth);

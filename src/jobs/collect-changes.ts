@@ -78,6 +78,11 @@ export class ChangeCollector {
     return this.#news > NEWS_MAX || (this.#news > 0 && this.#bytes > WAITING_BYTES_MAX);
   }
 
+  /** Whether the pass has brought any change of the order. */
+  hasMet(orderId: string): boolean {
+    return this.#orders.has(orderId);
+  }
+
   /** How many different records the pass has brought. */
   get records(): number {
     return this.#records;

@@ -11,6 +11,7 @@ import {
   type Asked,
   type FollowRules,
   type High,
+  instantOf,
   isFromFuture,
   isLater,
   isSetBack,
@@ -20,6 +21,7 @@ import {
   liesAhead,
   mayMove,
   type Page,
+  planAskBefore,
   planFirstAsk,
   planNextPage,
   planSweep,
@@ -31,10 +33,12 @@ import type { Span } from "../domain/json-text.ts";
 import { isBefore, readToken } from "../domain/next-token.ts";
 import type { OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
+import { type Anchor, judgePage, mayLackOldest, mergeAnchors } from "../domain/page-cover.ts";
 import { isoTime } from "../domain/ports.ts";
 import { refuseRepeated, reportedError } from "../domain/read-answer.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { readStamp } from "../domain/stamp.ts";
+import { type Cut, loadAnchors, loadCut, saveAnchors } from "../store/cuts.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../store/holds.ts";
 import { loadLearned, loadMeta, type RestKey, saveLearned } from "../store/meta.ts";
 import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../store/positions.ts";
@@ -44,6 +48,7 @@ import { KnownPages } from "./change-page.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { commit } from "./commit.ts";
+import { FindCutChanges } from "./find-cut-changes.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
 import { readInTurns } from "./read-in-turns.ts";
 import type { ReadOrders } from "./read-orders.ts";
@@ -93,6 +98,12 @@ interface Pass {
   asked: Asked | undefined;
   pageMax: number;
   future: number;
+  /** Up to where the service's changes are stored without a gap; undefined where that is no time. */
+  coveredNs: bigint | undefined;
+  /** The first page that may lack its oldest changes. */
+  gap: Gap | undefined;
+  /** The newest changes of the pass. */
+  anchors: readonly Anchor[];
   /** A page has shown whole what an earlier one may have left behind. */
   isTieOver: boolean;
   changes: ChangeCollector;
@@ -103,6 +114,15 @@ interface ReadPage {
   page: Page;
   token: string | undefined;
   /** The service's time, where it is known. */
+  servedAt: string | undefined;
+}
+
+/** A page that may lack its oldest changes. */
+interface Gap {
+  page: Page;
+  askedNs: bigint;
+  /** What was covered before it. */
+  coveredNs: bigint;
   servedAt: string | undefined;
 }
 
@@ -123,6 +143,7 @@ export class FollowUpdates implements Job {
   readonly #pages: KnownPages;
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
+  readonly #cuts: FindCutChanges;
   #sweepWanted = false;
   readonly #told = { future: false, ahead: false, refused: false };
   /** A token that lies before the one that named it, and until when it is not followed. */
@@ -134,6 +155,7 @@ export class FollowUpdates implements Job {
     this.#context = context;
     this.#options = options;
     this.#readOrders = readOrders;
+    this.#cuts = new FindCutChanges(context, options.follow);
     const { rules, follow } = options;
     const pageRules = { mapping: rules.update, changes: rules.changes, timezone: follow.timezone };
     this.#pages = new KnownPages(pageRules, context.clock);
@@ -156,10 +178,16 @@ export class FollowUpdates implements Job {
       // Orders that are owed a read do not wait for the next good answer of another path.
       failure = error;
     }
+    const isSearching = await this.#cuts.requestReads(signal);
+    const before = this.#readOrders.unannounced;
     const left = await this.#readOrders.readOwed(counts, signal);
+    if (isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
     if (failure !== undefined) throw failure;
     const worked = Object.values(counts).some((count) => count > 0);
-    return { outcome: !isComplete || (worked && left > 0) ? "more" : worked ? "done" : "idle", counts };
+    return {
+      outcome: !isComplete || (worked && (left > 0 || isSearching)) ? "more" : worked ? "done" : "idle",
+      counts,
+    };
   }
 
   /** Returns false where a bound of the pass ended it and the next one goes on at once. */
@@ -211,6 +239,9 @@ export class FollowUpdates implements Job {
       high: undefined,
       token: undefined,
       asked: undefined,
+      coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
+      gap: undefined,
+      anchors: [],
       pageMax: 0,
       future: 0,
       isTieOver: false,
@@ -233,12 +264,15 @@ export class FollowUpdates implements Job {
       throw error;
     }
     this.#tellFuture(pass.future);
+    const found = await this.#judgeGap(pass);
     const position = this.#positionOf(pass);
     this.#tellAhead(position ?? watermark, pass);
-    const isMove = position !== undefined && this.#mayMove(position, pass);
+    const cut = this.#planCut(pass, found);
+    const isMove = cut === undefined && position !== undefined && this.#mayMove(position, pass);
     const begunAt = rest === undefined ? pass.serviceDate : rest.begunAt;
     await this.#store(pass, {
       watermark: isMove ? position : undefined,
+      cut,
       isWhole: isComplete && rest === undefined,
       swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt } : null,
@@ -305,6 +339,7 @@ export class FollowUpdates implements Job {
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
       const { page, token, servedAt } = await this.#readPage(pass, asked.since);
       if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
+      this.#noteGap(pass, { page, askedNs: asked.ns, servedAt });
       if (tie !== undefined && provesCut(page, tie, rules)) await this.#raiseTie(tie, pass);
       tie = undefined;
       const corrected = pages === 0 && rest === undefined ? firstAsk(pass.serviceNow) : asked;
@@ -337,6 +372,63 @@ export class FollowUpdates implements Job {
     }
     pass.asked = asked;
     return false;
+  }
+
+  /**
+   * Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest: of those that were made
+   * before it was served, it would have left out none.
+   */
+  #noteGap(pass: Pass, { page, askedNs, servedAt }: Omit<Gap, "coveredNs">): void {
+    const { coveredNs, high, gap } = pass;
+    if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
+    if (coveredNs === undefined) return;
+    if (mayLackOldest(page.stamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
+    if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
+  }
+
+  /**
+   * Asks once from before changes that are known: where none of what was covered is in that answer either, the page was cut.
+   * Its position must not be passed then.
+   */
+  async #judgeGap(pass: Pass): Promise<"unsure" | "cut" | undefined> {
+    const { gap, high, learned, rules } = pass;
+    if (gap === undefined || high === undefined || high.ns <= gap.coveredNs || pass.token !== undefined)
+      return undefined;
+    const anchors = loadAnchors(this.#context.store);
+    const oldest = anchors.at(-1);
+    const wide = oldest === undefined ? undefined : planAskBefore(oldest.ns, learned.form, rules);
+    let isReached = false;
+    if (wide !== undefined && wide.ns < gap.askedNs) {
+      const { page } = await this.#readPage(pass, wide.since);
+      isReached = page.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs);
+    }
+    const verdict = judgePage({
+      size: gap.page.stamps.length,
+      isReached,
+      anchors,
+      isMet: (orderId) => pass.changes.hasMet(orderId),
+      nowNs: instantOf(pass.serviceNow, "UTC"),
+      cutSize: learned.cutSize,
+    });
+    return verdict === "whole" ? undefined : verdict;
+  }
+
+  /** The search for changes that were left out, as it stands after this pass; undefined where there is none. */
+  #planCut(pass: Pass, found: "unsure" | "cut" | undefined): Cut | undefined {
+    const standing = loadCut(this.#context.store);
+    const { high, gap, learned } = pass;
+    if (found === undefined || high === undefined || gap === undefined) {
+      const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
+      return isLater ? { ...standing, high } : standing;
+    }
+    const size = gap.page.stamps.length;
+    if (found === "cut") pass.learned = { ...learned, cutSize: Math.min(size, learned.cutSize ?? size) };
+    if (standing === undefined) {
+      const isShown = found === "cut";
+      return { since: pass.at, size, stage: "open", after: 0, again: false, isShown, high };
+    }
+    const isShown = standing.isShown || found === "cut";
+    return { ...standing, again: true, isShown, high: high.ns > standing.high.ns ? high : standing.high };
   }
 
   /** Where the answer itself names the next `since`. The position is the last one that was asked and answered. */
@@ -396,6 +488,7 @@ export class FollowUpdates implements Job {
     pass.high = high;
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
+    if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
     // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
     if (list.error !== undefined) throw reportedError(list.error);
     return { page: { stamps, fresh }, token, servedAt: serviceNow };
@@ -406,6 +499,7 @@ export class FollowUpdates implements Job {
     pass: Pass,
     end: {
       watermark?: string | undefined;
+      cut?: Cut | undefined;
       swept?: string | undefined;
       /** Null: there is none any more; undefined: as it was. */
       rest?: Rest | null;
@@ -413,13 +507,14 @@ export class FollowUpdates implements Job {
       isWhole: boolean;
     },
   ): Promise<void> {
-    const { watermark, swept, isWhole } = end;
+    const { watermark, cut, swept, isWhole } = end;
     const { store } = this.#context;
     const { rules } = this.#options;
     const news = await readInTurns(this.#context.clock, {}, pass.changes.takeNews(isWhole), pass.signal);
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
-    if (news.length === 0 && watermark === undefined && swept === undefined && !learns && !settles) return;
+    const isQuiet = watermark === undefined && cut === undefined && swept === undefined;
+    if (news.length === 0 && isQuiet && !learns && !settles) return;
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
       if (from > 0) await this.#context.clock.sleep(0, pass.signal);
       const part = news.slice(from, from + RECORDS_PER_COMMIT);
@@ -430,12 +525,19 @@ export class FollowUpdates implements Job {
         if (isLast) saveLearned(store, pass.learned);
         if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
         if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
+        if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
+        if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
         if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
         if (isLast && settles) this.#settle(pass, end);
         return done;
       });
       for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
     }
+  }
+
+  #saveAnchors({ anchors, high }: Pass): void {
+    const { store } = this.#context;
+    if (high !== undefined) saveAnchors(store, mergeAnchors(loadAnchors(store), anchors, high.ns));
   }
 
   /** Whether anything stands in the database that this end of a pass changes. */
@@ -529,6 +631,15 @@ function provesCut({ stamps }: Page, { stamp, servedAt }: Tie, rules: FollowRule
       served !== undefined &&
       isLater(served.text, stamp, rules) &&
       (servedAt === undefined || !isLater(served.text, servedAt, rules)),
+  );
+}
+
+/** Whether a page holds what was made after the former one's changes and before that one was served: that one lacked its newest. */
+function lacksNewest({ page, servedAt }: Gap, next: Page): boolean {
+  const servedNs = instantOf(servedAt, "UTC");
+  const newest = page.stamps.reduce((max, stamp) => (stamp && stamp.instantNs > max ? stamp.instantNs : max), 0n);
+  return next.stamps.some(
+    (stamp) => stamp !== undefined && servedNs !== undefined && stamp.instantNs > newest && stamp.instantNs < servedNs,
   );
 }
 

@@ -79,6 +79,8 @@ export class ReadOrders {
   readonly #rules: OrderRules;
   /** Orders in a row whose answers never came to have the stamp of the change. */
   #vain = 0;
+  /** Orders that had changed although no record asked for their read. */
+  unannounced = 0;
 
   constructor(context: JobContext, rules: OrderRules) {
     this.#context = context;
@@ -121,6 +123,7 @@ export class ReadOrders {
       }
       pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey);
       if (read !== undefined) count(pass.counts, read.value.stored);
+      if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
     } catch (error) {
       if (reachOf(error, owed.attempts) !== "record") {
         if (isAnswered(error)) await this.#postpone(owed, error, pass.signal);

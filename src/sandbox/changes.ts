@@ -46,14 +46,16 @@ function isDue({ version }: Change, since: Since, options: SandboxOptions): bool
   return options.updates.boundary === "inclusive" ? version.stampUs >= since.us : version.stampUs > since.us;
 }
 
-/** The oldest due changes: by stamp, or by the order in which they were made where cursors are handed out. */
+/** The oldest due changes, or the newest: by stamp, or by the order in which they were made where cursors are handed out. */
 function duePage(since: Since, site: Site): Change[] {
   const { options } = site;
   if (options.updates.stuck === "empty") return [];
   const due = [...allChanges(site)].filter((change) => isDue(change, since, options));
   const bySeq = (a: Change, b: Change) => a.version.seq - b.version.seq;
   const byStamp = (a: Change, b: Change) => a.version.stampUs - b.version.stampUs || bySeq(a, b);
-  return due.sort(usesCursor(options) ? bySeq : byStamp).slice(0, options.updates.pageLimit);
+  const { pageLimit, keeps } = options.updates;
+  due.sort(usesCursor(options) ? bySeq : byStamp);
+  return keeps === "newest" ? due.slice(-pageLimit) : due.slice(0, pageLimit);
 }
 
 function sorted(page: readonly Change[], site: Site): readonly Change[] {

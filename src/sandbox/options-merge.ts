@@ -60,6 +60,7 @@ const UPDATES = {
   pageLimit: whole(1),
   carry: oneOf("changes", "whole"),
   lines: flag,
+  keeps: oneOf("oldest", "newest"),
   order: oneOf("ascending", "descending", "shuffled"),
   scope: oneOf("handed-out", "all"),
   history: oneOf("latest", "log"),

@@ -33,7 +33,9 @@ export interface UpdatesOptions {
   carry: "changes" | "whole";
   /** Whether a change carries the composition. */
   lines: boolean;
-  /** How a page is sorted; it always holds the oldest changes that are due. */
+  /** Which of the changes that are due a page holds where they are more than {@link pageLimit}. */
+  keeps: "oldest" | "newest";
+  /** How a page is sorted. */
   order: "ascending" | "descending" | "shuffled";
   scope: "handed-out" | "all";
   history: "latest" | "log";
@@ -182,6 +184,7 @@ export function defaultOptions(): SandboxOptions {
       pageLimit: 100,
       carry: "changes",
       lines: true,
+      keeps: "oldest",
       order: "ascending",
       scope: "handed-out",
       history: "latest",

@@ -16,6 +16,8 @@ export type MetaKey =
   | "credential"
   | "objects"
   | "tie"
+  | "cut"
+  | "anchors"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */
@@ -43,7 +45,7 @@ export function deleteMeta(store: Store, key: MetaKey): void {
 export function loadLearned(store: Store): Learned {
   const text = loadMeta(store, "learned");
   const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
-  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form };
+  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form, cutSize: learned.cutSize };
 }
 
 export function saveLearned(store: Store, learned: Learned): void {

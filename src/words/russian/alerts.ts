@@ -10,6 +10,8 @@ export const alerts = {
   "the service refuses the request": "сервис отклоняет запрос",
   "an answer with orders was lost, and confirms wait": "ответ с заказами потерян, подтверждения ждут",
   "more changes wait than one pass may read": "изменений больше, чем читается за один проход",
+  "changes may be cut, because the service answers the newest first":
+    "часть изменений может быть не показана: сервис отдаёт сначала новые",
   "the answers cannot be read, and no more of them can be kept":
     "ответы не удаётся прочитать, и места для них больше нет",
   "changes with one stamp may be out of reach": "часть изменений с одинаковой меткой времени может быть недоступна",

@@ -88,6 +88,10 @@ export const jobs = {
     "Изменений больше, чем читается за один проход; следующий продолжит с этого места.",
   "A pass ended after {records#} change[s]; more wait. The next one goes on from there by itself.":
     "Прочитано изменений за проход: {records}, есть ещё. Следующий проход сам продолжит с этого места.",
+  "Changes may be cut: the service answers the newest first, {size#} change[s] a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.":
+    "Часть изменений может быть не показана: сервис отдаёт сначала новые, по {size} на страницу. Чтобы найти остальные, читаются по одному открытые заказы, потом закрытые; до тех пор позиция не двигается.",
+  "The orders whose changes may have been left out have been read.":
+    "Заказы, изменения которых могли быть не показаны, прочитаны.",
   "The service names a position for changes that lies before the one asked; it is not followed.":
     "Сервис назвал позицию изменений раньше той, с которой спрашивали; по ней не идём.",
   "The service refuses its own position for changes; they are asked for by the last time known instead.":
