@@ -68,6 +68,8 @@ export function mayLackOldest(
 export interface Wider {
   /** How many changes the page held. */
   size: number;
+  /** All of them have the same stamp: where the page was cut, that is a tie, whatever the order. */
+  isLevel: boolean;
   /** Whether the wider answer goes down to what was covered before the page. */
   isReached: boolean;
   anchors: readonly Anchor[];
@@ -84,10 +86,10 @@ export interface Wider {
  * proves either.
  */
 export function judgePage(wider: Wider): "whole" | "unsure" | "cut" {
-  const { size, isReached, anchors, isMet, nowNs, cutSize } = wider;
+  const { size, isLevel, isReached, anchors, isMet, nowNs, cutSize } = wider;
   if (isReached) return "whole";
   const isRecent = ({ ns }: Anchor) => nowNs === undefined || nowNs - ns < ANCHOR_VALID_NS;
   if (anchors.some((anchor) => isRecent(anchor) && !isMet(anchor.orderId))) return "cut";
   if (cutSize !== undefined && size >= cutSize) return "cut";
-  return size >= CUT_MIN ? "unsure" : "whole";
+  return size >= CUT_MIN && !isLevel ? "unsure" : "whole";
 }

@@ -402,8 +402,10 @@ export class FollowUpdates implements Job {
       const { page } = await this.#readPage(pass, wide.since);
       isReached = page.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs);
     }
+    const { stamps } = gap.page;
     const verdict = judgePage({
-      size: gap.page.stamps.length,
+      size: stamps.length,
+      isLevel: stamps.every((stamp) => stamp?.instantNs === stamps[0]?.instantNs),
       isReached,
       anchors,
       isMet: (orderId) => pass.changes.hasMet(orderId),

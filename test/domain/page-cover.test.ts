@@ -25,13 +25,22 @@ describe("whether a page may lack its oldest changes", () => {
 
 describe("what a wider answer says of such a page", () => {
   const anchors = [{ orderId: "a", ns: 5n }];
-  const wider: Wider = { size: 20, isReached: false, anchors, isMet: () => true, nowNs: 9n, cutSize: undefined };
+  const wider: Wider = {
+    size: 20,
+    isLevel: false,
+    isReached: false,
+    anchors,
+    isMet: () => true,
+    nowNs: 9n,
+    cutSize: undefined,
+  };
   it.each<[string, Partial<Wider>, string]>([
     ["it reaches down", { isReached: true, isMet: () => false }, "whole"],
     ["a change that is known is in neither", { isMet: () => false }, "cut"],
     ["a change that is known from long ago is in neither", { isMet: () => false, nowNs: 10n ** 15n }, "unsure"],
     ["it proves nothing", {}, "unsure"],
     ["nothing is known yet", { anchors: [] }, "unsure"],
+    ["all of one time, and it proves nothing", { isLevel: true }, "whole"],
     ["few changes, and it proves nothing", { size: 9 }, "whole"],
     ["few changes, and as few were cut before", { size: 9, cutSize: 9 }, "cut"],
   ])("%s", (_, more, expected) => {
