@@ -1,6 +1,6 @@
 /*
  * What the bridge costs, as ratios against floors that are measured in the same run: `npm run bench [-- PART…] [--stored N] [--rows N]`.
- * Parts: orders, giants, start, feeds; all of them unless named. `--stored`: orders in the large database (1,000,000); `--rows`: rows in a feed's table. Medians of
+ * Parts: orders, giants, hostile, start, feeds; all of them unless named. `--stored`: orders in the large database (1,000,000); `--rows`: rows in a feed's table. Medians of
  * several rounds; the rounds of a figure and of its floor take turns, so that a busy machine hits both.
  */
 import { fork } from "node:child_process";
@@ -10,14 +10,14 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { bundleOf } from "../rolldown.config.ts";
 import { benchFeeds, benchFirstPush } from "./bench/feeds.ts";
-import { benchGiants } from "./bench/giants.ts";
+import { benchGiants, benchHostile } from "./bench/giants.ts";
 import { type Bench, benchOrders, makeDatabase, prepare } from "./bench/orders.ts";
 import { atMost, print } from "./bench/print.ts";
 import { benchStart } from "./bench/start.ts";
 import type { Figures } from "./bench/worker.ts";
 import { installProgram, writeBundle } from "./install-program.ts";
 
-const PARTS = ["orders", "giants", "start", "feeds"];
+const PARTS = ["orders", "giants", "hostile", "start", "feeds"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -56,6 +56,7 @@ try {
   const makeEmpty = (name: string) => makeDatabase(bench, name, 0);
   const feeds = { work, makeEmpty, feedWorker, port, rows: Number(values.rows) };
   if (isWanted("giants")) await benchGiants(bench, () => benchFirstPush(feeds), feeds.rows);
+  if (isWanted("hostile")) await benchHostile(bench);
   if (isWanted("feeds")) printGaps("feeds", await benchFeeds(feeds));
 } finally {
   service.kill();

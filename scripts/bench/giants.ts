@@ -1,7 +1,8 @@
 /* What the largest and the worst answers cost: memory, and how long nothing else could run. */
 
+import { rmSync } from "node:fs";
 import type { FeedFigures } from "./feed-worker.ts";
-import { SHAPE_NAMES } from "./hostile-data.ts";
+import { ORDER_SHAPES, SHAPE_NAMES } from "./hostile-data.ts";
 import { type Bench, makeDatabase, prepare, runWorker } from "./orders.ts";
 import { atMost, print } from "./print.ts";
 import type { SecureFigures, TurnFigures } from "./turns.ts";
@@ -30,11 +31,26 @@ export async function benchGiants(bench: Bench, firstPush: () => Promise<FeedFig
   const page = await runWorker(bench, "page", await makeDatabase(bench, "page", 0));
   show(`a page of ${page.orders} changes`, page);
   show(`a first push of ${rows} rows`, await firstPush());
-  for (const shape of SHAPE_NAMES) {
-    await prepare(bench.port, { shape, bytes: HOSTILE_BYTES });
-    const figures = await runWorker(bench, "hostile", await makeDatabase(bench, shape.replaceAll(" ", "-"), 0));
-    show(`240 MB of ${shape}`, figures);
-  }
+}
+
+export async function benchHostile(bench: Bench): Promise<void> {
+  for (const shape of SHAPE_NAMES) await benchShape(bench, shape, "orders");
+  for (const shape of ORDER_SHAPES) await benchShape(bench, shape, "updates");
+  for (const shape of ORDER_SHAPES) await benchShape(bench, shape, "order");
+}
+
+const ROLES = { orders: "hostile", updates: "hostile-page", order: "hostile-order" } as const;
+
+async function benchShape(bench: Bench, shape: string, as: keyof typeof ROLES): Promise<void> {
+  const folder = await makeDatabase(bench, `${ROLES[as]}-${shape.replaceAll(" ", "-")}`, 0);
+  const first = as === "orders" ? {} : { from: FRESH_FROM, batches: 1, size: 1 };
+  await prepare(bench.port, { ...first, shape, bytes: HOSTILE_BYTES, as });
+  const figures = await runWorker(bench, ROLES[as], folder);
+  show(
+    `240 MB of ${shape}${as === "orders" ? "" : `, in ${as === "order" ? "the answer for one" : "updates"}`}`,
+    figures,
+  );
+  rmSync(folder, { recursive: true, force: true });
 }
 
 type Shown = TurnFigures & Partial<SecureFigures> & Pick<Figures, "seconds" | "rssMb" | "lockMs" | "error">;

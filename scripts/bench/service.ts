@@ -1,10 +1,10 @@
 /*
  * The service of the benchmarks, in a process of its own: it hands out prepared bodies as fast as they are asked for and
  * accepts everything. `POST /_bench` prepares: `{"from": N, "batches": N, "size": N}`, `{"changes": N}` or
- * `{"shape": NAME, "bytes": N}`.
+ * `{"shape": NAME, "bytes": N, "as": "orders"}`; `as` may be `updates` or `order` as well.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { hostileBody } from "./hostile-data.ts";
+import { hostileBody, withId } from "./hostile-data.ts";
 import { BATCH_SIZE, batchBody, changeText } from "./order-data.ts";
 
 /** Ten thousand changes in fewer than two minutes. */
@@ -12,6 +12,8 @@ const CHANGE_EVERY_MS = 10;
 
 let batches: Buffer[] = [];
 let changes: { stamp: string; text: string }[] = [];
+let hostilePage: Buffer | undefined;
+let hostileOrder: Buffer | undefined;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
@@ -27,6 +29,7 @@ interface Wanted {
   changes?: number;
   shape?: string;
   bytes?: number;
+  as?: "orders" | "updates" | "order";
 }
 
 async function prepare(request: IncomingMessage): Promise<void> {
@@ -35,7 +38,13 @@ async function prepare(request: IncomingMessage): Promise<void> {
   batches = Array.from({ length: wanted.batches ?? 0 }, (_, index) =>
     Buffer.from(batchBody((wanted.from ?? 0) + index * size, size)),
   );
-  if (wanted.shape !== undefined) batches.push(hostileBody(wanted.shape, wanted.bytes ?? 0));
+  [hostilePage, hostileOrder] = [undefined, undefined];
+  if (wanted.shape !== undefined) {
+    const { shape, bytes = 0, as = "orders" } = wanted;
+    if (as === "orders") batches.push(hostileBody(shape, bytes));
+    if (as === "updates") hostilePage = hostileBody(shape, bytes, "updates");
+    if (as === "order") hostileOrder = hostileBody(shape, bytes, null);
+  }
   const count = wanted.changes ?? 0;
   const firstMs = Date.now() - count * CHANGE_EVERY_MS;
   changes = Array.from({ length: count }, (_, n) => {
@@ -58,7 +67,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   } else if (url.pathname === "/api/v1/1c/orders/updates") {
     const since = url.searchParams.get("since") ?? "";
     const due = changes.filter(({ stamp }) => stamp >= since);
-    send(`{"updates":[${due.map(({ text }) => text).join(",")}]}`);
+    send(hostilePage ?? `{"updates":[${due.map(({ text }) => text).join(",")}]}`);
+  } else if (request.method === "GET" && hostileOrder !== undefined) {
+    send(withId(hostileOrder, url.pathname.split("/").at(-1) ?? ""));
   } else {
     request.resume();
     request.once("end", () => send("{}"));

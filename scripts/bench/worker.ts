@@ -50,7 +50,9 @@ const roles: Record<string, () => Promise<Figures>> = {
   unchanged: () => measured(unchanged),
   giant: () => measured(giant),
   page: () => measured(page),
-  hostile: () => measured(hostile),
+  hostile: () => measured((turns) => hostile(turns, "orders")),
+  "hostile-page": () => measured((turns) => hostile(turns, "updates")),
+  "hostile-order": () => measured((turns) => hostile(turns, "reconcile")),
 };
 const run = roles[role ?? ""];
 if (run === undefined) throw new Error(`unknown role ${role}`);
@@ -171,14 +173,16 @@ async function page(turns: Turns): Promise<Partial<Figures>> {
 }
 
 /** An answer that nobody can want. */
-async function hostile(turns: Turns): Promise<Partial<Figures>> {
+async function hostile(turns: Turns, job: "orders" | "updates" | "reconcile"): Promise<Partial<Figures>> {
   const bridge = open();
+  // Changes are followed, and orders are compared, once one is there.
+  if (job !== "orders") await bridge.runJob("orders");
   turns.start();
-  const { error } = await bridge.runJob("orders");
+  const { error, counts } = await bridge.runJob(job);
   const gaps = turns.stop();
   const lockMs = bridge.store.longestWriteMs;
   await bridge.stop();
-  return { ...gaps, lockMs, rssMb: peakMemoryMb(), error: error?.message ?? "stored" };
+  return { ...gaps, lockMs, rssMb: peakMemoryMb(), error: error?.message ?? JSON.stringify(counts) };
 }
 
 /** Not `resourceUsage().maxRSS`, which a child takes over from the process that forked it. */

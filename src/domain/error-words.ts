@@ -1,4 +1,4 @@
-import { elementsOf, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "./json-text.ts";
+import { elementsOf, headOf, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "./json-text.ts";
 import { shortWords } from "./service-error.ts";
 
 /**
@@ -67,7 +67,7 @@ const WORDS_BYTES = 1_200;
 export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report?: Span): string | undefined {
   const kind = kindOf(bytes, root);
   if (kind === "boolean") return textOf(bytes, root) === "false" ? "false" : undefined;
-  if (kind === "string") return readTextError(stringOf(bytes, root));
+  if (kind === "string") return readTextError(headOf(bytes, root, WORDS_BYTES));
   if (kind === "array") return use === "acceptance" ? readElements(bytes, root) : undefined;
   return kind === "object" ? readObject(bytes, root, { use, place: "root", report }) : undefined;
 }
@@ -113,15 +113,17 @@ function readObject(bytes: Buffer, object: Span, { use, place, report }: Where):
   someMember(bytes, object, ({ key, value }) => {
     if (key.length > NAME_MAX) return false;
     const name = nameOf(key);
+    const isError = ERROR_NAME.test(name);
+    const isDone = DONE_NAME.test(name);
+    // Of a record everything else is data of the shop.
+    if (use === "record" && !isError && !isDone) return false;
     const said = plainOf(bytes, value);
-    if (ERROR_NAME.test(name)) {
+    if (isError) {
       if (report !== undefined && value.start <= report.start && report.end <= value.end) return false;
       const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (CODE_NAME.test(name) && isSuccessCode(said));
       if (!isWord && !isNothing(bytes, value)) error ??= wordsOf(bytes, value);
       return false;
     }
-    const isDone = DONE_NAME.test(name);
-    if (use === "record" && !isDone) return false;
     if (isDone || ACCEPTED_NAME.test(name)) {
       const isZero = isDone || kindOf(bytes, value) === "string" ? NOT_DONE.test(said) : false;
       if (isZero || isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
@@ -146,7 +148,7 @@ function readObject(bytes: Buffer, object: Span, { use, place, report }: Where):
   if (refusal !== undefined) return message === undefined ? refusal : wordsOf(bytes, message);
   if (message === undefined || isWell || use === "beside" || place === "record") return undefined;
   if (kindOf(bytes, message) !== "string") return undefined;
-  const text = stringOf(bytes, message);
+  const text = headOf(bytes, message, WORDS_BYTES);
   // A warning beside what was done stops nothing.
   return /^\W*warning/i.test(text) ? undefined : readTextError(text);
 }
@@ -195,7 +197,7 @@ function plainOf(bytes: Buffer, value: Span): string {
 }
 
 function wordsOf(bytes: Buffer, value: Span): string {
-  if (kindOf(bytes, value) === "string") return shortWords(stringOf(bytes, value));
+  if (kindOf(bytes, value) === "string") return shortWords(headOf(bytes, value, WORDS_BYTES));
   return shortWords(bytes.toString("utf8", value.start, Math.min(value.end, value.start + WORDS_BYTES)));
 }
 
@@ -213,6 +215,6 @@ export function isNothing(bytes: Buffer, value: Span): boolean {
       return !isEmpty;
     });
   }
-  if (kind === "number") return Number(textOf(bytes, value)) === 0;
+  if (kind === "number") return value.end - value.start <= WORDS_BYTES && Number(textOf(bytes, value)) === 0;
   return NO_ERROR.test(plainOf(bytes, value));
 }

@@ -60,7 +60,7 @@ export function* idsByPathInSlices(bytes: Buffer, root: Span): Slices<PathIds[]>
     }
     const byte = bytes[at];
     if (byte === QUOTE) {
-      const end = skipValue(bytes, at);
+      const end = skipValue(bytes, at, root.ends);
       if (isKey) {
         const key = bytes.toString("utf8", at + 1, Math.min(end - 1, at + 1 + KEY_MAX));
         const isId = readOrderId(key) !== undefined;

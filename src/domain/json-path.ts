@@ -5,6 +5,7 @@ import {
   elementAt,
   firstMembersOf,
   kindOf,
+  MEMBERS_MAX,
   memberOf,
   membersOf,
   type Span,
@@ -205,9 +206,9 @@ function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {
 
 function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: string } {
   const kind = kindOf(bytes, span);
-  if (kind === "array") return { keysSeen: [], found: `a list of ${countInside(bytes, span)}` };
+  if (kind === "array") return { keysSeen: [], found: `a list of ${countInside(bytes, span, MEMBERS_MAX)}` };
   if (kind !== "object") return { keysSeen: [], found: `a ${kind}` };
   const keysSeen = membersOf(bytes, span, KEYS_SEEN_MAX).map((member) => member.key);
-  const count = countInside(bytes, span);
+  const count = countInside(bytes, span, MEMBERS_MAX);
   return { keysSeen, found: `an object of ${counted(count, "key")}` };
 }

@@ -8,7 +8,7 @@ import { atOnce, type Slices } from "./slices.ts";
 export interface Span {
   readonly start: number;
   readonly end: number;
-  /** Where large lists and objects inside end, by their start, so that a walk steps over them at once; a scan notes them. */
+  /** Where large values inside end, by their start, so that a walk steps over them at once; a scan notes them. */
   readonly ends?: ReadonlyMap<number, number>;
 }
 
@@ -30,12 +30,15 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** More values or records than an answer may hold. */
+/** What an answer may hold only so much of; `text`: outside its records, `blanks`: in a row. */
+type Bounded = "values" | "records" | "text" | "blanks";
+
+/** More than an answer may hold. */
 export class JsonTooLargeError extends Error {
-  readonly what: "values" | "records";
+  readonly what: Bounded;
   readonly max: number;
 
-  constructor(what: "values" | "records", max: number) {
+  constructor(what: Bounded, max: number) {
     super(what);
     this.name = "JsonTooLargeError";
     this.what = what;
@@ -46,6 +49,7 @@ export class JsonTooLargeError extends Error {
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
 /** `[` and `{` differ from each other by this bit, and so do `]` and `}`: one comparison tells either. */
@@ -55,9 +59,9 @@ const ANY_CLOSE = 0x7d;
 /** Strings longer than this are skipped with the native search; for shorter ones the call costs more than the loop. */
 const NATIVE_SEARCH_FROM = 48;
 
-/** The first byte from `at` on that is not white space, or the buffer's length. */
-export function skipBlanks(bytes: Buffer, start: number): number {
-  const length = bytes.length;
+/** The first byte from `start` on that is not white space, or the buffer's length; `limit` where that comes first. */
+export function skipBlanks(bytes: Buffer, start: number, limit = bytes.length): number {
+  const length = Math.min(limit, bytes.length);
   let at = start;
   while (at < length) {
     const byte = bytes[at]!;
@@ -67,8 +71,13 @@ export function skipBlanks(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The end of the value that begins at `start`. Everything from here on takes bytes that {@link scanJson} has accepted. */
-export function skipValue(bytes: Buffer, start: number): number {
+/**
+ * The end of the value that begins at `start`. Everything from here on takes bytes that {@link scanJson} has accepted.
+ * @param ends where large values end, as far as that is known
+ */
+export function skipValue(bytes: Buffer, start: number, ends?: Span["ends"]): number {
+  const known = ends?.get(start);
+  if (known !== undefined) return known;
   const first = bytes[start];
   if (first === QUOTE) return skipString(bytes, start);
   if (first === OBJECT_OPEN || first === LIST_OPEN) return walkContainer(bytes, start).end;
@@ -120,6 +129,10 @@ function walkContainer(bytes: Buffer, start: number): { end: number; depth: numb
   throw new JsonSyntaxError("the text ends inside a list or an object", bytes.length);
 }
 
+/** A longer text or number is found and stepped over, but never decoded: as a string it would take twice its size again. */
+export const TEXT_BYTES_MAX = 16 * 1024 * 1024;
+const KEY_HEAD_BYTES = 200;
+
 const KINDS = new Map<number | undefined, JsonKind>([
   [OBJECT_OPEN, "object"],
   [LIST_OPEN, "array"],
@@ -155,9 +168,9 @@ export function* elementsInSlices(bytes: Buffer, span: Span, max = Number.POSITI
   let pauseAt = span.start + SLICE_BYTES;
   for (let at = firstInside(bytes, span); at !== -1; ) {
     if (elements.length === max) throw new JsonTooLargeError("records", max);
-    const end = skipValue(bytes, at);
-    elements.push({ start: at, end });
-    at = nextInside(bytes, end);
+    const element = valueAt(bytes, at, span.ends);
+    elements.push(element);
+    at = nextInside(bytes, element.end);
     if (at < pauseAt) continue;
     yield;
     pauseAt = at + SLICE_BYTES;
@@ -170,20 +183,20 @@ export function elementAt(bytes: Buffer, span: Span, index: number): Span | unde
   if (bytes[span.start] !== LIST_OPEN) return undefined;
   let left = index < 0 ? countInside(bytes, span) + index : index;
   for (let at = left < 0 ? -1 : firstInside(bytes, span); at !== -1; left--) {
-    const end = skipValue(bytes, at);
-    if (left === 0) return { start: at, end };
-    at = nextInside(bytes, end);
+    const element = valueAt(bytes, at, span.ends);
+    if (left === 0) return element;
+    at = nextInside(bytes, element.end);
   }
   return undefined;
 }
 
-/** How many elements or members an array or object has. */
-export function countInside(bytes: Buffer, span: Span): number {
+/** How many elements or members an array or object has; `max` where there are more. */
+export function countInside(bytes: Buffer, span: Span, max = Number.POSITIVE_INFINITY): number {
   const isObject = bytes[span.start] === OBJECT_OPEN;
   let count = 0;
-  for (let at = firstInside(bytes, span); at !== -1; count++) {
-    const end = isObject ? valueAfterKey(bytes, skipString(bytes, at), span.ends).end : skipValue(bytes, at);
-    at = nextInside(bytes, end);
+  for (let at = firstInside(bytes, span); at !== -1 && count < max; count++) {
+    const value = isObject ? valueAfterKey(bytes, skipValue(bytes, at, span.ends), span.ends) : undefined;
+    at = nextInside(bytes, value?.end ?? skipValue(bytes, at, span.ends));
   }
   return count;
 }
@@ -193,31 +206,36 @@ export function membersOf(bytes: Buffer, span: Span, max = Number.POSITIVE_INFIN
   if (bytes[span.start] !== OBJECT_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no members`);
   const members: Member[] = [];
   for (let at = firstInside(bytes, span); at !== -1 && members.length < max; ) {
-    const keyEnd = skipString(bytes, at);
+    const keyEnd = skipValue(bytes, at, span.ends);
     const value = valueAfterKey(bytes, keyEnd, span.ends);
-    members.push({ key: stringOf(bytes, { start: at, end: keyEnd }), value });
+    members.push({ key: keyOf(bytes, at, keyEnd), value });
     at = nextInside(bytes, value.end);
   }
   return members;
 }
 
-/** Whether some member of an object passes, without a list of all of them. */
+/** Whether some member of an object passes, without a list of all of them; of the first {@link MEMBERS_MAX}. */
 export function someMember(bytes: Buffer, span: Span, passes: (member: Member) => boolean): boolean {
   if (bytes[span.start] !== OBJECT_OPEN) return false;
-  for (let at = firstInside(bytes, span); at !== -1; ) {
-    const keyEnd = skipString(bytes, at);
+  let left = MEMBERS_MAX;
+  for (let at = firstInside(bytes, span); at !== -1 && left-- > 0; ) {
+    const keyEnd = skipValue(bytes, at, span.ends);
     const value = valueAfterKey(bytes, keyEnd, span.ends);
-    if (passes({ key: stringOf(bytes, { start: at, end: keyEnd }), value })) return true;
+    if (passes({ key: keyOf(bytes, at, keyEnd), value })) return true;
     at = nextInside(bytes, value.end);
   }
   return false;
 }
 
+/** Members of one object that are looked through. No record may hold as many values, and more of them would take seconds. */
+export const MEMBERS_MAX = 250_000;
+
 /** The first member of that name, as SQLite's `json_extract` takes it; undefined without one or outside an object. */
 export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefined {
   if (bytes[span.start] !== OBJECT_OPEN) return undefined;
-  for (let at = firstInside(bytes, span); at !== -1; ) {
-    const keyEnd = skipString(bytes, at);
+  let left = MEMBERS_MAX;
+  for (let at = firstInside(bytes, span); at !== -1 && left-- > 0; ) {
+    const keyEnd = skipValue(bytes, at, span.ends);
     const value = valueAfterKey(bytes, keyEnd, span.ends);
     if (isKey(bytes, at, keyEnd, key)) return value;
     at = nextInside(bytes, value.end);
@@ -233,8 +251,9 @@ export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[
   const found = Array<Span | undefined>(keys.length).fill(undefined);
   if (bytes[span.start] !== OBJECT_OPEN) return found;
   let missing = keys.length;
-  for (let at = firstInside(bytes, span); at !== -1 && missing > 0; ) {
-    const keyEnd = skipString(bytes, at);
+  let left = MEMBERS_MAX;
+  for (let at = firstInside(bytes, span); at !== -1 && missing > 0 && left-- > 0; ) {
+    const keyEnd = skipValue(bytes, at, span.ends);
     const value = valueAfterKey(bytes, keyEnd, span.ends);
     for (let i = 0; i < keys.length; i++) {
       if (!isKey(bytes, at, keyEnd, keys[i]!)) continue;
@@ -250,13 +269,25 @@ export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[
 }
 
 function valueAfterKey(bytes: Buffer, keyEnd: number, ends: Span["ends"]): Span {
-  const start = skipBlanks(bytes, skipBlanks(bytes, keyEnd) + 1);
-  return { start, end: ends?.get(start) ?? skipValue(bytes, start) };
+  return valueAt(bytes, skipBlanks(bytes, skipBlanks(bytes, keyEnd) + 1), ends);
+}
+
+/** What is inside a large value may be large as well. */
+function valueAt(bytes: Buffer, start: number, ends: Span["ends"]): Span {
+  const known = ends?.get(start);
+  return known === undefined ? { start, end: skipValue(bytes, start) } : { start, end: known, ...(ends && { ends }) };
+}
+
+/** Of a key that is longer than anything that is read only the beginning. */
+function keyOf(bytes: Buffer, start: number, end: number): string {
+  return end - start > TEXT_BYTES_MAX ? headOf(bytes, { start, end }, KEY_HEAD_BYTES) : stringOf(bytes, { start, end });
 }
 
 /** Compares without decoding while both sides are plain ASCII, which nearly every key is. */
 function isKey(bytes: Buffer, open: number, end: number, key: string): boolean {
   const length = end - open - 2;
+  // A character takes six bytes at most: as an escape.
+  if (length > 6 * key.length) return false;
   for (let i = 0; i < length; i++) {
     const byte = bytes[open + 1 + i]!;
     if (byte >= 0x80 || byte === BACKSLASH) return stringOf(bytes, { start: open, end }) === key;
@@ -284,6 +315,26 @@ export function textOf(bytes: Buffer, span: Span): string {
 export function stringOf(bytes: Buffer, span: Span): string {
   if (bytes[span.start] !== QUOTE) throw new TypeError(`${kindOf(bytes, span)} is not a string`);
   const inner = bytes.toString("utf8", span.start + 1, span.end - 1);
+  return inner.includes("\\") ? (JSON.parse(`"${inner}"`) as string) : inner;
+}
+
+/**
+ * The beginning of a string, decoded from its first `max` bytes at most: a text of an answer may be as long as the answer.
+ * @throws TypeError for another kind.
+ */
+export function headOf(bytes: Buffer, span: Span, max: number): string {
+  if (span.end - span.start <= max) return stringOf(bytes, span);
+  if (bytes[span.start] !== QUOTE) throw new TypeError(`${kindOf(bytes, span)} is not a string`);
+  const limit = Math.min(span.start + 1 + max, span.end - 1);
+  let at = span.start + 1;
+  let end = at;
+  while (at <= limit) {
+    end = at;
+    at += bytes[at] !== BACKSLASH ? 1 : bytes[at + 1] === LETTER_U ? 6 : 2;
+    // Not in the middle of a character.
+    while (((bytes[at] ?? 0) & 0xc0) === 0x80) at++;
+  }
+  const inner = bytes.toString("utf8", span.start + 1, end);
   return inner.includes("\\") ? (JSON.parse(`"${inner}"`) as string) : inner;
 }
 

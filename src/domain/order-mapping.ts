@@ -1,5 +1,5 @@
 import { compilePathSet, type JsonPath, type PathSet, parsePath, resolvePath, resolvePaths } from "./json-path.ts";
-import { elementsOf, kindOf, type Span, stringOf, textOf } from "./json-text.ts";
+import { elementsOf, kindOf, type Span, stringOf, TEXT_BYTES_MAX, textOf } from "./json-text.ts";
 import { shortWords } from "./service-error.ts";
 import { readOrderId } from "./uuid.ts";
 
@@ -106,6 +106,7 @@ export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping)
   const found = resolvePath(bytes, record, path);
   if (found.state === "absent") return badId(`${path.text} (order id) is missing`);
   if (found.state === "null") return badId(`${path.text} (order id) is null`);
+  if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(`${path.text} (order id) is not a UUID`);
   const scalar = readScalar(bytes, found.span);
   if (scalar === undefined) return badId(`${path.text} (order id) is no text`);
   const idLiteral = textOf(bytes, found.span);
@@ -157,8 +158,12 @@ export function readOrderValues(
 /** The stamp of a record, or null. Needed before a record is read whole. */
 export function readStampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
   const found = resolvePath(bytes, record, mapping.paths.updated_at);
-  return found.state === "value" ? (readScalar(bytes, found.span) ?? null) : null;
+  const isStamp = found.state === "value" && found.span.end - found.span.start <= STAMP_BYTES_MAX;
+  return isStamp ? (readScalar(bytes, found.span) ?? null) : null;
 }
+
+/** No time is longer, however it is written. */
+const STAMP_BYTES_MAX = 1_000;
 
 /**
  * The fields of `mapping.mustMatch` not in `known` that no record of the answer has. Stops early: usually the

@@ -1,4 +1,5 @@
 import { createHash, hash } from "node:crypto";
+import { digestInSlices } from "./digest.ts";
 import { isErrorName, readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
 import { findRepeated, type JsonPath, resolvePath } from "./json-path.ts";
@@ -6,17 +7,19 @@ import {
   depthOf,
   elementAt,
   elementsInSlices,
+  headOf,
   isUtf8Span,
   JsonSyntaxError,
   JsonTooLargeError,
   kindOf,
+  MEMBERS_MAX,
   membersOf,
   SLICE_BYTES,
   type Span,
   skipBlanks,
   skipValue,
   someMember,
-  stringOf,
+  TEXT_BYTES_MAX,
   textOf,
 } from "./json-text.ts";
 import { DEPTH_MAX } from "./json-value.ts";
@@ -48,6 +51,10 @@ export type AnswerRecord =
       /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
       idLiteral: string | null;
       hash: Buffer;
+      /** More than one statement should hold: its bytes are kept in parts. */
+      isLarge: boolean;
+      /** Where its bytes are kept already. */
+      bodyId?: number;
     };
 
 /** How much one answer may hold: what it costs in memory grows with either. */
@@ -73,10 +80,17 @@ export interface AnswerList {
 }
 
 /** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
-const RECORD_VALUES_MAX = 250_000;
+const RECORD_VALUES_MAX = MEMBERS_MAX;
+/**
+ * A larger record is no order either. What is read of one, its text, its values and the statement that writes them, takes
+ * several times its size, all at once.
+ */
+const RECORD_BYTES_MAX = TEXT_BYTES_MAX;
+/** More white space in a row means nothing, and nobody can read on while it is stepped over. */
+const BLANKS_MAX = 1024 * 1024;
 /** Members of an answer itself. */
-const MEMBERS_MAX = 100_000;
-const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map() };
+const ANSWER_MEMBERS_MAX = 100_000;
+const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map(), long: [] };
 /** Enough bytes for the preview of a web page, whatever its letters. */
 const PREVIEW_BYTES = 1200;
 
@@ -99,13 +113,14 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   const root = yield* readJsonInSlices(answer);
   const { body } = answer;
   if (isWide(body, root))
-    throw new BridgeError("answer_shape", `The answer is an object of more than ${MEMBERS_MAX} keys.`);
+    throw new BridgeError("answer_shape", `The answer is an object of more than ${ANSWER_MEMBERS_MAX} keys.`);
   const error = readErrorWords(body, root, "list");
   const list = yield* findList(body, root, { path, error });
   try {
     const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
+    refuseLongTexts(root, elements);
     if (elements.length > 0) {
-      const instead = findErrorInstead(body, elements);
+      const instead = yield* findErrorInstead(body, elements);
       if (instead !== undefined) throw reportedError(instead);
       const beside = error === undefined ? undefined : readErrorWords(body, root, "beside");
       return beside === undefined ? { root, elements } : { root, elements, error: beside };
@@ -117,19 +132,33 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   return { root, elements: undefined };
 }
 
+/** A record is judged by itself; what stands beside the records is the answer's own. @throws JsonTooLargeError */
+function refuseLongTexts({ long }: ScannedJson, records: readonly Span[]): void {
+  const isInside = (text: Span) => records.some(({ start, end }) => start <= text.start && text.end <= end);
+  if (!long.every(isInside)) throw new JsonTooLargeError("text", TEXT_BYTES_MAX);
+}
+
+/** A UUID with its quotes, each character written as an escape. */
+const ID_BYTES = 2 + 6 * 36;
 /** A list of so many elements may hold an error in the place of its records. */
 const ERRORS_INSTEAD_MAX = 10;
 
 /** The words of an error that stands in the place of the records: no element names an order, and each reports one. */
-function findErrorInstead(body: Buffer, elements: readonly Span[]): string | undefined {
+function* findErrorInstead(body: Buffer, elements: readonly Span[]): Slices<string | undefined> {
   if (elements.length > ERRORS_INSTEAD_MAX) return undefined;
-  const words = elements.map((element) => {
+  let first: string | undefined;
+  for (const element of elements) {
     const isRecord =
-      mayHoldRecords(body, element) ||
-      someMember(body, element, ({ value }) => kindOf(body, value) === "string" && isId(stringOf(body, value)));
-    return isRecord ? undefined : readErrorWords(body, element, "record");
-  });
-  return words.every((each) => each !== undefined) ? words[0] : undefined;
+      someMember(
+        body,
+        element,
+        ({ value }) => kindOf(body, value) === "string" && isId(headOf(body, value, ID_BYTES)),
+      ) || (yield* mayHoldRecordsInSlices(body, element));
+    const words = isRecord ? undefined : readErrorWords(body, element, "record");
+    if (words === undefined) return undefined;
+    first ??= words;
+  }
+  return first;
 }
 
 function isId(text: string): boolean {
@@ -178,7 +207,7 @@ export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
 /** Whether an answer has more members than any service sends: each look for one of them would take seconds. */
 function isWide(body: Buffer, root: Span): boolean {
   let members = 0;
-  return someMember(body, root, () => ++members > MEMBERS_MAX);
+  return someMember(body, root, () => ++members > ANSWER_MEMBERS_MAX);
 }
 
 function articleOf(kind: string): string {
@@ -193,15 +222,17 @@ export function readJson(answer: ReadableAnswer): ScannedJson {
 /** The same in slices. @throws also BridgeError `answer_too_large`. */
 export function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
   try {
-    return yield* scanInSlices(answer.body, answer.limits?.valuesMax);
+    const { limits } = answer;
+    return yield* scanInSlices(answer.body, limits && { valuesMax: limits.valuesMax, blanksMax: BLANKS_MAX });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw asTooLarge(error);
     const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
-    const what = looksLikeHtml(answer)
-      ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
-      : answer.body.length === 0
-        ? "is empty"
-        : `is no complete JSON (at byte ${error.offset} of ${answer.body.length})`;
+    const what =
+      isMarkup(answer.body) || answer.contentType.includes("html")
+        ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
+        : answer.body.length === 0
+          ? "is empty"
+          : `is no complete JSON (at byte ${error.offset} of ${answer.body.length})`;
     throw new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, {
       cause: error,
     });
@@ -210,14 +241,18 @@ export function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
 
 function asTooLarge(error: unknown): unknown {
   if (!(error instanceof JsonTooLargeError)) return error;
-  const message =
-    error.what === "records"
-      ? `The answer holds more records than service.answer_records_max (${error.max}).`
-      : `The answer holds more values than service.answer_values_max (${error.max}).`;
-  return new BridgeError("answer_too_large", message, {
-    hint: "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed.",
-    cause: error,
-  });
+  const { what, max } = error;
+  const messages: Record<typeof what, string> = {
+    records: `The answer holds more records than service.answer_records_max (${max}).`,
+    values: `The answer holds more values than service.answer_values_max (${max}).`,
+    text: `The answer holds a text or a number of more than ${max} bytes outside its records.`,
+    blanks: `The answer holds more than ${max} bytes of white space in a row.`,
+  };
+  const hint =
+    what === "records" || what === "values"
+      ? "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed."
+      : "Nothing was confirmed. No configuration allows more: the service has to send less.";
+  return new BridgeError("answer_too_large", messages[what], { hint, cause: error });
 }
 
 /**
@@ -225,8 +260,11 @@ function asTooLarge(error: unknown): unknown {
  * content type: many services send JSON as text/html.
  */
 export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
-  const isMarkup = /^(?:\u00ef\u00bb\u00bf)?\s*</.test(answer.body.subarray(0, 200).toString("latin1"));
-  return isMarkup || (answer.contentType.includes("html") && !isJson(answer.body));
+  return isMarkup(answer.body) || (answer.contentType.includes("html") && !isJson(answer.body));
+}
+
+function isMarkup(body: Buffer): boolean {
+  return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(body.subarray(0, 200).toString("latin1"));
 }
 
 function isJson(body: Buffer): boolean {
@@ -262,9 +300,22 @@ export function* readRecordsInSlices(
       yield;
       pauseAt = span.end + SLICE_BYTES;
     }
-    records.push(readRecord(bytes, span, { mapping, isSound }));
+    records.push(
+      span.end - span.start > RECORD_BYTES_MAX
+        ? yield* readLargeRecord(bytes, span, mapping)
+        : readRecord(bytes, span, { mapping, isSound }),
+    );
   }
   return records;
+}
+
+/** Its own id, so that the order can be read again; nothing else of it is looked at. */
+function* readLargeRecord(bytes: Buffer, span: Span, mapping: OrderMapping): Slices<AnswerRecord> {
+  const digest = yield* digestInSlices(bytes.subarray(span.start, span.end));
+  const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
+  const reference = id === undefined ? null : "reason" in id ? id.reference : id.orderId;
+  const reason = `the record is larger than ${RECORD_BYTES_MAX} bytes`;
+  return { ok: false, span, reason, reference, idLiteral: id?.idLiteral ?? null, hash: digest, isLarge: true };
 }
 
 function readRecord(
@@ -280,6 +331,7 @@ function readRecord(
     reference,
     idLiteral,
     hash: digest,
+    isLarge: false,
   });
   if (kindOf(bytes, span) !== "object")
     return bad(`the record is no object but ${articleOf(kindOf(bytes, span))}`, null, null);
@@ -299,11 +351,6 @@ function readRecord(
  * Whether a body that could not be read may hold orders, so that it has to be kept: somewhere in it is a list of
  * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
  */
-export function mayHoldRecords(bytes: Buffer, root: Span): boolean {
-  return atOnce(mayHoldRecordsInSlices(bytes, root));
-}
-
-/** The same in slices. */
 export function* mayHoldRecordsInSlices(bytes: Buffer, root: Span): Slices<boolean> {
   const isError =
     kindOf(bytes, root) === "object" && !isWide(bytes, root) && readErrorWords(bytes, root, "list") !== undefined;
@@ -319,7 +366,7 @@ const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
 
 /** One walk over the bytes, whatever the depth. */
-function* hasListOfObjects(bytes: Buffer, { start, end }: Span): Slices<boolean> {
+function* hasListOfObjects(bytes: Buffer, { start, end, ends }: Span): Slices<boolean> {
   let pauseAt = start + SLICE_BYTES;
   for (let at = start; at < end; ) {
     if (at >= pauseAt) {
@@ -328,7 +375,7 @@ function* hasListOfObjects(bytes: Buffer, { start, end }: Span): Slices<boolean>
     }
     const byte = bytes[at];
     if (byte === LIST_OPEN && bytes[skipBlanks(bytes, at + 1)] === OBJECT_OPEN) return true;
-    at = byte === QUOTE ? skipValue(bytes, at) : at + 1;
+    at = byte === QUOTE ? skipValue(bytes, at, ends) : at + 1;
   }
   return false;
 }
@@ -345,12 +392,19 @@ export function* fingerprintInSlices(
     const names = records
       .slice(from, from + SLICE_RECORDS)
       .map((record) =>
-        JSON.stringify(record.ok ? record.orderId : `?${record.reference ?? textOf(bytes, record.span).slice(0, 200)}`),
+        JSON.stringify(record.ok ? record.orderId : `?${record.reference ?? beginningOf(bytes, record.span)}`),
       );
     sum.update(`${from > 0 ? "," : ""}${names.join()}`);
   }
   return sum.update("]]").digest("hex");
 }
+
+/** The first characters of a record. */
+function beginningOf(bytes: Buffer, { start, end }: Span): string {
+  return textOf(bytes, { start, end: Math.min(end, start + 4 * NAMED_CHARS) }).slice(0, NAMED_CHARS);
+}
+
+const NAMED_CHARS = 200;
 
 /** Every id served, unusable ones too, as a JSON array of the literals that the service wrote. */
 export function* idsInSlices(records: readonly AnswerRecord[]): Slices<string> {

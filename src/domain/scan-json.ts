@@ -1,5 +1,5 @@
 import { type Buffer, isUtf8 } from "node:buffer";
-import { JsonSyntaxError, JsonTooLargeError, SLICE_BYTES, type Span, skipBlanks } from "./json-text.ts";
+import { JsonSyntaxError, JsonTooLargeError, SLICE_BYTES, type Span, skipBlanks, TEXT_BYTES_MAX } from "./json-text.ts";
 import { atOnce, type Slices } from "./slices.ts";
 
 /**
@@ -12,12 +12,27 @@ export interface ScannedJson extends Span {
   /** How many values the whole holds, itself included. */
   readonly values: number;
   readonly ends: ReadonlyMap<number, number>;
+  /** Texts, numbers and keys of more than {@link TEXT_BYTES_MAX}. */
+  readonly long: readonly Span[];
 }
+
+/** How much one text may hold. */
+export interface ScanLimits {
+  /** Members and elements; keys do not count. */
+  valuesMax: number;
+  /** White space in a row, in bytes. */
+  blanksMax: number;
+}
+
+const UNLIMITED: ScanLimits = { valuesMax: Number.POSITIVE_INFINITY, blanksMax: Number.POSITIVE_INFINITY };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
 /** Set in the lower-case form of a letter. */
@@ -37,95 +52,121 @@ export function scanJson(bytes: Buffer): ScannedJson {
 }
 
 /**
- * The same in slices of about a megabyte, so that a large text does not keep the event loop.
- * @throws JsonSyntaxError, and JsonTooLargeError beyond `valuesMax` values (members and elements; keys do not count).
+ * The same in slices of about a megabyte, so that a large text does not keep the event loop: neither one of many values nor
+ * one of a single long value.
+ * @throws JsonSyntaxError, and JsonTooLargeError beyond `limits`.
  */
-export function* scanInSlices(bytes: Buffer, valuesMax = Number.POSITIVE_INFINITY): Slices<ScannedJson> {
+export function* scanInSlices(bytes: Buffer, limits: ScanLimits = UNLIMITED): Slices<ScannedJson> {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const start = skipBlanks(bytes, marked ? 3 : 0);
-  const scan = new ValueScan(bytes, start, valuesMax);
+  const scan = new Scan(bytes, marked ? 3 : 0, limits);
   let utf8 = true;
-  for (let from = 0, isComplete = false; !isComplete; from = scan.end) {
+  const walk = scan.walk();
+  for (let from = 0, isComplete = false; !isComplete; ) {
     if (from > 0) yield;
-    isComplete = scan.advance(SLICE_BYTES);
-    // A slice ends between two values, so never inside a character.
-    utf8 &&= isUtf8(bytes.subarray(from, scan.end));
+    isComplete = walk.next().done === true;
+    const to = isComplete ? scan.at : characterStart(bytes, scan.at);
+    utf8 &&= isUtf8(bytes.subarray(from, to));
+    from = to;
   }
-  const { end, depth, values } = scan;
-  const rest = skipBlanks(bytes, end);
-  if (rest < bytes.length) throw new JsonSyntaxError("something follows the value", rest);
-  return { start, end, utf8, depth, values, ends: scan.ends };
+  const { start, end, depth, values, ends, long } = scan;
+  return { start, end, utf8, depth, values, ends, long };
 }
 
-/** A list or object of so many bytes is worth remembering where it ends. */
+/** `at`, or before it where it stands inside a character. */
+function characterStart(bytes: Buffer, at: number): number {
+  let start = at;
+  while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
+  return start;
+}
+
+/** A value of so many bytes is worth remembering where it ends. */
 const LARGE_BYTES = 256 * 1024;
 
-/** The walk over one value, which can be left between any two of the values inside it. */
-class ValueScan {
-  /** Where the value ends, once it is complete. */
-  end: number;
+/** A value or a key is read in one go up to here; longer ones are left now and then. */
+const TOKEN_BYTES = 64 * 1024;
+
+/** The walk over one text, which can be left between any two values and inside long ones. */
+class Scan {
+  /** How far the walk has come. */
+  at: number;
+  /** Where the value stands, once the walk is over. */
+  start = 0;
+  end = 0;
   /** Of the innermost place. */
   depth = 0;
   values = 0;
   readonly ends = new Map<number, number>();
+  readonly long: Span[] = [];
   readonly #bytes: Buffer;
-  readonly #valuesMax: number;
-  /** The brackets that are open, outermost first. */
-  #open: Uint8Array = new Uint8Array(256);
-  /** Where each of them stands. */
-  #starts: Float64Array = new Float64Array(256);
-  #openCount = 0;
+  readonly #limits: ScanLimits;
 
-  constructor(bytes: Buffer, start: number, valuesMax: number) {
+  constructor(bytes: Buffer, at: number, limits: ScanLimits) {
     this.#bytes = bytes;
-    this.end = start;
-    this.#valuesMax = valuesMax;
+    this.at = at;
+    this.#limits = limits;
   }
 
-  /** Goes on for `count` bytes or some more. Returns whether the value is complete. */
-  advance(count: number): boolean {
+  *walk(): Slices<void> {
     const bytes = this.#bytes;
-    const pauseAt = this.end + count;
-    let open = this.#open;
-    let starts = this.#starts;
-    let depth = this.#openCount;
-    let deepest = this.depth;
-    let values = this.values;
-    let at = this.end;
-    while (at < pauseAt) {
+    const { valuesMax, blanksMax } = this.#limits;
+    // The brackets that are open, outermost first, and where each of them stands.
+    let open: Uint8Array = new Uint8Array(256);
+    let starts: Float64Array = new Float64Array(256);
+    let depth = 0;
+    let deepest = 0;
+    let values = 0;
+    let at = skipSome(bytes, this.at, blanksMax);
+    let pauseAt = at + SLICE_BYTES;
+    this.start = at;
+    for (;;) {
+      if (at >= pauseAt) {
+        this.at = at;
+        yield;
+        pauseAt = at + SLICE_BYTES;
+      }
       const first = bytes[at];
-      if (++values > this.#valuesMax) throw new JsonTooLargeError("values", this.#valuesMax);
+      if (++values > valuesMax) throw new JsonTooLargeError("values", valuesMax);
+      let isKeyNext = false;
+      let isOpened = false;
       if (first === OBJECT_OPEN || first === LIST_OPEN) {
         if (depth === deepest) deepest = depth + 1;
-        const inside = skipBlanks(bytes, at + 1);
-        if (bytes[inside] !== first + TO_CLOSE) {
+        const inside = skipSome(bytes, at + 1, blanksMax);
+        isOpened = bytes[inside] !== first + TO_CLOSE;
+        if (isOpened) {
           if (depth === open.length) {
             open = grown(open, new Uint8Array(depth * 2));
             starts = grown(starts, new Float64Array(depth * 2));
           }
           starts[depth] = at;
           open[depth++] = first;
-          at = first === OBJECT_OPEN ? scanKey(bytes, inside) : inside;
-          continue;
+          isKeyNext = first === OBJECT_OPEN;
         }
-        at = inside + 1;
+        at = isOpened ? inside : inside + 1;
       } else if (first === QUOTE) {
-        at = scanString(bytes, at);
+        const next = scanString(bytes, at + 1, at + TOKEN_BYTES);
+        at = next < 0 ? yield* this.#longString(at, ~next) : next;
+      } else if (first === MINUS || isDigit(first)) {
+        const next = scanNumber(bytes, at, at + TOKEN_BYTES);
+        at = next < 0 ? yield* this.#longNumber(at) : next;
       } else {
-        at = scanLiteral(bytes, at);
+        at = scanWord(bytes, at);
       }
       // A value ends at `at`: close what it completes, then go to the next value or leave.
-      for (;;) {
+      while (!isOpened) {
         if (depth === 0) {
-          this.#save({ open, starts, openCount: 0, at, deepest, values });
-          return true;
+          this.end = at;
+          this.depth = deepest;
+          this.values = values;
+          this.at = skipSome(bytes, at, blanksMax);
+          if (this.at < bytes.length) throw new JsonSyntaxError("something follows the value", this.at);
+          return;
         }
         const container = open[depth - 1]!;
-        at = skipBlanks(bytes, at);
+        at = skipSome(bytes, at, blanksMax);
         const next = bytes[at];
         if (next === COMMA) {
-          at = skipBlanks(bytes, at + 1);
-          if (container === OBJECT_OPEN) at = scanKey(bytes, at);
+          at = skipSome(bytes, at + 1, blanksMax);
+          isKeyNext = container === OBJECT_OPEN;
           break;
         }
         if (next !== container + TO_CLOSE) throw unexpected(bytes, at, "a comma or the end of the list or object");
@@ -134,26 +175,62 @@ class ValueScan {
         const from = starts[depth]!;
         if (at - from > LARGE_BYTES) this.ends.set(from, at);
       }
+      if (!isKeyNext) continue;
+      if (bytes[at] !== QUOTE) throw unexpected(bytes, at, "a quoted key");
+      const next = scanString(bytes, at + 1, at + TOKEN_BYTES);
+      const keyEnd = next < 0 ? yield* this.#longString(at, ~next) : next;
+      const colon = skipSome(bytes, keyEnd, blanksMax);
+      if (bytes[colon] !== COLON) throw unexpected(bytes, colon, "a colon");
+      at = skipSome(bytes, colon + 1, blanksMax);
     }
-    this.#save({ open, starts, openCount: depth, at, deepest, values });
-    return false;
   }
 
-  #save(state: {
-    open: Uint8Array;
-    starts: Float64Array;
-    openCount: number;
-    at: number;
-    deepest: number;
-    values: number;
-  }): void {
-    this.#open = state.open;
-    this.#starts = state.starts;
-    this.#openCount = state.openCount;
-    this.end = state.at;
-    this.depth = state.deepest;
-    this.values = state.values;
+  /** From `at` inside the string that begins at `start`. */
+  *#longString(start: number, at: number): Slices<number> {
+    let next = ~at;
+    while (next < 0) {
+      this.at = ~next;
+      yield;
+      next = scanString(this.#bytes, this.at, this.at + SLICE_BYTES);
+    }
+    this.#note(start, next);
+    return next;
   }
+
+  *#longNumber(start: number): Slices<number> {
+    const bytes = this.#bytes;
+    let at = bytes[start] === MINUS ? start + 1 : start;
+    at = bytes[at] === ZERO ? at + 1 : yield* this.#digits(at);
+    if (bytes[at] === POINT) at = yield* this.#digits(at + 1);
+    if (isExponent(bytes[at])) at = yield* this.#digits(at + (isSign(bytes[at + 1]) ? 2 : 1));
+    this.#note(start, at);
+    return at;
+  }
+
+  *#digits(start: number): Slices<number> {
+    let at = scanDigits(this.#bytes, start, start + SLICE_BYTES);
+    while (isDigit(this.#bytes[at])) {
+      this.at = at;
+      yield;
+      at = scanDigits(this.#bytes, at, at + SLICE_BYTES);
+    }
+    return at;
+  }
+
+  #note(start: number, end: number): void {
+    if (end - start > LARGE_BYTES) this.ends.set(start, end);
+    if (end - start > TEXT_BYTES_MAX) this.long.push({ start, end });
+  }
+}
+
+/** As {@link skipBlanks}, up to a limit. */
+function skipSome(bytes: Buffer, start: number, max: number): number {
+  // Nearly everywhere there is none.
+  if (bytes[start]! > 0x20) return start;
+  if (max === Number.POSITIVE_INFINITY) return skipBlanks(bytes, start);
+  const end = skipBlanks(bytes, start, start + max);
+  if (end === start + max) throw new JsonTooLargeError("blanks", max);
+  return end;
 }
 
 function grown<T extends Uint8Array | Float64Array>(small: T, large: T): T {
@@ -166,21 +243,15 @@ function unexpected(bytes: Buffer, at: number, wanted: string): JsonSyntaxError 
   return new JsonSyntaxError(`${what} where ${wanted} should be`, Math.min(at, bytes.length));
 }
 
-/** Reads `"key" :` and returns where the value begins. */
-function scanKey(bytes: Buffer, at: number): number {
-  if (bytes[at] !== QUOTE) throw unexpected(bytes, at, "a quoted key");
-  const colon = skipBlanks(bytes, scanString(bytes, at));
-  if (bytes[colon] !== COLON) throw unexpected(bytes, colon, "a colon");
-  return skipBlanks(bytes, colon + 1);
-}
-
-function scanString(bytes: Buffer, open: number): number {
+/** From `start` inside a string to behind its end; or the complement (~) of where it was left, at `limit` or soon after. */
+function scanString(bytes: Buffer, start: number, limit: number): number {
   const length = bytes.length;
-  let at = open + 1;
+  let at = start;
   while (at < length) {
     const byte = bytes[at]!;
     if (byte === QUOTE) return at + 1;
     if (byte < 0x20) throw new JsonSyntaxError("a raw control character inside a string", at);
+    if (at >= limit) return ~at;
     at = byte === BACKSLASH ? scanEscape(bytes, at) : at + 1;
   }
   throw new JsonSyntaxError("the text ends inside a string", length);
@@ -208,9 +279,8 @@ function isHex(byte: number | undefined): boolean {
 
 const WORDS = new Map(["true", "false", "null"].map((word) => [word.charCodeAt(0), word]));
 
-function scanLiteral(bytes: Buffer, at: number): number {
+function scanWord(bytes: Buffer, at: number): number {
   const first = bytes[at];
-  if (first === 0x2d || isDigit(first)) return scanNumber(bytes, at);
   const word = first === undefined ? undefined : WORDS.get(first);
   if (word === undefined) throw unexpected(bytes, at, "a value");
   for (let i = 1; i < word.length; i++) {
@@ -219,20 +289,27 @@ function scanLiteral(bytes: Buffer, at: number): number {
   return at + word.length;
 }
 
-function scanNumber(bytes: Buffer, start: number): number {
-  let at = bytes[start] === 0x2d ? start + 1 : start;
-  at = bytes[at] === 0x30 ? at + 1 : scanDigits(bytes, at);
-  if (bytes[at] === 0x2e) at = scanDigits(bytes, at + 1);
-  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
-    const signed = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d;
-    at = scanDigits(bytes, at + (signed ? 2 : 1));
-  }
+/** Behind the number at `start`, or -1 where it goes on beyond `limit`. */
+function scanNumber(bytes: Buffer, start: number, limit: number): number {
+  let at = bytes[start] === MINUS ? start + 1 : start;
+  at = bytes[at] === ZERO ? at + 1 : scanDigits(bytes, at, limit);
+  if (bytes[at] === POINT) at = scanDigits(bytes, at + 1, limit);
+  if (isExponent(bytes[at])) at = scanDigits(bytes, at + (isSign(bytes[at + 1]) ? 2 : 1), limit);
+  return at < limit ? at : -1;
+}
+
+/** One digit or more, up to `limit`. */
+function scanDigits(bytes: Buffer, start: number, limit: number): number {
+  if (!isDigit(bytes[start])) throw unexpected(bytes, start, "a digit");
+  let at = start + 1;
+  while (at < limit && isDigit(bytes[at])) at++;
   return at;
 }
 
-function scanDigits(bytes: Buffer, start: number): number {
-  let at = start;
-  while (isDigit(bytes[at])) at++;
-  if (at === start) throw unexpected(bytes, at, "a digit");
-  return at;
+function isExponent(byte: number | undefined): boolean {
+  return byte === 0x65 || byte === 0x45;
+}
+
+function isSign(byte: number | undefined): boolean {
+  return byte === 0x2b || byte === MINUS;
 }

@@ -3,16 +3,17 @@
  * brought, to the byte: such a page is recognised by its hash, and what was read of it counts again. Nothing depends on a
  * page being known, and after a restart none is.
  */
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
+import { digestInSlices } from "../domain/digest.ts";
 import type { JsonPath } from "../domain/json-path.ts";
-import { SLICE_BYTES, type Span } from "../domain/json-text.ts";
+import type { Span } from "../domain/json-text.ts";
 import { canonicalJson } from "../domain/json-value.ts";
 import { KeySet } from "../domain/key-set.ts";
 import { type OrderMapping, readStampText } from "../domain/order-mapping.ts";
 import { type Anchor, addAnchor } from "../domain/page-cover.ts";
 import type { Clock } from "../domain/ports.ts";
-import { type AnswerList, type AnswerRecord, readListInSlices, readRecords } from "../domain/read-answer.ts";
+import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../domain/read-answer.ts";
 import { type ChangeKey, changeKey } from "../domain/seen-changes.ts";
 import type { Slices } from "../domain/slices.ts";
 import { readStamp, type ServedStamp, type StampForm } from "../domain/stamp.ts";
@@ -64,12 +65,11 @@ export class ChangePage {
   }
 
   /** Up to `count` changes from `from` on. Every one before `from` was read before; of a large page none is read twice. */
-  read(body: Buffer, from: number, count: number): readonly ServedChange[] {
+  *read(body: Buffer, from: number, count: number): Slices<readonly ServedChange[]> {
     const elements = this.elements.slice(this.#stamps.length, from + count);
     const { mapping } = this.#rules;
-    const fresh = readRecords(body, { root: this.list.root, elements }, mapping).map((record) =>
-      this.#readChange(body, record),
-    );
+    const records = yield* readRecordsInSlices(body, { root: this.list.root, elements }, mapping);
+    const fresh = records.map((record) => this.#readChange(body, record));
     for (const { stamp } of fresh) this.#stamps.push(stamp);
     if (!this.#isKept) return fresh;
     for (const change of fresh) this.#changes.push(change);
@@ -93,7 +93,10 @@ export class ChangePage {
 
   #readChange(body: Buffer, record: AnswerRecord): ServedChange {
     const { mapping, timezone } = this.#rules;
-    const stamp = this.#inOneForm(readStamp(readStampText(body, record.span, mapping), timezone));
+    // What is too large is looked through no further than for its id.
+    const hasStamp = record.ok || !record.isLarge || record.reference !== null;
+    const text = hasStamp ? readStampText(body, record.span, mapping) : null;
+    const stamp = this.#inOneForm(readStamp(text, timezone));
     const contentHash = hashContent(body, record);
     if (!record.ok) return { record, stamp, contentHash, key: undefined };
     if (stamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: stamp.instantNs });
@@ -117,6 +120,7 @@ function isSameForm(a: StampForm, b: StampForm): boolean {
 }
 
 function hashContent(body: Buffer, record: AnswerRecord): Buffer {
+  if (!record.ok && record.isLarge) return record.hash;
   try {
     return hash("sha256", canonicalJson(body, record.span), "buffer");
   } catch (error) {
@@ -148,7 +152,7 @@ export class KnownPages {
 
   /** @throws BridgeError `answer_unreadable`, `answer_shape` */
   async open(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
-    const text = await readInTurns(this.#clock, answer, hashInSlices(answer.body), signal);
+    const text = (await readInTurns(this.#clock, answer, digestInSlices(answer.body), signal)).toString("base64");
     const served = this.#served.get(text);
     if (served !== undefined) return served;
     const page = this.#before.get(text) ?? (await this.#read(answer, signal));
@@ -161,14 +165,4 @@ export class KnownPages {
     const list = await readInTurns(this.#clock, answer, readListInSlices(answer, this.#rules.changes), signal);
     return new ChangePage(list, this.#rules);
   }
-}
-
-function* hashInSlices(body: Buffer): Slices<string> {
-  if (body.length <= SLICE_BYTES) return hash("sha256", body, "base64");
-  const sum = createHash("sha256");
-  for (let at = 0; at < body.length; at += SLICE_BYTES) {
-    sum.update(body.subarray(at, at + SLICE_BYTES));
-    yield;
-  }
-  return sum.digest("base64");
 }

@@ -6,7 +6,7 @@
 import type { Clock } from "../domain/ports.ts";
 import type { AnswerRecord } from "../domain/read-answer.ts";
 import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../domain/seen-changes.ts";
-import type { Slices } from "../domain/slices.ts";
+import { inTurns, type Slices } from "../domain/slices.ts";
 import { loadSeenChanges } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
@@ -101,12 +101,15 @@ export class ChangeCollector {
   ): Promise<number> {
     const before = this.#fresh;
     let turnAtMs = this.#clock.monotonicMs();
+    const turn = async () => {
+      if (this.#clock.monotonicMs() - turnAtMs <= TURN_MS) return;
+      await this.#clock.sleep(0, signal);
+      turnAtMs = this.#clock.monotonicMs();
+    };
     for (let from = 0; from < page.changes.elements.length; from += CHANGES_PER_STEP) {
-      if (this.#clock.monotonicMs() - turnAtMs > TURN_MS) {
-        await this.#clock.sleep(0, signal);
-        turnAtMs = this.#clock.monotonicMs();
-      }
-      this.#add(page.body, page.changes.read(page.body, from, CHANGES_PER_STEP), page.isBeyond);
+      await turn();
+      const changes = await inTurns(page.changes.read(page.body, from, CHANGES_PER_STEP), turn);
+      this.#add(page.body, changes, page.isBeyond);
       if (this.isFull) await onFull();
     }
     return this.#fresh - before;
@@ -206,9 +209,10 @@ export class ChangeCollector {
     for (const orderId of met) this.#orders.set(orderId, newsOf([]));
   }
 
-  /** A copy, so that the whole page does not stay in memory for one record of it. */
+  /** A copy, so that the whole page does not stay in memory for one record of it; a large one nearly is the page. */
   #copy(body: Buffer, record: AnswerRecord, more: Pick<Waiting, "contentHash" | "stampNs" | "isKnown">): Waiting {
-    const bytes = Buffer.from(body.subarray(record.span.start, record.span.end));
+    const view = body.subarray(record.span.start, record.span.end);
+    const bytes = !record.ok && record.isLarge ? view : Buffer.from(view);
     this.#bytes += bytes.length;
     const { contentHash, stampNs, isKnown } = more;
     return { bytes, record: { ...record, span: { start: 0, end: bytes.length } }, contentHash, stampNs, isKnown };

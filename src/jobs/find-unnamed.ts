@@ -129,6 +129,7 @@ export class FindUnnamed {
     const { store } = this.#context;
     const { orderId } = order;
     const keep = (answer: OrderAnswer, at: string): Taken | "other" => {
+      if (!answer.record.ok && answer.record.isLarge) return "other";
       const answered = { text: textOf(answer.body, answer.record.span), mapping: this.#rules.snapshot };
       if (!isSameOrder(held, answered, orderId, this.#rules.plan.timezone)) return "other";
       const taken = this.#reader.store(answer, at);

@@ -50,6 +50,7 @@ import { ChangeCollector } from "./collect-changes.ts";
 import { commit } from "./commit.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
 import type { Job, JobContext, JobReport } from "./job.ts";
+import { withLargeKept } from "./keep-body.ts";
 import { readInTurns } from "./read-in-turns.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { takeNews } from "./take-news.ts";
@@ -517,24 +518,26 @@ export class FollowUpdates implements Job {
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
     const isQuiet = watermark === undefined && cut === undefined && swept === undefined;
     if (news.length === 0 && isQuiet && !learns && !settles) return;
-    for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
-      if (from > 0) await this.#context.clock.sleep(0, pass.signal);
-      const part = news.slice(from, from + RECORDS_PER_COMMIT);
-      const isLast = from + RECORDS_PER_COMMIT >= news.length;
-      const taken = await commit(this.#context, pass.signal, () => {
-        saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
-        const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
-        if (isLast) saveLearned(store, pass.learned);
-        if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
-        if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
-        if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
-        if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
-        if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
-        if (isLast && settles) this.#settle(pass, end);
-        return done;
-      });
-      for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
-    }
+    await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
+      for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
+        if (from > 0) await this.#context.clock.sleep(0, pass.signal);
+        const part = news.slice(from, from + RECORDS_PER_COMMIT);
+        const isLast = from + RECORDS_PER_COMMIT >= news.length;
+        const taken = await commit(this.#context, pass.signal, () => {
+          saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
+          const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
+          if (isLast) saveLearned(store, pass.learned);
+          if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
+          if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
+          if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
+          if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
+          if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
+          if (isLast && settles) this.#settle(pass, end);
+          return done;
+        });
+        for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
+      }
+    });
   }
 
   #saveAnchors({ anchors, high }: Pass): void {

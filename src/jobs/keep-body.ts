@@ -3,8 +3,8 @@
  * each in a transaction of its own. The transaction that names the body comes after the last part, and only then is the
  * body kept; after a crash before that its parts are removed.
  */
-import { createHash } from "node:crypto";
-import type { Slices } from "../domain/slices.ts";
+import type { OrderSource } from "../domain/order-mapping.ts";
+import type { AnswerRecord } from "../domain/read-answer.ts";
 import {
   BODY_PART_BYTES,
   type BodyPlace,
@@ -15,27 +15,82 @@ import {
   nextBodyId,
   saveBodyPart,
 } from "../store/body-parts.ts";
+import { loadQuarantineState } from "../store/quarantine.ts";
+import type { Store } from "../store/store.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { BAD_KIND } from "./take-orders.ts";
 
 /** Parts removed in one transaction: some milliseconds. */
 const REMOVED_PER_COMMIT = 4;
 
+type Context = Pick<JobContext, "store" | "clock" | "log">;
+
+/** Bodies of other jobs than the one that removes unnamed parts, while no row names them yet. */
+const OPEN = new WeakMap<Store, Set<number>>();
+
 /** Where the body is to stand. Parts of a large one are on disk when this returns, and are kept once a row names them. */
-export async function writeBody(
-  context: Pick<JobContext, "store" | "clock" | "log">,
-  body: Buffer,
-  signal: AbortSignal,
-): Promise<BodyPlace> {
+export async function writeBody(context: Context, body: Buffer, signal: AbortSignal): Promise<BodyPlace> {
   if (body.length <= BODY_PART_BYTES) return { body, bodyId: null };
+  return { body: null, bodyId: await writeParts(context, body, { signal }) };
+}
+
+async function writeParts(
+  context: Context,
+  body: Buffer,
+  { signal, open }: { signal: AbortSignal; open?: (bodyId: number) => void },
+): Promise<number> {
   const { store, clock } = context;
-  const bodyId = nextBodyId(store);
+  let bodyId = 0;
   for (let part = 0; part * BODY_PART_BYTES < body.length; part++) {
     if (part > 0) await clock.sleep(0, signal);
     const bytes = body.subarray(part * BODY_PART_BYTES, (part + 1) * BODY_PART_BYTES);
-    await commit(context, signal, () => saveBodyPart(store, bodyId, part, bytes));
+    await commit(context, signal, () => {
+      // In the transaction of the first part: another job may be writing a body as well.
+      if (part === 0) {
+        bodyId = nextBodyId(store);
+        open?.(bodyId);
+      }
+      saveBodyPart(store, bodyId, part, bytes);
+    });
   }
-  return { body: null, bodyId };
+  return bodyId;
+}
+
+/** A record of an answer that is to be stored, with the bytes into which it points. */
+interface ServedRecord {
+  record: AnswerRecord;
+  bytes: Buffer;
+}
+
+/**
+ * Writes large records in parts before `act` puts them into the quarantine, in a transaction that holds their names alone.
+ * What is held already is not written again.
+ */
+export async function withLargeKept<T>(
+  context: Context,
+  { source, served, signal }: { source: OrderSource; served: readonly ServedRecord[]; signal: AbortSignal },
+  act: () => Promise<T>,
+): Promise<T> {
+  const { store } = context;
+  const open = OPEN.get(store) ?? new Set();
+  OPEN.set(store, open);
+  const own = new Set<number>();
+  try {
+    for (const { record, bytes } of served) {
+      if (record.ok || !record.isLarge) continue;
+      const { reference, hash, span } = record;
+      if (loadQuarantineState(store, { kind: BAD_KIND[source], reference, hash }) !== undefined) continue;
+      const note = (bodyId: number) => {
+        open.add(bodyId);
+        own.add(bodyId);
+      };
+      record.bodyId = await writeParts(context, bytes.subarray(span.start, span.end), { signal, open: note });
+    }
+    return await act();
+  } finally {
+    for (const bodyId of own) open.delete(bodyId);
+  }
 }
 
 export async function readBody(
@@ -75,16 +130,8 @@ export async function isSameBody(
 export async function removeUnnamedParts(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   if (!hasBodyParts(store)) return;
-  while ((await commit(context, signal, () => deleteUnnamedParts(store, REMOVED_PER_COMMIT))) > 0)
+  while (
+    (await commit(context, signal, () => deleteUnnamedParts(store, REMOVED_PER_COMMIT, OPEN.get(store) ?? []))) > 0
+  )
     await clock.sleep(0, signal);
-}
-
-/** SHA-256. */
-export function* digestInSlices(body: Buffer): Slices<Buffer> {
-  const sum = createHash("sha256");
-  for (let at = 0; at < body.length; at += BODY_PART_BYTES) {
-    if (at > 0) yield;
-    sum.update(body.subarray(at, at + BODY_PART_BYTES));
-  }
-  return sum.digest();
 }

@@ -17,6 +17,7 @@ import { requestRead } from "../store/positions.ts";
 import { loadQuarantineState, releaseQuarantined } from "../store/quarantine.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
+import { withLargeKept } from "./keep-body.ts";
 import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { ORDER_KINDS, type Taken, takeRecord } from "./take-orders.ts";
 
@@ -69,17 +70,20 @@ export class OrderReader {
     const before = loadOrderFence(store, order.orderId);
     const answer = await readSnapshot(this.#context, this.#rules, order, signal);
     const at = isoTime(clock.nowMs());
-    return await commit(this.#context, signal, () => {
-      if (!isSameFence(before, loadOrderFence(store, order.orderId))) return undefined;
-      if (answer.kind === "unknown") return { value: act.settle(answer, at) };
-      saveSnapshotPaths(store, this.#rules, answer.matched, at);
-      deleteMissingOrder(store, order.orderId);
-      const stored = act.store(answer, at);
-      const mark = loadOrderMark(store, order.orderId);
-      if (mark !== undefined && mark.serviceId !== order.serviceId)
-        saveServiceId(store, mark.orderKey, order.serviceId);
-      return { value: act.settle({ kind: "order", stored, answer }, at) };
-    });
+    const served = answer.kind === "order" ? [{ record: answer.record, bytes: answer.body }] : [];
+    return await withLargeKept(this.#context, { source: "snapshot", served, signal }, () =>
+      commit(this.#context, signal, () => {
+        if (!isSameFence(before, loadOrderFence(store, order.orderId))) return undefined;
+        if (answer.kind === "unknown") return { value: act.settle(answer, at) };
+        saveSnapshotPaths(store, this.#rules, answer.matched, at);
+        deleteMissingOrder(store, order.orderId);
+        const stored = act.store(answer, at);
+        const mark = loadOrderMark(store, order.orderId);
+        if (mark !== undefined && mark.serviceId !== order.serviceId)
+          saveServiceId(store, mark.orderKey, order.serviceId);
+        return { value: act.settle({ kind: "order", stored, answer }, at) };
+      }),
+    );
   }
 
   /**

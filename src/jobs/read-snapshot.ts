@@ -10,12 +10,13 @@ import { findRepeated, resolvePath } from "../domain/json-path.ts";
 import { saysNoSuchOrder } from "../domain/missing-order.ts";
 import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
-import { type AnswerRecord, readJson, readRecords } from "../domain/read-answer.ts";
+import { type AnswerRecord, readJsonInSlices, readRecordsInSlices } from "../domain/read-answer.ts";
 import type { ServiceError } from "../domain/service-error.ts";
 import { hasPathMatched, savePathMatched } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import type { JobContext } from "./job.ts";
+import { readInTurns } from "./read-in-turns.ts";
 
 export type SnapshotRead =
   | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[] }
@@ -24,7 +25,7 @@ export type SnapshotRead =
 
 /** @throws ServiceError; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
 export async function readSnapshot(
-  { store, client }: Pick<JobContext, "store" | "client">,
+  { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
   rules: OrderRules,
   order: { orderId: string; serviceId: string },
   signal: AbortSignal,
@@ -37,7 +38,7 @@ export async function readSnapshot(
     return { kind: "unknown", error };
   }
   const { body } = answer;
-  const root = readJson(answer);
+  const root = await readInTurns(clock, answer, readJsonInSlices(answer), signal);
   const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
   const repeated = findRepeated(body, root, rules.snapshotRoot);
   const { orderId } = order;
@@ -57,7 +58,8 @@ export async function readSnapshot(
     );
   }
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
-  const [record] = readRecords(body, { root, elements: [found.span] }, rules.snapshot);
+  const one = readRecordsInSlices(body, { root, elements: [found.span] }, rules.snapshot);
+  const [record] = await readInTurns(clock, answer, one, signal);
   const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
   if (record === undefined || named !== order.orderId) {
     const what =

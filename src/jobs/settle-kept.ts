@@ -4,6 +4,7 @@
  * the transaction that takes it out of the way; after a crash it is looked at again.
  */
 
+import { digestInSlices } from "../domain/digest.ts";
 import { idsByPathInSlices, type PathIds } from "../domain/ids-by-path.ts";
 import { hasPassed } from "../domain/missing-order.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
@@ -21,7 +22,7 @@ import {
 import { requestRead } from "../store/positions.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
-import { digestInSlices, readBody } from "./keep-body.ts";
+import { readBody } from "./keep-body.ts";
 import { readInTurns } from "./read-in-turns.ts";
 
 const LOOK_EVERY_MS = 60_000;

@@ -8,6 +8,7 @@ import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import { confirmNames, confirmNamesOrders } from "../domain/confirm.ts";
 import { counted } from "../domain/counted.ts";
+import { digestInSlices } from "../domain/digest.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { withoutSecretsInSlices } from "../domain/hide-in-body.ts";
 import { REFUSED_PROBE_MS } from "../domain/holds.ts";
@@ -51,7 +52,7 @@ import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import type { JournalBatches } from "./journal-batches.ts";
-import { digestInSlices, isSameBody, readBody, writeBody } from "./keep-body.ts";
+import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { readInTurns } from "./read-in-turns.ts";
 import { SettleKept } from "./settle-kept.ts";
@@ -230,8 +231,9 @@ export class StoreBatches {
     const parts = partsOf(records);
     const known = loadBatch(store, fingerprint);
     const isKnown = known !== undefined;
-    const unread =
-      origin.unread ?? (parts.length > 1 && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
+    const large = records.filter((record) => !record.ok && record.isLarge);
+    const isGiant = parts.length > 1 || large.length > 0;
+    const unread = origin.unread ?? (isGiant && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
     const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
     const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
@@ -239,30 +241,33 @@ export class StoreBatches {
     const owed = mayOweJournal
       ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
       : { body: null, bodyId: null };
-    for (const [index, part] of parts.entries()) {
-      if (index > 0) await this.#context.clock.sleep(0, pass.signal);
-      const done = await commit(this.#context, pass.signal, () => {
-        saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
-        if (read.matched.length > 0) markUnreadUntried(store);
-        // Doubt about a batch that was stored before was settled then.
-        const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
-        const isLast = index === parts.length - 1;
-        if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
-        const isNewer = known !== undefined && taken.some((what) => what !== "same");
-        if (isNewer && !isPartial && this.#journal.isKept)
-          saveJournalOwed(store, known.id, { orderIds: read.orderIds, ...owed });
-        const isWhole = isLast && !isPartial;
-        return {
-          taken,
-          stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, owed }) : undefined,
-        };
-      });
-      for (const what of done.taken) if (what !== "same") count(pass, what, 1);
-      if (done.stored === undefined) continue;
-      if (!done.stored.seenBefore) count(pass, "batches", 1);
-      return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
-    }
-    return undefined;
+    const served = large.map((record) => ({ record, bytes: body }));
+    return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, async () => {
+      for (const [index, part] of parts.entries()) {
+        if (index > 0) await this.#context.clock.sleep(0, pass.signal);
+        const done = await commit(this.#context, pass.signal, () => {
+          saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
+          if (read.matched.length > 0) markUnreadUntried(store);
+          // Doubt about a batch that was stored before was settled then.
+          const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
+          const isLast = index === parts.length - 1;
+          if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
+          const isNewer = known !== undefined && taken.some((what) => what !== "same");
+          if (isNewer && !isPartial && this.#journal.isKept)
+            saveJournalOwed(store, known.id, { orderIds: read.orderIds, ...owed });
+          const isWhole = isLast && !isPartial;
+          return {
+            taken,
+            stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, owed }) : undefined,
+          };
+        });
+        for (const what of done.taken) if (what !== "same") count(pass, what, 1);
+        if (done.stored === undefined) continue;
+        if (!done.stored.seenBefore) count(pass, "batches", 1);
+        return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
+      }
+      return undefined;
+    });
   }
 
   /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */

@@ -40,7 +40,11 @@ export interface TakeOptions {
 
 type GoodRecord = AnswerRecord & { ok: true };
 
-const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = { batch: "order", update: "change", snapshot: "snapshot" };
+export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
+  batch: "order",
+  update: "change",
+  snapshot: "snapshot",
+};
 /** A good record of an order settles what is held of it, whatever answer that came in. */
 export const ORDER_KINDS = Object.values(BAD_KIND);
 
@@ -195,17 +199,14 @@ function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer):
 
 function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
   const { store, at } = options;
-  const bad: BadRecord = {
-    kind: BAD_KIND[options.mapping.source],
-    reason,
-    reference,
-    payload: textOf(options.bytes, record.span),
-    hash: record.hash,
-    at,
-  };
-  const state = loadQuarantineState(store, bad);
+  const kind = BAD_KIND[options.mapping.source];
+  const { hash } = record;
+  const state = loadQuarantineState(store, { kind, reference, hash });
   // Released means that a good record of the order has come since: the old one served again is no news.
   if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
-  saveQuarantined(store, bad);
+  const bodyId = record.ok ? undefined : record.bodyId;
+  // Of what is known already the payload is there.
+  const payload = bodyId === undefined && state === undefined ? textOf(options.bytes, record.span) : null;
+  saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
   return state === undefined ? "quarantined" : "same";
 }

@@ -54,15 +54,16 @@ export function loadBody(store: Store, { body, bodyId }: BodyPlace): Buffer {
   return Buffer.concat(loadPartLengths(store, bodyId).map((_, part) => loadBodyPart(store, bodyId, part)));
 }
 
-/** Removes some parts that nothing names. Returns how many. Nobody may be writing a body meanwhile. */
-export function deleteUnnamedParts(store: Store, limit: number): number {
+/** Removes some parts that nothing names. Returns how many. `open`: bodies that are being written. */
+export function deleteUnnamedParts(store: Store, limit: number, open: Iterable<number>): number {
   return store
     .prepare(
       `DELETE FROM body_parts WHERE rowid IN (SELECT p.rowid FROM body_parts p
          WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.body_id = p.body_id)
-           AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.body_id = p.body_id) LIMIT ?)`,
+           AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.body_id = p.body_id)
+           AND p.body_id NOT IN (SELECT value FROM json_each(?)) LIMIT ?)`,
     )
-    .run(limit).changes;
+    .run(JSON.stringify([...open]), limit).changes;
 }
 
 /** Whether there is any part, named or not. */

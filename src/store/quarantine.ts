@@ -11,6 +11,8 @@ export interface BadRecord {
   reference: string | null;
   reason: string;
   payload: string | null;
+  /** In the place of `payload` where that is too large for one statement. */
+  bodyId?: number | undefined;
   hash: Buffer;
   at: string;
 }
@@ -32,15 +34,15 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   if (replaceHeld(store, bad)) return true;
   const { changes } = store
     .prepare(
-      `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, first_seen_at, last_seen_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, first_seen_at, last_seen_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET
          times = times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
          state = CASE state WHEN 'dropped' THEN 'dropped' ELSE 'held' END
        WHERE last_seen_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.last_seen_at, '${SIGHTING_GAP}')
          OR state = 'released' OR reason <> excluded.reason`,
     )
-    .run(bad.kind, bad.reference, bad.reason, bad.payload, bad.hash, bad.at, bad.at);
+    .run(bad.kind, bad.reference, bad.reason, bad.payload, bad.bodyId ?? null, bad.hash, bad.at, bad.at);
   return changes > 0;
 }
 
@@ -82,7 +84,7 @@ function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
 }
 
 /** A record that changes with every request must not add a row with every request. Returns whether it took another's place. */
-function replaceHeld(store: Store, { kind, reference, reason, payload, hash, at }: BadRecord): boolean {
+function replaceHeld(store: Store, { kind, reference, reason, payload, bodyId, hash, at }: BadRecord): boolean {
   if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
   if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
@@ -95,11 +97,11 @@ function replaceHeld(store: Store, { kind, reference, reason, payload, hash, at 
   }
   const { changes } = store
     .prepare(
-      `UPDATE quarantine SET reason = ?, payload = ?, payload_hash = ?, last_seen_at = ?, times = times + 1
+      `UPDATE quarantine SET reason = ?, payload = ?, body_id = ?, payload_hash = ?, last_seen_at = ?, times = times + 1
        WHERE id = (SELECT max(id) FROM quarantine INDEXED BY quarantine_record
          WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held')`,
     )
-    .run(reason, payload, hash, at, kind, reference);
+    .run(reason, payload, bodyId ?? null, hash, at, kind, reference);
   return changes > 0;
 }
 

@@ -35,7 +35,8 @@ async function readBy(step: number, updates: readonly unknown[]) {
   const answer = answerOf(updates);
   const page = await new KnownPages(rules, systemClock).open(answer, signal);
   const read = [];
-  for (let from = 0; from < page.elements.length; from += step) read.push(...page.read(answer.body, from, step));
+  for (let from = 0; from < page.elements.length; from += step)
+    read.push(...atOnce(page.read(answer.body, from, step)));
   return { read, stamps: page.stamps };
 }
 
@@ -59,9 +60,9 @@ describe("a page of changes", () => {
     const pages = new KnownPages(rules, systemClock);
     const answer = answerOf([change(1), change(2), change(3)]);
     const page = await pages.open(answer, signal);
-    page.read(answer.body, 0, 2);
+    atOnce(page.read(answer.body, 0, 2));
     expect(await pages.open(answerOf([change(1), change(2), change(3)]), signal)).toBe(page);
-    expect(page.read(answer.body, 0, 3).map(({ record }) => record.ok && record.orderId.at(-1))).toEqual([
+    expect(atOnce(page.read(answer.body, 0, 3)).map(({ record }) => record.ok && record.orderId.at(-1))).toEqual([
       "1",
       "2",
       "3",

@@ -13,6 +13,12 @@ export const service = {
     "В ответе больше записей, чем позволяет service.answer_records_max ({max}).",
   "The answer holds more values than service.answer_values_max ({max#}).":
     "В ответе больше значений, чем позволяет service.answer_values_max ({max}).",
+  "The answer holds a text or a number of more than {max#} bytes outside its records.":
+    "В ответе вне записей есть текст или число длиннее {max} байт.",
+  "The answer holds more than {max#} bytes of white space in a row.": "В ответе подряд больше {max} байт пробелов.",
+  "Nothing was confirmed. No configuration allows more: the service has to send less.":
+    "Ничего не подтверждено. Никакая настройка больше не разрешает: сервис должен присылать меньше.",
+  "the record is larger than {max#} bytes": "запись больше {max} байт",
   "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed.":
     "Если магазину нужно больше, увеличьте этот ключ, когда на машине хватает памяти; ничего не подтверждено.",
   "the record holds more than {max#} values": "в записи больше {max} значений",
