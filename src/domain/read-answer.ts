@@ -214,12 +214,7 @@ function articleOf(kind: string): string {
   return kind === "object" ? "an object" : `a ${kind}`;
 }
 
-/** @throws BridgeError `answer_unreadable` with a preview of what came instead. */
-export function readJson(answer: ReadableAnswer): ScannedJson {
-  return atOnce(readJsonInSlices(answer));
-}
-
-/** The same in slices. @throws also BridgeError `answer_too_large`. */
+/** @throws BridgeError `answer_unreadable` with a preview of what came instead, `answer_too_large`. */
 export function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
   try {
     const { limits } = answer;
