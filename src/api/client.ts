@@ -81,7 +81,10 @@ const COPY_BYTES = 16 * 1024 * 1024;
  */
 export class ServiceClient {
   readonly #options: ClientOptions;
+  /** Of requests that only ask. Their connections are kept. */
   readonly #dispatcher: Dispatcher;
+  /** Of requests whose answer is an acknowledgement. Each has a connection of its own, closed after its answer. */
+  readonly #acknowledged: Dispatcher;
   /** Requests that had a connection and of which bytes may have left. */
   readonly #begun = new WeakSet<object>();
   readonly #pacer: Pacer;
@@ -97,18 +100,26 @@ export class ServiceClient {
     this.#base = new URL(options.baseUrl);
     this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
     this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
-    const dispatcher =
-      options.dispatcher ??
-      createHttpAgent(this.#base, options.route ?? DIRECT, {
-        connect: { timeout: options.connectTimeoutMs },
-        headersTimeout: options.headersTimeoutMs,
-        bodyTimeout: options.totalTimeoutMs,
-        maxHeaderSize: HEADER_BYTES_MAX,
-        connections: 4,
-        pipelining: 1,
-        allowH2: false,
-      });
-    this.#dispatcher = dispatcher.compose((dispatch) => (sent, handler) => {
+    this.#dispatcher = this.#watched(options.dispatcher ?? this.#createAgent());
+    this.#acknowledged = options.dispatcher === undefined ? this.#watched(this.#createAgent()) : this.#dispatcher;
+  }
+
+  #createAgent(): Dispatcher {
+    const { connectTimeoutMs, headersTimeoutMs, totalTimeoutMs, route } = this.#options;
+    return createHttpAgent(this.#base, route ?? DIRECT, {
+      connect: { timeout: connectTimeoutMs },
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: totalTimeoutMs,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      connections: 4,
+      pipelining: 1,
+      allowH2: false,
+    });
+  }
+
+  /** Notes which requests have begun. */
+  #watched(dispatcher: Dispatcher): Dispatcher {
+    return dispatcher.compose((dispatch) => (sent, handler) => {
       const start = handler.onRequestStart?.bind(handler);
       handler.onRequestStart = (controller, context) => {
         start?.(controller, context);
@@ -135,7 +146,7 @@ export class ServiceClient {
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher.destroy();
+    await Promise.all([this.#dispatcher.destroy(), this.#acknowledged.destroy()]);
   }
 
   /**
@@ -147,6 +158,7 @@ export class ServiceClient {
     const totalMs = request.totalTimeoutMs ?? this.#options.totalTimeoutMs;
     const deadline = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([request.signal, deadline]);
+    const isAcknowledged = request.method !== "GET";
     const sent = {
       origin: this.#base.origin,
       path: this.#pathOf(request),
@@ -155,9 +167,12 @@ export class ServiceClient {
       body: request.body ?? null,
       signal,
       bodyTimeout: totalMs,
+      // A second answer to a request would be taken for the answer to the next one on its connection. What a GET is
+      // answered is compared with what it asked for; an acknowledgement fits every request.
+      reset: isAcknowledged,
     };
     try {
-      const response = await this.#dispatcher.request(sent);
+      const response = await (isAcknowledged ? this.#acknowledged : this.#dispatcher).request(sent);
       return await this.#read(request, response, totalMs);
     } catch (error) {
       if (error instanceof BridgeError) throw error;
