@@ -1,11 +1,13 @@
 import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
+import { ENDPOINT } from "../domain/answer-form.ts";
 import { EXIT } from "../domain/errors.ts";
 import { FEED_IDS, FEED_NAMES } from "../domain/feed.ts";
 import { AREA_FLOWS, type JobName } from "../domain/job-names.ts";
 import type { Area } from "../domain/service-error.ts";
 import { jsonLine } from "../platform/terminal.ts";
+import { acceptForms, forgetForms } from "../store/answer-forms.ts";
 import { clearPullMark } from "../store/batches.ts";
 import { clearSetAside } from "../store/feed-outbox.ts";
 import { deleteHold, loadHoldsOf } from "../store/holds.ts";
@@ -60,10 +62,22 @@ function isOn(job: JobName, { config }: LoadedConfig): boolean {
   return !(job in config.imports) || config.imports[job as "stocks"].path !== null;
 }
 
+/** Whose answers in a new form a person accepts with an area. */
+function endpointsOf(area: string, { config: { imports, statuses } }: LoadedConfig): string[] {
+  const status = statuses.path === null ? [] : [ENDPOINT.status({ method: statuses.method, path: statuses.path })];
+  if (area === "statuses") return status;
+  if (area === "orders") return [ENDPOINT.confirm, ...status];
+  return FEED_NAMES.flatMap((feed) => {
+    const { path } = imports[feed];
+    return path !== null && (area === "imports" || area === feed) ? [ENDPOINT.import(path)] : [];
+  });
+}
+
 /** The reasons that were lifted. */
-function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
+function lift(store: Store, area: string, loaded: LoadedConfig): string[] {
   if (area === "account") {
-    saveMeta(store, "account", accountOf(config));
+    saveMeta(store, "account", accountOf(loaded.config));
+    forgetForms(store);
     return ["account"];
   }
   if (area === "observations") return dismissObservations(store);
@@ -76,6 +90,8 @@ function lift(store: Store, area: string, { config }: LoadedConfig): string[] {
     const lifted = flows.filter((flow) => deleteHold(store, flow, reason));
     if (lifted.length > 0 && !reasons.includes(reason)) reasons.push(reason);
   }
+  // Somebody has looked at what is answered, and says that it is an acceptance.
+  if (acceptForms(store, endpointsOf(area, loaded)) && !reasons.includes("answer")) reasons.push("answer");
   for (const feed of FEED_NAMES) {
     if (area !== "imports" && area !== feed) continue;
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);

@@ -1,17 +1,27 @@
+import { readDoubt, readTextDoubt } from "./doubt-words.ts";
 import { readErrorWords, readTextError } from "./error-words.ts";
 import { looksLikeHtml } from "./read-answer.ts";
 import { type ScannedJson, scanJson } from "./scan-json.ts";
 
 /** What a 2xx answer to a POST says, whatever was posted. */
 export type Acceptance =
-  /** `root`: the JSON of the answer, where it is JSON. */
-  | { kind: "accepted"; root?: ScannedJson }
+  /**
+   * `root`: the JSON of the answer, where it is JSON. `doubt`: something in it speaks against an acceptance; it counts as one
+   * only where the endpoint is known to answer so.
+   */
+  | { kind: "accepted"; root?: ScannedJson; doubt?: Doubt }
   /** A web page: somebody else answered. The outcome is unknown. */
   | { kind: "html" }
   /** JSON that breaks off, or no text at all: what it would have said is unknown, and so is the outcome. */
   | { kind: "cut" }
   /** The service says that something was wrong, in a form that names no record. Counts as 422. */
   | { kind: "error"; words: string; root?: ScannedJson };
+
+/** `counts`: none of what was sent was taken. `words`: a word that stands in errors. */
+export interface Doubt {
+  why: "counts" | "words";
+  words: string;
+}
 
 /** What was answered instead of an acceptance, for a message. */
 export const UNREADABLE_WORDS = {
@@ -37,7 +47,9 @@ export function readAcceptance(answer: { contentType: string; body: Buffer }): A
     return readText(body);
   }
   const words = readErrorWords(body, root, "acceptance");
-  return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };
+  if (words !== undefined) return { kind: "error", words, root };
+  const doubt = readDoubt(body, root);
+  return { kind: "accepted", root, ...(doubt === undefined ? {} : { doubt }) };
 }
 
 function readText(body: Buffer): Acceptance {
@@ -48,5 +60,7 @@ function readText(body: Buffer): Acceptance {
   if (/^[[{"]/.test(bare) || text.includes("\0") || text.startsWith("\ufffd") || "false".startsWith(bare))
     return { kind: "cut" };
   const words = readTextError(text);
-  return words === undefined ? { kind: "accepted" } : { kind: "error", words };
+  if (words !== undefined) return { kind: "error", words };
+  const doubtful = readTextDoubt(text);
+  return { kind: "accepted", ...(doubtful === undefined ? {} : { doubt: { why: "words", words: doubtful } }) };
 }

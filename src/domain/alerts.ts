@@ -99,6 +99,7 @@ const HOLD_WORDS: Partial<Record<HoldReason, string>> = {
   behind: "more changes wait than one pass may read",
   cut: "changes may be cut, because the service answers the newest first",
   unread: "the answers cannot be read, and no more of them can be kept",
+  answer: "the service answers in a new form, and whether it accepted is not known",
   guard: "a sudden emptying waits for approval",
   table: "a table of the ERP is missing, changed or empty",
   disk: "the disk does not take what is written",

@@ -13,27 +13,27 @@ export type AnswerUse = "acceptance" | "list" | "beside" | "record";
 
 /** Words by which a service says in a success answer that it is none. */
 const FAILURE =
-  /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved))$/;
+  /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved)|ошибк[аи]|сбой|отказ|отказано|отклонено|неудача|неуспешно|не принято)$/;
 /** What stands under `error` where nothing is wrong, and at the end of a word such as `no_error`. */
 const NO_ERROR =
   /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/;
 /** What stands under `success` or `ok` where something is wrong. */
-const NOT_DONE = /^(?:no|0+(?:\.0+)?)$/;
+const NOT_DONE = /^(?:no|нет|0+(?:\.0+)?)$/;
 
 // Names are compared in lower case, without what stands between their words.
 const ERROR_NAME =
-  /^(?:has|is|any)?(?:errors?|exceptions?|faults?|err|errno|errcode|errmsg|errtext)$|^(?:error|exception|fault(?:code|string|message|detail|actor)).*(?<!url|link|href|rate|level|policy|mode|at|tolerance)$/;
+  /^(?:has|is|any)?(?:errors?|exceptions?|faults?|err|errno|errcode|errmsg|errtext|ошибк[аи]|естьошибки|текстошибки|кодошибки|исключение)$|^(?:error|exception|fault(?:code|string|message|detail|actor)).*(?<!url|link|href|rate|level|policy|mode|at|tolerance)$/;
 const CODE_NAME = /(?:code|codes|no|status|number)$/;
 /** Records that were not accepted: a list of them, how many, or whether there are any. */
 const FAILED_NAME =
   /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/;
 /** Where 0 stands for false. */
-const DONE_NAME = /^(?:is|was|has)?(?:success|successful|successfully|ok)$/;
+const DONE_NAME = /^(?:is|was|has)?(?:success|successful|successfully|ok|успех|успешно)$/;
 /** Where a number is a count: an answer may have accepted none because nothing differs. */
 const ACCEPTED_NAME = /^(?:is|was|has)?(?:accepted|succeeded|saved|acknowledged|ack)$/;
 const STATE_NAME =
-  /^(?:status|state|result|outcome|response|type|code|(?:status|state|result|response|http|httpstatus)(?:code|status|text))$/;
-const MESSAGE_NAME = /^(?:message|msg|detail)$/;
+  /^(?:status|state|result|outcome|response|type|code|статус|состояние|результат|код|(?:status|state|result|response|http|httpstatus)(?:code|status|text))$/;
+const MESSAGE_NAME = /^(?:message|msg|detail|сообщение)$/;
 /** Objects that hold what the answer says, one level below its root. The second group may as well repeat a record. */
 const ENVELOPE_NAME = /^(?:response|result|meta|status|reply|answer|return)$/;
 const DATA_NAME = /^(?:data|body|payload)$/;
@@ -102,9 +102,14 @@ interface Where {
   /** `record`: it may repeat what was sent, whose own `code` is none of the answer. */
   place: "root" | "envelope" | "record";
   report?: Span | undefined;
+  /** Levels below the root. */
+  depth?: number;
 }
 
-function readObject(bytes: Buffer, object: Span, { use, place, report }: Where): string | undefined {
+/** An error further down is data of the shop. */
+const LEVELS = 2;
+
+function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0 }: Where): string | undefined {
   let error: string | undefined;
   let refusal: string | undefined;
   let code: string | undefined;
@@ -130,6 +135,7 @@ function readObject(bytes: Buffer, object: Span, { use, place, report }: Where):
       else if (said === "true" || Number(said) > 0) isWell = true;
     } else if (STATE_NAME.test(name)) {
       if (isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
+      else if (use === "acceptance" && isErrorCode(said)) refusal ??= `${shortWords(key)}: ${said}`;
       else if (/^[45]\d\d$/.test(said)) {
         if (name === "code" && place === "record") code = `${shortWords(key)}: ${said}`;
         else refusal ??= `${shortWords(key)}: ${said}`;
@@ -140,7 +146,8 @@ function readObject(bytes: Buffer, object: Span, { use, place, report }: Where):
     } else if (MESSAGE_NAME.test(name) && !isNothing(bytes, value)) {
       if (message === undefined || name.startsWith("m")) message = value;
     }
-    if (place === "root") error ??= readInside(bytes, { name, value }, { use, report });
+    if (place === "root" || (use === "acceptance" && depth < LEVELS))
+      error ??= readInside(bytes, { name, value }, { use, report, depth: depth + 1 });
     return false;
   });
   if (error !== undefined) return error;
@@ -156,17 +163,20 @@ function readObject(bytes: Buffer, object: Span, { use, place, report }: Where):
 function readInside(
   bytes: Buffer,
   { name, value }: { name: string; value: Span },
-  { use, report }: Omit<Where, "place">,
+  { use, report, depth = 1 }: Omit<Where, "place">,
 ): string | undefined {
   const kind = kindOf(bytes, value);
   if (kind === "array") return use === "acceptance" && RESULTS_NAME.test(name) ? readElements(bytes, value) : undefined;
   if (kind !== "object") return undefined;
-  if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope", report });
-  return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record", report }) : undefined;
+  if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope", report, depth });
+  return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record", report, depth }) : undefined;
 }
 
 function readElements(bytes: Buffer, list: Span): string | undefined {
-  for (const element of elementsOf(bytes, list)) {
+  for (const [index, element] of elementsOf(bytes, list).entries()) {
+    // `["error", "database is down"]`
+    if (index === 0 && kindOf(bytes, element) === "string" && isFailure(plainOf(bytes, element)))
+      return wordsOf(bytes, list);
     if (kindOf(bytes, element) !== "object") continue;
     const words = readObject(bytes, element, { use: "acceptance", place: "record" });
     if (words !== undefined) return words;
@@ -181,6 +191,11 @@ function nameOf(key: string): string {
 /** @param said in lower case */
 function isFailure(said: string): boolean {
   return said === "false" || (FAILURE.test(said) && !NO_ERROR.test(said));
+}
+
+/** Below zero, or a letter that says so: `-1`, `E500`, `ERR_42`. */
+function isErrorCode(said: string): boolean {
+  return /^-[1-9]\d*$/.test(said) || /^(?:e|err|error)[-_ ]?\d+$/.test(said);
 }
 
 function isSuccessCode(said: string): boolean {

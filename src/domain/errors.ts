@@ -45,6 +45,7 @@ export type ErrorCode =
   | "answer_unreadable"
   | "answer_too_large"
   | "answer_shape"
+  | "answer_unknown"
   | "redirected"
   | "request_refused"
   // the program

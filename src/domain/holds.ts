@@ -16,6 +16,8 @@ export type HoldReason =
   | "cut"
   /** No further answer that cannot be read has room. */
   | "unread"
+  /** Told, not held: what became of rows is unknown, because their answers were in a new form. */
+  | "answer"
   | "guard"
   | "table"
   | "disk"
@@ -54,6 +56,7 @@ const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
   "behind",
   "cut",
   "unread",
+  "answer",
   "guard",
   "table",
   "disk",

@@ -1,4 +1,4 @@
-import { readAcceptance } from "./acceptance.ts";
+import { type Acceptance, readAcceptance } from "./acceptance.ts";
 import { isNothing, readErrorWords } from "./error-words.ts";
 import type { FeedRules } from "./feed.ts";
 import { findRepeated, resolvePath } from "./json-path.ts";
@@ -11,7 +11,13 @@ const SEPARATORS = ["/", ":", "|"];
 /** What a 2xx answer to an import says of the records in it. */
 export type ImportResult =
   /** `told`: by the status code alone, or by an answer that reports single records. */
-  | { kind: "accepted"; rejected: { index: number; message: string }[]; told: "status" | "records" }
+  | {
+      kind: "accepted";
+      rejected: { index: number; message: string }[];
+      told: "status" | "records";
+      /** The whole of the answer, where that is all that it says of the records. */
+      acceptance?: Acceptance & { kind: "accepted" };
+    }
   /** The named ones are refused, and an error beside them leaves open what became of all others. */
   | { kind: "partial"; rejected: { index: number; message: string }[]; words: string }
   | { kind: "html" }
@@ -37,7 +43,7 @@ export function readImportResult(
   const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
   if (isReport) return read;
   if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
-  return read ?? { kind: "accepted", rejected: [], told: "status" };
+  return { kind: "accepted", rejected: [], told: read === undefined ? "status" : "records", acceptance };
 }
 
 function readRejected(

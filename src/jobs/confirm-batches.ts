@@ -3,7 +3,8 @@
  * `batches` say which confirms are still owed, so a confirm is repeated and never forgotten.
  */
 import { confirmBatch } from "../api/orders.ts";
-import { readAcceptance, UNREADABLE_WORDS } from "../domain/acceptance.ts";
+import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../domain/acceptance.ts";
+import { type AnswerForm, ENDPOINT } from "../domain/answer-form.ts";
 import { type ConfirmForm, classifyConfirmFailure, confirmNames, renderConfirm } from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { stopsPass } from "../domain/holds.ts";
@@ -22,6 +23,7 @@ import {
   markConfirmFailed,
   markConfirmRefused,
 } from "../store/batches.ts";
+import { AnswerForms, unknownForm } from "./answer-forms.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
@@ -53,19 +55,24 @@ const UNSERVED_MS = 3_600_000;
 const DOUBTS_MAX = 200;
 
 /** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
-type Outcome = { verdict: "confirmed" } | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean };
+type Outcome =
+  | { verdict: "confirmed"; usual?: AnswerForm }
+  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; unusual?: AnswerForm };
 
-/** A batch that was refused after an attempt of unknown outcome. */
+/** A batch that was refused after an attempt of unknown outcome, or answered in a new form. */
 interface Doubt {
   row: BatchRow;
   orderIds: ReadonlySet<string>;
   sinceMs: number;
   polls: number;
+  /** The form of its answer, where that was a new one. */
+  form?: AnswerForm | undefined;
 }
 
 export class ConfirmBatches {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
+  readonly #forms: AnswerForms;
   /** The confirmed batch that is served again and again. */
   #again = { fingerprint: "", times: 0 };
   /** By batch; monotonic. */
@@ -79,6 +86,7 @@ export class ConfirmBatches {
   constructor(context: JobContext, form: ConfirmForm) {
     this.#context = context;
     this.#form = form;
+    this.#forms = new AnswerForms(context, ENDPOINT.confirm);
     this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
   }
 
@@ -111,7 +119,10 @@ export class ConfirmBatches {
       doubt.polls += 1;
       if (doubt.polls < UNSERVED_POLLS || clock.monotonicMs() - doubt.sinceMs < UNSERVED_MS) continue;
       const at = isoTime(clock.nowMs());
-      const isNews = await commit(this.#context, pass.signal, () => markConfirmed(store, doubt.row, at));
+      const isNews = await commit(this.#context, pass.signal, () => {
+        if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
+        return markConfirmed(store, doubt.row, at);
+      });
       this.#forget(id);
       count(pass, "confirmed", Number(isNews));
       log.info(
@@ -157,8 +168,9 @@ export class ConfirmBatches {
   async #send(row: BatchRow, wasTried: boolean, signal: AbortSignal): Promise<Outcome> {
     try {
       const body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
-      const acceptance = readAcceptance(await confirmBatch(this.#context.client, body, signal));
-      if (acceptance.kind === "accepted") return { verdict: "confirmed" };
+      const answer = await confirmBatch(this.#context.client, body, signal);
+      const acceptance = readAcceptance(answer);
+      if (acceptance.kind === "accepted") return await this.#judge(answer.body, acceptance, signal);
       if (acceptance.kind === "error") {
         return {
           verdict: "refused",
@@ -183,6 +195,15 @@ export class ConfirmBatches {
     }
   }
 
+  async #judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, signal: AbortSignal): Promise<Outcome> {
+    const judged = this.#forms.judge(body, acceptance);
+    const { form } = judged;
+    if (!judged.isUnusual) return { verdict: "confirmed", usual: form };
+    if (await commit(this.#context, signal, () => this.#forms.saveUnusual(form))) return { verdict: "confirmed" };
+    const failure = new BridgeError("answer_unknown", unknownForm("POST", "/orders/confirm", judged));
+    return { verdict: "retry", failure, isSaid: false, unusual: form };
+  }
+
   async #note(
     { row, isDoubtful }: { row: BatchRow; isDoubtful: boolean },
     outcome: Outcome,
@@ -193,9 +214,11 @@ export class ConfirmBatches {
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
       this.#forget(row.id);
-      const confirmed = await commit(this.#context, pass.signal, () =>
-        confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at),
-      );
+      const { usual } = outcome;
+      const confirmed = await commit(this.#context, pass.signal, () => {
+        if (usual !== undefined) this.#forms.saveUsual(usual, true);
+        return confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
+      });
       count(pass, "confirmed", confirmed);
       this.#noticeServedAgain(row);
       return;
@@ -207,6 +230,13 @@ export class ConfirmBatches {
     if (isDoubtful && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#mayDoubt(row)) {
       await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached: false }));
       this.#doubt(row);
+      this.#wait(row);
+      return;
+    }
+    const { unusual } = outcome;
+    if (unusual !== undefined && row.state === "stored" && this.#mayDoubt(row)) {
+      await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached: true }));
+      this.#doubt(row, unusual);
       this.#wait(row);
       return;
     }
@@ -235,21 +265,21 @@ export class ConfirmBatches {
     return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);
   }
 
-  #doubt(row: BatchRow): void {
+  #doubt(row: BatchRow, form?: AnswerForm): void {
     if (this.#doubts.has(row.id)) return;
     const sinceMs = this.#context.clock.monotonicMs();
-    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0 });
+    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, form });
   }
 
   /** What is served has not been confirmed, whatever became of the attempt. */
   #noteServed(row: BatchRow): void {
     if (this.#doubts.size === 0) return;
     const served = idsOf(row);
-    for (const [id, { orderIds }] of this.#doubts) {
+    for (const [id, { orderIds, form }] of this.#doubts) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
       this.#doubts.delete(id);
       this.#waits.delete(id);
-      this.#refused.add(id);
+      if (form === undefined) this.#refused.add(id);
     }
   }
 

@@ -151,6 +151,7 @@ export class PushImports implements Job {
     this.#scannedUntilMs = undefined;
     this.#drains += 1;
     this.#isIll = false;
+    await this.#sendRows.settleForms(signal);
     return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0 };
   }
 

@@ -7,6 +7,7 @@ import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
 import { sendImport } from "../api/imports.ts";
 import { UNREADABLE_WORDS } from "../domain/acceptance.ts";
+import { ENDPOINT } from "../domain/answer-form.ts";
 import { FAILURES_IN_ROW_MAX } from "../domain/breaker.ts";
 import { BridgeError } from "../domain/errors.ts";
 import { type FeedRules, referenceOf } from "../domain/feed.ts";
@@ -24,6 +25,7 @@ import {
 import { ServiceError } from "../domain/service-error.ts";
 import {
   countUnproven,
+  hasDoubt,
   loadDoubtful,
   loadPresent,
   loadRefusedChildren,
@@ -42,14 +44,18 @@ import {
   wakeSetAside,
 } from "../store/feed-outbox.ts";
 import { loadFeed, loadKeyState, saveFeedChunk } from "../store/feeds.ts";
+import { deleteHold, saveHold } from "../store/holds.ts";
 import { releaseQuarantined, saveQuarantinedRow } from "../store/quarantine.ts";
 import type { FeedContext } from "./absorb-feed.ts";
+import { AnswerForms, type JudgedAnswer, unknownForm } from "./answer-forms.ts";
 import { commit, commitUntilDone } from "./commit.ts";
 
 /** Requests of one retry of quarantined rows: about a dozen bad ones stand alone by then, and all good ones are through. */
 const RETRY_REQUESTS_MAX = 20;
 /** Quarantined rows that a retry did not get to are tried again after this time. */
 const RETRY_REST_MS = 3_600_000;
+/** Rows that are remembered; of others an acceptance says nothing about a new form. */
+const UNUSUAL_MAX = 10_000;
 /** Rows marked in one transaction; a table that is sent whole may have any number. */
 const ROWS_PER_COMMIT = 2_000;
 
@@ -88,12 +94,16 @@ export class SendRows {
   #failure: ServiceError | undefined;
   /** Halved where requests of several records fail one after the other, doubled by each acceptance of as many. */
   #chunkAfterFailure = Number.POSITIVE_INFINITY;
+  readonly #forms: AnswerForms;
+  /** Rows that an answer in a new form leaves in doubt. */
+  readonly #unusual = new Set<number>();
   /** The last request of several records failed: one failure alone passes by itself. */
   #hasFailed = false;
 
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
     this.#options = options;
+    this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path));
     this.#trial = new RefusalTrial(0);
   }
 
@@ -388,8 +398,57 @@ export class SendRows {
       const words = this.#context.client.hideSecrets(result.words);
       return { kind: "partial", status: answer.status, words, named };
     }
-    await this.#acknowledge(rows, { refusals: named, told: result.told }, counts, signal);
+    const { acceptance } = result;
+    const own = new Set(entries.flatMap(({ key }) => key));
+    const judged = acceptance === undefined ? undefined : this.#forms.judge(answer.body, acceptance, own);
+    if (judged?.isUnusual && !(await this.#waitsLongEnough(judged, signal))) {
+      await this.#end(rows, "unknown");
+      for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);
+      throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), {
+        area: "imports",
+        method: "POST",
+        path: rules.path,
+        effect: "unknown",
+      });
+    }
+    await this.#acknowledge(rows, { refusals: named, told: result.told, judged }, counts, signal);
     return { kind: "accepted", status: answer.status, accepted: entries.length - named.length, named };
+  }
+
+  /** Nobody knows what an answer in a new form says, until all of them have been in it for long enough. */
+  async #waitsLongEnough(judged: JudgedAnswer, signal: AbortSignal): Promise<boolean> {
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    const detail = unknownForm("POST", path, judged);
+    let isNews = false;
+    const isUsual = await commit(this.#context, signal, () => {
+      const counts = this.#forms.saveUnusual(judged.form);
+      if (counts) deleteHold(store, name, "answer");
+      else
+        isNews = saveHold(store, {
+          area: name,
+          reason: "answer",
+          since: isoTime(clock.nowMs()),
+          nextProbeAt: null,
+          detail,
+        });
+      return counts;
+    });
+    if (isNews) log.warn({ feed: name }, `${name}: ${detail}`);
+    if (isUsual)
+      log.info({ feed: name }, `${name}: the service's new form of answer counts as an acceptance from now on.`);
+    return isUsual;
+  }
+
+  /** Nothing waits any more: what was answered in a new form was settled. */
+  async settleForms(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    if (!this.#forms.hasFresh || hasDoubt(store, this.#options.rules)) return;
+    this.#unusual.clear();
+    await commit(this.#context, signal, () => {
+      this.#forms.dropFresh();
+      deleteHold(store, this.#options.rules.name, "answer");
+    });
   }
 
   /** Something was accepted, or each record was refused by name. */
@@ -535,18 +594,31 @@ export class SendRows {
 
   async #acknowledge(
     rows: readonly OutboxRow[],
-    outcome: { refusals: readonly Named[]; told: "status" | "records" },
+    outcome: { refusals: readonly Named[]; told: "status" | "records"; judged: JudgedAnswer | undefined },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<void> {
     const refused = new Set(outcome.refusals.map(({ key }) => JSON.stringify(key)));
     const isRefused = ({ key }: OutboxRow) => refused.size > 0 && refused.has(JSON.stringify(key));
     const accepted = rows.filter((row) => !isRefused(row));
-    for (const some of inSteps(accepted)) {
-      await commit(this.#context, signal, () => this.#saveAccepted(some, outcome.told));
+    const { judged } = outcome;
+    for (const [index, some] of inSteps(accepted).entries()) {
+      await commit(this.#context, signal, () => {
+        this.#saveAccepted(some, outcome.told);
+        if (index === 0 && judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
+      });
     }
     if (refused.size > 0) await this.#end(rows.filter(isRefused), "over");
     add(counts, "sent", accepted.length);
+  }
+
+  /** What was left in doubt by another form and is accepted in the usual one: the other form was trouble. */
+  #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
+    const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
+    this.#forms.saveUsual(form, endsDoubt);
+    if (!endsDoubt) return;
+    this.#unusual.clear();
+    deleteHold(this.#context.store, this.#options.rules.name, "answer");
   }
 
   #saveAccepted(rows: readonly OutboxRow[], told: "status" | "records"): void {

@@ -8,6 +8,7 @@
 import type { ServiceAnswer } from "../api/client.ts";
 import { sendStatus } from "../api/orders.ts";
 import { readAcceptance, UNREADABLE_WORDS } from "../domain/acceptance.ts";
+import { type AnswerForm, ENDPOINT } from "../domain/answer-form.ts";
 import { BridgeError } from "../domain/errors.ts";
 import {
   classifyStatusFailure,
@@ -36,6 +37,7 @@ import {
   saveRequestError,
   saveStatusPathMatched,
 } from "../store/status-requests.ts";
+import { AnswerForms, unknownForm } from "./answer-forms.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 import type { OrderReader, ReadableOrder } from "./read-order.ts";
@@ -83,12 +85,16 @@ export class StatusSettler {
   readonly #movedAtMs = new Map<bigint, number>();
   /** Requests that the service has refused and that are to be asked again before that is believed. */
   readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
+  /** The new form in which a request was answered. */
+  readonly #unusual = new Map<bigint, AnswerForm>();
+  readonly #forms: AnswerForms;
   #accepted = 0;
 
   constructor(context: JobContext, options: SettleOptions, reader: OrderReader) {
     this.#context = context;
     this.#options = options;
     this.#reader = reader;
+    this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules));
   }
 
   /** How many statuses the service has accepted since the start. */
@@ -106,6 +112,7 @@ export class StatusSettler {
     this.#lostAtMs.delete(id);
     this.#movedAtMs.delete(id);
     this.#refusals.delete(id);
+    this.#unusual.delete(id);
   }
 
   /** @throws what concerns this order alone, and what stops the program or the database. */
@@ -193,8 +200,22 @@ export class StatusSettler {
       );
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
+    const judged = this.#forms.judge(answer.body, acceptance);
+    if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#forms.saveUnusual(judged.form)))) {
+      this.#unusual.set(sent.id, judged.form);
+      const what = unknownForm(method, plan.path, judged);
+      const error = new ServiceError("answer_unknown", what, {
+        area: "orders",
+        target: "order",
+        method,
+        path: plan.path,
+        effect: "unknown",
+      });
+      return await this.#resolve(sent, error, counts, signal);
+    }
     const at = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
+      if (!judged.isUnusual) this.#forms.saveUsual(judged.form, true);
       markSent(store, sent.id, { httpStatus: answer.status, at });
       if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
     });
@@ -317,6 +338,7 @@ export class StatusSettler {
     const untilMs = lostAtMs + this.#options.quietMs;
     const isQuiet = clock.monotonicMs() >= untilMs;
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
+    const unusual = this.#unusual.get(id);
     let reason = "";
     add(counts, "requests");
     const verdict = await this.#reader.read(
@@ -333,9 +355,11 @@ export class StatusSettler {
         if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
         if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
         if (compared === "wanted") {
+          if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
           markSent(store, id, { httpStatus: null, at });
           return "sent";
         }
+        if (unusual !== undefined) this.#forms.saveProof(unusual, false);
         if (compared === "former") {
           markPendingAgain(store, id, null);
           return "again";

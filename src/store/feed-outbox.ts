@@ -198,6 +198,18 @@ export function hasOpenDoubt(store: Store, rules: FeedRules, nowMs: number): boo
   );
 }
 
+/** Whether what became of a row is unknown that waits to be sent. */
+export function hasDoubt(store: Store, rules: FeedRules): boolean {
+  return (
+    store
+      .prepare(
+        `SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_doubt
+         WHERE feed_id = ? AND doubt_record IS NOT NULL AND state <> 'refused' LIMIT 1`,
+      )
+      .get(rules.feedId) !== undefined
+  );
+}
+
 /** The service has these rows now. */
 export function saveAcknowledged(
   store: Store,

@@ -18,6 +18,7 @@ export type MetaKey =
   | "tie"
   | "cut"
   | "anchors"
+  | "answers"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

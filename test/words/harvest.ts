@@ -47,7 +47,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   [/^(orders: credentials|orders: one order|imports: credentials and subscription)$/, "the name of a check"],
   [/^(order_id (number|revision) )/, "names of columns"],
   [/^erp-bridge \{purpose\}$/, "what a digest is made for"],
-  [/^(key|success|ok|status): |^\{key\}: false$|^status: \{/, "quoted from an answer"],
+  [/^(key|success|ok|status): |^\{key\}: (false|\{text\})$|^status: \{/, "quoted from an answer"],
   [/ Assumption: |^erp-bridge configuration$|No default\.$/, "a document"],
   [/^erp-bridge (sync orders updates|check --online)/, "what is typed"],
   [

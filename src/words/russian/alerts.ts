@@ -4,6 +4,8 @@ export const alerts = {
   "{area} held ({reason}): {what!}. Let it through with: erp-bridge approve {name}":
     "{area}: остановлено ({reason}): {what}. Разрешить: erp-bridge approve {name}",
   "{area} is no longer held ({reason}).": "{area}: больше не остановлено ({reason}).",
+  "the service answers in a new form, and whether it accepted is not known":
+    "сервис отвечает в новом виде, и неизвестно, принят ли запрос",
   "the service refuses the credentials": "сервис не принимает учётные данные",
   "the subscription is not paid": "подписка не оплачена",
   "the service asks for a pause": "сервис просит подождать",

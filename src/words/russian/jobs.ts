@@ -160,6 +160,12 @@ export const jobs = {
   // statuses
   "the outcome is not known yet": "исход пока неизвестен",
   "The order could not be read back: {message~}": "Перечитать заказ не удалось: {message}",
+  "{method=} {path=} was answered with {words*}, which is not known to be an acceptance; usual is {usual*}.":
+    "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят; обычно приходит {usual}.",
+  "{method=} {path=} was answered with {words*}, which is not known to be an acceptance.":
+    "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят.",
+  "{name}: the service's new form of answer counts as an acceptance from now on.":
+    "{name}: новый вид ответа сервиса отныне считается согласием.",
   "{method=} {path=} was answered with {what~}.": "{method} {path}: пришло: {what}.",
   "the order exists, so statuses.path or statuses.method is wrong":
     "заказ существует, значит, неверны statuses.path или statuses.method",
