@@ -11,6 +11,14 @@ const LEVEL = "src/domain/feed-level.ts";
 const BATCHES = "src/jobs/store-batches.ts";
 const FOLLOW_JOB = "src/jobs/follow-updates.ts";
 
+/** The form of an answer is not looked at: what is learned would catch most of what its words say. */
+const ANY_FORM = {
+  file: "src/domain/answer-form.ts",
+  find: "  return (since !== null || form.doubt !== null) && ",
+  replace: "  return since === form.kind && ",
+} as const;
+const unlearned = (bug: PlantedBug): PlantedBug => ({ ...bug, edits: [...bug.edits, ANY_FORM] });
+
 const lie = <const T extends object>(draw: T) => ({ do: "lie", lie: draw }) as const;
 const SUCCESS = [200, 201, 202, 203, 206, 226];
 const REFUSED = [400, 409, 422];
@@ -116,20 +124,21 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     ],
     { step: lie({ on: "status", status: [500, 502, 504] }) },
   ),
-  hostile(
-    "an error with success taken for acceptance",
-    ACCEPTANCE,
-    [
-      '  return words === undefined ? { kind: "accepted", root } : { kind: "error", words, root };',
-      '  return words === "" ? { kind: "error", words, root } : { kind: "accepted", root };',
-    ],
-    { step: lie({ on: "import", body: ["error beside", "success false", "false"], status: SUCCESS }) },
+  unlearned(
+    hostile(
+      "an error with success taken for acceptance",
+      ACCEPTANCE,
+      ['  if (words !== undefined) return { kind: "error", words, root };', ""],
+      { step: lie({ on: "import", body: ["error beside", "success false", "false"], status: SUCCESS }) },
+    ),
   ),
-  hostile(
-    "success 0 taken for acceptance",
-    "src/domain/error-words.ts",
-    ["if (isZero || isFailure(said))", "if (isFailure(said))"],
-    { step: lie({ on: "import", body: "success 0", status: SUCCESS }) },
+  unlearned(
+    hostile(
+      "success 0 taken for acceptance",
+      "src/domain/error-words.ts",
+      ["if (isZero || isFailure(said))", "if (isFailure(said))"],
+      { step: lie({ on: "import", body: "success 0", status: SUCCESS }) },
+    ),
   ),
   hostile(
     "a cut answer taken for acceptance",
