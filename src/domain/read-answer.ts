@@ -23,6 +23,7 @@ import {
   textOf,
 } from "./json-text.ts";
 import { DEPTH_MAX } from "./json-value.ts";
+import { type BrokenRecord, type MendedJson, mendInSlices } from "./mend-json.ts";
 import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
 import { type ScannedJson, scanInSlices, scanJson } from "./scan-json.ts";
 import { shortWords } from "./service-error.ts";
@@ -55,6 +56,13 @@ export type AnswerRecord =
       isLarge: boolean;
       /** Where its bytes are kept already. */
       bodyId?: number;
+      /** Of a record that is no JSON by itself. */
+      broken?: {
+        /** Exactly as it was sent; at `span` stands what was made of it to be read. */
+        raw: Buffer;
+        /** The id that it has all the same. */
+        order: { orderId: string; serviceId: string } | undefined;
+      };
     };
 
 /** How much one answer may hold: what it costs in memory grows with either. */
@@ -71,8 +79,15 @@ export interface ReadableAnswer {
   limits?: AnswerLimits | undefined;
 }
 
-export interface AnswerList {
+/** An answer that was read; `body` is what the spans point into. */
+export interface AnswerJson {
   root: ScannedJson;
+  body: Buffer;
+  /** Undefined: it is the body of the answer. */
+  mended: MendedJson | undefined;
+}
+
+export interface AnswerList extends Pick<AnswerJson, "root" | "mended"> {
   /** Undefined: the answer is empty, in one of the forms that mean so. */
   elements: Span[] | undefined;
   /** The words of an error that the answer reports beside its records: there may be more of them than it shows. */
@@ -109,9 +124,23 @@ export function readList(answer: ReadableAnswer & { status: number }, path: Json
 
 /** The same in slices. @throws also BridgeError `answer_too_large`. */
 export function* readListInSlices(answer: ReadableAnswer & { status: number }, path: JsonPath): Slices<AnswerList> {
-  if (answer.status === 204) return { root: NOTHING, elements: undefined };
-  const root = yield* readJsonInSlices(answer);
-  const { body } = answer;
+  if (answer.status === 204) return { root: NOTHING, mended: undefined, elements: undefined };
+  const { root, body, mended } = yield* readMendedInSlices(answer, depthOfRecords(path));
+  const list = yield* readListOf({ root, body, mended }, answer, path);
+  if (mended === undefined) return list;
+  const starts = new Set(list.elements?.map(({ start }) => start));
+  // Only records may be broken; the rest of such an answer is not to be believed either.
+  for (const [start, { flaw, at }] of mended.broken)
+    if (!starts.has(start)) throw unreadable(answer, new JsonSyntaxError(flaw, at));
+  return list;
+}
+
+/** How many lists and objects stand around each record of the list at a path. */
+export function depthOfRecords({ steps }: JsonPath): number {
+  return steps.length + 1;
+}
+
+function* readListOf({ root, body, mended }: AnswerJson, answer: ReadableAnswer, path: JsonPath): Slices<AnswerList> {
   if (isWide(body, root))
     throw new BridgeError("answer_shape", `The answer is an object of more than ${ANSWER_MEMBERS_MAX} keys.`);
   const error = readErrorWords(body, root, "list");
@@ -120,16 +149,16 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
     const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
     refuseLongTexts(root, elements);
     if (elements.length > 0) {
-      const instead = yield* findErrorInstead(body, elements);
+      const instead = mended === undefined ? yield* findErrorInstead(body, elements) : undefined;
       if (instead !== undefined) throw reportedError(instead);
       const beside = error === undefined ? undefined : readErrorWords(body, root, "beside");
-      return beside === undefined ? { root, elements } : { root, elements, error: beside };
+      return { root, mended, elements, ...(beside === undefined ? {} : { error: beside }) };
     }
   } catch (thrown) {
     throw asTooLarge(thrown);
   }
   if (error !== undefined) throw reportedError(error);
-  return { root, elements: undefined };
+  return { root, mended, elements: undefined };
 }
 
 /** A record is judged by itself; what stands beside the records is the answer's own. @throws JsonTooLargeError */
@@ -214,24 +243,52 @@ function articleOf(kind: string): string {
   return kind === "object" ? "an object" : `a ${kind}`;
 }
 
-/** @throws BridgeError `answer_unreadable` with a preview of what came instead, `answer_too_large`. */
-export function* readJsonInSlices(answer: ReadableAnswer): Slices<ScannedJson> {
+/**
+ * Reads an answer of which single records may be no JSON: they are told by `mended`, and count as bad records.
+ * @param depth how many lists and objects stand around a record
+ * @throws BridgeError `answer_unreadable` with a preview of what came instead, `answer_too_large`.
+ */
+export function* readMendedInSlices(answer: ReadableAnswer, depth: number): Slices<AnswerJson> {
+  const { body, limits } = answer;
+  const bounds = limits && { valuesMax: limits.valuesMax, blanksMax: BLANKS_MAX };
   try {
-    const { limits } = answer;
-    return yield* scanInSlices(answer.body, limits && { valuesMax: limits.valuesMax, blanksMax: BLANKS_MAX });
+    return { root: yield* scanInSlices(body, bounds), body, mended: undefined };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw asTooLarge(error);
-    const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
-    const what =
-      isMarkup(answer.body) || answer.contentType.includes("html")
-        ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
-        : answer.body.length === 0
-          ? "is empty"
-          : `is no complete JSON (at byte ${error.offset} of ${answer.body.length})`;
-    throw new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, {
-      cause: error,
-    });
+    const mended = isMarkup(body) ? { element: undefined } : yield* mendInSlices(body, depth);
+    if ("element" in mended) throw unreadable(answer, error, mended.element);
+    // A record that is too large to be looked at is not looked at for this either.
+    if ([...mended.broken.values()].some(({ raw }) => raw.length > RECORD_BYTES_MAX)) throw unreadable(answer, error);
+    try {
+      return { root: yield* scanInSlices(mended.bytes, bounds), body: mended.bytes, mended };
+    } catch (again) {
+      throw again instanceof JsonSyntaxError ? unreadable(answer, error) : asTooLarge(again);
+    }
   }
+}
+
+/** @param element the number of the record in which reading ended */
+function unreadable(answer: ReadableAnswer, error: JsonSyntaxError, element?: number): BridgeError {
+  const found = describeByte(answer.body, error.offset);
+  const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
+  const what =
+    isMarkup(answer.body) || answer.contentType.includes("html")
+      ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
+      : answer.body.length === 0
+        ? "is empty"
+        : element === undefined || element === 0
+          ? `is no complete JSON (at byte ${error.offset} of ${answer.body.length}: ${found})`
+          : `is no complete JSON (at byte ${error.offset} of ${answer.body.length}, record ${element}: ${found})`;
+  return new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, {
+    cause: error,
+  });
+}
+
+function describeByte(body: Buffer, offset: number): string {
+  const byte = body[offset];
+  if (byte === undefined) return "the text ends";
+  if (byte === 0x0a || byte === 0x0d) return "a raw line break";
+  return byte < 0x20 ? "a raw control character" : "an unexpected character";
 }
 
 function asTooLarge(error: unknown): unknown {
@@ -274,16 +331,16 @@ function isJson(body: Buffer): boolean {
 /** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */
 export function readRecords(
   bytes: Buffer,
-  { root, elements }: { root: ScannedJson; elements: readonly Span[] },
+  list: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
   mapping: OrderMapping,
 ): AnswerRecord[] {
-  return atOnce(readRecordsInSlices(bytes, { root, elements }, mapping));
+  return atOnce(readRecordsInSlices(bytes, list, mapping));
 }
 
 /** The same in slices. */
 export function* readRecordsInSlices(
   bytes: Buffer,
-  { root, elements }: { root: ScannedJson; elements: readonly Span[] },
+  { root, elements, mended }: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
   mapping: OrderMapping,
 ): Slices<AnswerRecord[]> {
   // What holds for the whole answer holds for each of its records.
@@ -295,11 +352,14 @@ export function* readRecordsInSlices(
       yield;
       pauseAt = span.end + SLICE_BYTES;
     }
-    records.push(
-      span.end - span.start > RECORD_BYTES_MAX
-        ? yield* readLargeRecord(bytes, span, mapping)
-        : readRecord(bytes, span, { mapping, isSound }),
-    );
+    const broken = mended?.broken.get(span.start);
+    if (broken !== undefined) records.push(readBroken(bytes, span, { mapping, broken }));
+    else
+      records.push(
+        span.end - span.start > RECORD_BYTES_MAX
+          ? yield* readLargeRecord(bytes, span, mapping)
+          : readRecord(bytes, span, { mapping, isSound }),
+      );
   }
   return records;
 }
@@ -340,6 +400,29 @@ function readRecord(
   if (scanJson(bytes.subarray(span.start, span.end)).values > RECORD_VALUES_MAX)
     return bad(`the record holds more than ${RECORD_VALUES_MAX} values`, id.orderId, id.idLiteral);
   return { ok: true, span, ...id, hash: digest };
+}
+
+/** A record that is no JSON. Its id counts where nothing of the id itself is broken; all else of it counts nothing. */
+function readBroken(
+  bytes: Buffer,
+  span: Span,
+  { mapping, broken }: { mapping: OrderMapping; broken: BrokenRecord },
+): AnswerRecord {
+  const { raw, flaw, at } = broken;
+  const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
+  const literal = id?.idLiteral ?? null;
+  const idLiteral = literal !== null && raw.includes(literal) ? literal : null;
+  const order = id === undefined || "reason" in id || idLiteral === null ? undefined : id;
+  return {
+    ok: false,
+    span,
+    reason: `the record is no JSON: ${flaw}, at byte ${at - span.start}`,
+    reference: order?.orderId ?? null,
+    idLiteral: order === undefined ? null : idLiteral,
+    hash: hash("sha256", raw, "buffer"),
+    isLarge: false,
+    broken: { raw, order: order === undefined ? undefined : { orderId: order.orderId, serviceId: order.serviceId } },
+  };
 }
 
 /**

@@ -46,6 +46,8 @@ const CHANGES_MAX = 20_000;
  */
 export class ChangePage {
   readonly list: AnswerList;
+  /** What the page is read from in the place of its body, where records of it are no JSON. */
+  readonly mended: Buffer | undefined;
   readonly elements: readonly Span[];
   readonly #rules: ChangeRules;
   readonly #isKept: boolean;
@@ -59,6 +61,7 @@ export class ChangePage {
 
   constructor(list: AnswerList, rules: ChangeRules) {
     this.list = list;
+    this.mended = list.mended?.bytes;
     this.elements = list.elements ?? [];
     this.#rules = rules;
     this.#isKept = this.elements.length <= CHANGES_MAX;
@@ -68,7 +71,7 @@ export class ChangePage {
   *read(body: Buffer, from: number, count: number): Slices<readonly ServedChange[]> {
     const elements = this.elements.slice(this.#stamps.length, from + count);
     const { mapping } = this.#rules;
-    const records = yield* readRecordsInSlices(body, { root: this.list.root, elements }, mapping);
+    const records = yield* readRecordsInSlices(body, { ...this.list, elements }, mapping);
     const fresh = records.map((record) => this.#readChange(body, record));
     for (const { stamp } of fresh) this.#stamps.push(stamp);
     if (!this.#isKept) return fresh;
@@ -120,7 +123,7 @@ function isSameForm(a: StampForm, b: StampForm): boolean {
 }
 
 function hashContent(body: Buffer, record: AnswerRecord): Buffer {
-  if (!record.ok && record.isLarge) return record.hash;
+  if (!record.ok && (record.isLarge || record.broken !== undefined)) return record.hash;
   try {
     return hash("sha256", canonicalJson(body, record.span), "buffer");
   } catch (error) {

@@ -4,7 +4,6 @@
  * and what is stored already is recognised without a write.
  */
 
-import type { ServiceAnswer } from "../api/client.ts";
 import { fetchUpdates } from "../api/orders.ts";
 import { counted } from "../domain/counted.ts";
 import {
@@ -477,9 +476,9 @@ export class FollowUpdates implements Job {
     pass.serviceDate ??= answer.date;
     const changes = await this.#pages.open(answer, pass.signal);
     const { list, elements } = changes;
-    const token = answer.status === 204 ? undefined : tokenOf(answer, list.root, rules);
+    const token = answer.status === 204 ? undefined : tokenOf(changes.mended ?? answer.body, list.root, rules);
     if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
-    const { body } = answer;
+    const body = changes.mended ?? answer.body;
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
@@ -663,7 +662,7 @@ function isPositionRefused(error: unknown): boolean {
   return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
 }
 
-function tokenOf({ body }: ServiceAnswer, root: Span, rules: OrderRules): string | undefined {
+function tokenOf(body: Buffer, root: Span, rules: OrderRules): string | undefined {
   if (rules.next === null) return undefined;
   refuseRepeated(body, root, rules.next);
   const found = resolvePath(body, root, rules.next);

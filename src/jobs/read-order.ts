@@ -184,6 +184,8 @@ export class OrderReader {
   }
 
   #statusOf({ orderId }: ReadableOrder, { body, record }: OrderAnswer): string | null {
+    if (!record.ok && record.broken !== undefined)
+      throw new BridgeError("answer_unreadable", `GET /orders/${orderId}: ${record.reason}.`);
     const path = this.#rules.snapshot.paths.status;
     const found = resolvePath(body, record.span, path);
     if (found.state === "null") return null;

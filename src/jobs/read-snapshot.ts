@@ -10,7 +10,7 @@ import { findRepeated, resolvePath } from "../domain/json-path.ts";
 import { saysNoSuchOrder } from "../domain/missing-order.ts";
 import { describeMiss, type OrderField } from "../domain/order-mapping.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
-import { type AnswerRecord, readJsonInSlices, readRecordsInSlices } from "../domain/read-answer.ts";
+import { type AnswerRecord, readMendedInSlices, readRecordsInSlices } from "../domain/read-answer.ts";
 import type { ServiceError } from "../domain/service-error.ts";
 import { hasPathMatched, savePathMatched } from "../store/positions.ts";
 import type { Store } from "../store/store.ts";
@@ -37,8 +37,8 @@ export async function readSnapshot(
     if (!saysNoSuchOrder(error)) throw error;
     return { kind: "unknown", error };
   }
-  const { body } = answer;
-  const root = await readInTurns(clock, answer, readJsonInSlices(answer), signal);
+  const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
+  const { root, body, mended } = await readInTurns(clock, answer, json, signal);
   const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
   const repeated = findRepeated(body, root, rules.snapshotRoot);
   const { orderId } = order;
@@ -58,7 +58,7 @@ export async function readSnapshot(
     );
   }
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
-  const one = readRecordsInSlices(body, { root, elements: [found.span] }, rules.snapshot);
+  const one = readRecordsInSlices(body, { root, mended, elements: [found.span] }, rules.snapshot);
   const [record] = await readInTurns(clock, answer, one, signal);
   const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
   if (record === undefined || named !== order.orderId) {
@@ -66,6 +66,8 @@ export async function readSnapshot(
       record?.ok === false && named === undefined ? record.reason : `it answered with another order (${named})`;
     throw new BridgeError("answer_unreadable", `GET /orders/${order.orderId}: ${what}.`);
   }
+  if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} is no complete JSON.`);
   return { kind: "order", body, record, matched };
 }
 

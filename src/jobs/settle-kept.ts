@@ -9,7 +9,7 @@ import { idsByPathInSlices, type PathIds } from "../domain/ids-by-path.ts";
 import { hasPassed } from "../domain/missing-order.ts";
 import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
-import { scanInSlices } from "../domain/scan-json.ts";
+import { depthOfRecords, readMendedInSlices } from "../domain/read-answer.ts";
 import {
   type KeptBody,
   loadAwaited,
@@ -78,8 +78,10 @@ export class SettleKept {
 
   async #look(kept: KeptBody, body: Buffer, signal: AbortSignal): Promise<boolean> {
     const { store, clock, log } = this.#context;
-    const root = await readInTurns(clock, {}, scanInSlices(body), signal);
-    const paths = await readInTurns(clock, {}, idsByPathInSlices(body, root), signal);
+    const depth = depthOfRecords(this.#rules.batchOrders);
+    const json = readMendedInSlices({ contentType: "application/json", body }, depth);
+    const read = await readInTurns(clock, {}, json, signal);
+    const paths = await readInTurns(clock, {}, idsByPathInSlices(read.body, read.root), signal);
     const hash = await readInTurns(clock, {}, digestInSlices(body), signal);
     return await commit(this.#context, signal, () => {
       const at = isoTime(clock.nowMs());

@@ -21,11 +21,12 @@ import type { OrderRules } from "../domain/order-rules.ts";
 import { isoTime } from "../domain/ports.ts";
 import {
   type AnswerRecord,
+  depthOfRecords,
   fingerprintInSlices,
   idsInSlices,
   mayHoldRecordsInSlices,
-  readJsonInSlices,
   readListInSlices,
+  readMendedInSlices,
   readRecordsInSlices,
   refuseRepeated,
   reportedError,
@@ -68,7 +69,10 @@ const UNREAD_HELD_MAX = 300;
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
 
 interface ReadBatch {
+  /** As it was sent. */
   body: Buffer;
+  /** What the records point into: the body, or what was made of it where records of it are no JSON. */
+  bytes: Buffer;
   records: AnswerRecord[];
   /** JSON literal of the batch's id, or null where the answer names none. */
   batchId: string | null;
@@ -190,17 +194,18 @@ export class StoreBatches {
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
     if (list.elements === undefined) return undefined;
     const { body } = answer;
+    const bytes = list.mended?.bytes ?? body;
     const matched = findMatchedPaths(this.#context.store, {
-      bytes: body,
+      bytes,
       records: list.elements,
       mapping: rules.batch,
     });
     const elements = { ...list, elements: list.elements };
-    const records = await readInTurns(clock, answer, readRecordsInSlices(body, elements, rules.batch), signal);
-    const batchId = readBatchId(body, list.root, rules);
-    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(body, batchId, records), signal);
+    const records = await readInTurns(clock, answer, readRecordsInSlices(bytes, elements, rules.batch), signal);
+    const batchId = readBatchId(bytes, list.root, rules);
+    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
     const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
-    return { body, records, batchId, fingerprint, orderIds, matched, error: list.error };
+    return { body, bytes, records, batchId, fingerprint, orderIds, matched, error: list.error };
   }
 
   async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {
@@ -223,10 +228,10 @@ export class StoreBatches {
   async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
     const { store } = this.#context;
     const rules = this.#rules;
-    const options = { store, rules, mapping: rules.batch, bytes: read.body, at: origin.at };
-    const { body, fingerprint } = read;
+    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at };
+    const { bytes, fingerprint } = read;
     const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
-    const newest = newestInSlices(body, read.records, reading);
+    const newest = newestInSlices(bytes, read.records, reading);
     const { records, doubtful } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
     const known = loadBatch(store, fingerprint);
@@ -241,7 +246,7 @@ export class StoreBatches {
     const owed = mayOweJournal
       ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
       : { body: null, bodyId: null };
-    const served = large.map((record) => ({ record, bytes: body }));
+    const served = large.map((record) => ({ record, bytes }));
     return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, async () => {
       for (const [index, part] of parts.entries()) {
         if (index > 0) await this.#context.clock.sleep(0, pass.signal);
@@ -350,9 +355,10 @@ export class StoreBatches {
     if (error.code !== "answer_shape") return;
     this.kept.noteUnread();
     const { body } = answer;
-    const root = await readInTurns(clock, answer, readJsonInSlices(answer), signal);
-    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(body, root), signal))) return;
-    const paths = await readInTurns(clock, answer, idsByPathInSlices(body, root), signal);
+    const depth = depthOfRecords(this.#rules.batchOrders);
+    const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return;
+    const paths = await readInTurns(clock, answer, idsByPathInSlices(read.body, read.root), signal);
     const ids = recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1)));
     const of = ids === undefined ? digestInSlices(body) : undefined;
     // The same orders in another answer are one kept body: a time that moves on in it must not fill the store.

@@ -53,11 +53,20 @@ export const ORDER_KINDS = Object.values(BAD_KIND);
  * where they are stored: the answer held them twice and did not say which record counts.
  */
 export function takeRecord(options: TakeOptions, record: AnswerRecord, doubtful?: ReadonlySet<string>): Taken {
-  if (!record.ok) return quarantine(options, record, record.reason, record.reference);
+  if (!record.ok) return takeBad(options, record);
   const taken = takeGood(options, record);
   if (taken === "quarantined" || taken === "owed" || !doubtful?.has(record.orderId)) return taken;
   oweRead(options, record, hashContent(options, record));
   return taken === "same" ? "owed" : taken;
+}
+
+/** A record that is no JSON may still be an order that can be read by its id. */
+function takeBad(options: TakeOptions, record: AnswerRecord & { ok: false }): Taken {
+  const taken = quarantine(options, record, record.reason, record.reference);
+  const order = record.broken?.order;
+  if (taken === "quarantined" && order !== undefined && options.mapping.source !== "snapshot")
+    requestRead(options.store, order, options.at);
+  return taken;
 }
 
 function takeGood(options: TakeOptions, record: GoodRecord): Taken {
@@ -197,6 +206,10 @@ function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer):
   saveOwedRead(options.store, owed, options.at);
 }
 
+function payloadOf(bytes: Buffer, record: AnswerRecord): string {
+  return record.ok || record.broken === undefined ? textOf(bytes, record.span) : record.broken.raw.toString("utf8");
+}
+
 function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
   const { store, at } = options;
   const kind = BAD_KIND[options.mapping.source];
@@ -206,7 +219,7 @@ function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, 
   if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
   const bodyId = record.ok ? undefined : record.bodyId;
   // Of what is known already the payload is there.
-  const payload = bodyId === undefined && state === undefined ? textOf(options.bytes, record.span) : null;
+  const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;
   saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
   return state === undefined ? "quarantined" : "same";
 }

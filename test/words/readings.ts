@@ -62,8 +62,16 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   ],
   "taken by the ERP{number}, revision {seen} of {revision}": ["taken by the ERP, revision 1 of 2"],
   " (it says: {words})": ["The answer has no $.orders: at $ stands an object of 1 key: error (it says: try later)."],
-  "The answer {what}": ["The answer is empty", "The answer is no complete JSON (at byte 7 of 9)"],
-  "The answer {what}: {preview}": ['The answer is no complete JSON (at byte 7 of 9): {"orders"'],
+  "is no complete JSON (at byte {offset} of {length}: {found})": [
+    "The answer is no complete JSON (at byte 7 of 9: the text ends)",
+  ],
+  "is no complete JSON (at byte {offset} of {length}, record {element}: {found})": [
+    "The answer is no complete JSON (at byte 7 of 9, record 2: an unexpected character)",
+  ],
+  "The answer {what}": ["The answer is empty", "The answer is no complete JSON (at byte 7 of 9: the text ends)"],
+  "The answer {what}: {preview}": [
+    'The answer is no complete JSON (at byte 7 of 9, record 2: an unexpected character): {"orders"',
+  ],
   "{what}: {refused} refused: without words": ["batches with an id: 7 refused: without words"],
   ", zone {trim}": ["stamps are iso with 3 digits of a second, zone +03:00"],
   "; {area} held ({reason})": ["orders: the service refuses the credentials (none); orders held (credentials)."],

@@ -85,9 +85,23 @@ export const service = {
     "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?): {text}",
   "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)":
     "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?)",
-  "The answer is no complete JSON (at byte {at#} of {size#}): {text*}":
-    "Ответ — не полный JSON (байт {at} из {size}): {text}",
-  "The answer is no complete JSON (at byte {at#} of {size#})": "Ответ — не полный JSON (байт {at} из {size})",
+  "The answer is no complete JSON (at byte {at#} of {size#}: {what!}): {text*}":
+    "Ответ — не полный JSON (байт {at} из {size}: {what}): {text}",
+  "The answer is no complete JSON (at byte {at#} of {size#}, record {nth#}: {what!}): {text*}":
+    "Ответ — не полный JSON (байт {at} из {size}, запись {nth}: {what}): {text}",
+  "The answer is no complete JSON (at byte {at#} of {size#}: {what!})":
+    "Ответ — не полный JSON (байт {at} из {size}: {what})",
+  "The answer is no complete JSON (at byte {at#} of {size#}, record {nth#}: {what!})":
+    "Ответ — не полный JSON (байт {at} из {size}, запись {nth}: {what})",
+  "a raw line break": "перевод строки как есть",
+  "a raw control character": "управляющий символ как есть",
+  "a raw line break in a text": "перевод строки как есть внутри текста",
+  "a raw tab in a text": "табуляция как есть внутри текста",
+  "a raw control character in a text": "управляющий символ как есть внутри текста",
+  "an unknown escape in a text": "неизвестная экранированная последовательность внутри текста",
+  "a value that is no JSON": "значение, которого нет в JSON",
+  "a comma before the end of a list or an object": "запятая перед концом списка или объекта",
+  "the record is no JSON: {what!}, at byte {at#}": "запись — не JSON: {what}, байт {at}",
   "The answer is empty: {text*}": "Ответ пуст: {text}",
   "The answer is empty": "Ответ пуст",
   "the record is no object but {what~}": "запись — не объект, а {what}",

@@ -1,0 +1,239 @@
+/*
+ * Finds the records that alone keep an answer from being JSON: a raw line break in a comment, `NaN`, a comma before a brace. Only
+ * for text of which the strict reader has said no. The brackets, keys and commas around them must be sound, so that a record never
+ * swallows another one, and a text that ends too early is nothing.
+ */
+import { Buffer } from "node:buffer";
+import { SLICE_BYTES, skipBlanks } from "./json-text.ts";
+import type { Slices } from "./slices.ts";
+
+export type Flaw =
+  | "a raw line break in a text"
+  | "a raw tab in a text"
+  | "a raw control character in a text"
+  | "an unknown escape in a text"
+  | "a value that is no JSON"
+  | "a comma before the end of a list or an object";
+
+export interface BrokenRecord {
+  /** The bytes as they were sent. */
+  raw: Buffer;
+  flaw: Flaw;
+  /** Where its first flaw stands in the text. */
+  at: number;
+}
+
+/** A copy of the text that is JSON, byte for byte in the same places, and what was no JSON in it. */
+export interface MendedJson {
+  bytes: Buffer;
+  /** By where they begin. */
+  broken: ReadonlyMap<number, BrokenRecord>;
+}
+
+/** How far reading came: the number of the element, from 1, at the depth that was asked for. */
+export interface Unmended {
+  element: number | undefined;
+}
+
+interface Frame {
+  start: number;
+  isObject: boolean;
+  /** How many values of it have begun. */
+  values: number;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const BLANK = 0x20;
+const ZERO = 0x30;
+const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
+const HEX4 = /^[0-9a-fA-F]{4}$/;
+const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+const TOKEN_MAX = 10_000;
+
+/**
+ * @param depth how many lists and objects stand around a record
+ * @returns `element` where the text cannot be mended
+ */
+export function* mendInSlices(bytes: Buffer, depth: number): Slices<MendedJson | Unmended> {
+  const mender = new Mender(bytes, depth);
+  for (;;) {
+    const step = mender.advance(SLICE_BYTES);
+    if (step === "whole") return { bytes: mender.mended, broken: mender.broken };
+    if (step === "unsound") return { element: mender.element };
+    yield;
+  }
+}
+
+class Mender {
+  readonly mended: Buffer;
+  readonly broken = new Map<number, BrokenRecord>();
+  readonly #bytes: Buffer;
+  readonly #depth: number;
+  readonly #frames: Frame[] = [];
+  #at: number;
+  /** The first flaw of the record that is being read. */
+  #flaw: { flaw: Flaw; at: number } | undefined;
+  #isSound = true;
+
+  constructor(bytes: Buffer, depth: number) {
+    this.#bytes = bytes;
+    this.#depth = depth;
+    this.mended = Buffer.from(bytes);
+    const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+    this.#at = skipBlanks(bytes, isMarked ? 3 : 0);
+  }
+
+  get element(): number | undefined {
+    return this.#depth === 0 ? undefined : this.#frames[this.#depth - 1]?.values;
+  }
+
+  advance(count: number): "whole" | "more" | "unsound" {
+    const pauseAt = this.#at + count;
+    while (this.#at < pauseAt) {
+      const isOver = this.#readValue();
+      if (!this.#isSound) return "unsound";
+      if (isOver) return skipBlanks(this.#bytes, this.#at) === this.#bytes.length ? "whole" : "unsound";
+    }
+    return "more";
+  }
+
+  /** One value, or what opens it; then what closes with it. Returns whether the text is over. */
+  #readValue(): boolean {
+    const bytes = this.#bytes;
+    const frame = this.#frames.at(-1);
+    if (frame !== undefined) frame.values += 1;
+    const start = this.#at;
+    const first = bytes[start];
+    if (first === 0x7b || first === 0x5b) {
+      const isObject = first === 0x7b;
+      this.#frames.push({ start, isObject, values: 0 });
+      this.#at = skipBlanks(bytes, start + 1);
+      if (bytes[this.#at] !== first + 2) {
+        if (isObject) this.#readKey();
+        return false;
+      }
+      this.#close();
+    } else if (first === QUOTE) {
+      this.#readString(this.#frames.length);
+      this.#endValue(start, this.#frames.length);
+    } else {
+      this.#readToken();
+      this.#endValue(start, this.#frames.length);
+    }
+    return this.#goOn();
+  }
+
+  #goOn(): boolean {
+    const bytes = this.#bytes;
+    while (this.#isSound) {
+      const frame = this.#frames.at(-1);
+      if (frame === undefined) return true;
+      const end = frame.isObject ? 0x7d : 0x5d;
+      this.#at = skipBlanks(bytes, this.#at);
+      if (bytes[this.#at] === COMMA) {
+        const comma = this.#at;
+        this.#at = skipBlanks(bytes, comma + 1);
+        if (bytes[this.#at] !== end) {
+          if (frame.isObject) this.#readKey();
+          return false;
+        }
+        this.#note(this.#frames.length - 1, comma, "a comma before the end of a list or an object");
+        this.mended[comma] = BLANK;
+      }
+      if (bytes[this.#at] !== end) this.#isSound = false;
+      else this.#close();
+    }
+    return false;
+  }
+
+  #close(): void {
+    const { start } = this.#frames.pop() as Frame;
+    this.#at += 1;
+    this.#endValue(start, this.#frames.length);
+  }
+
+  /** @param depth how many lists and objects stand around the value */
+  #endValue(start: number, depth: number): void {
+    if (depth !== this.#depth || this.#flaw === undefined) return;
+    this.broken.set(start, { ...this.#flaw, raw: Buffer.from(this.#bytes.subarray(start, this.#at)) });
+    this.#flaw = undefined;
+  }
+
+  /** @param depth of the value that has the flaw; outside of a record there must be none */
+  #note(depth: number, at: number, flaw: Flaw): void {
+    if (depth < this.#depth) this.#isSound = false;
+    this.#flaw ??= { flaw, at };
+  }
+
+  #readKey(): void {
+    const bytes = this.#bytes;
+    if (bytes[this.#at] !== QUOTE) {
+      this.#isSound = false;
+      return;
+    }
+    this.#readString(this.#frames.length - 1);
+    const colon = skipBlanks(bytes, this.#at);
+    if (bytes[colon] !== COLON) this.#isSound = false;
+    this.#at = skipBlanks(bytes, colon + 1);
+  }
+
+  #readString(depth: number): void {
+    const bytes = this.#bytes;
+    for (let at = this.#at + 1; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        this.#at = at + 1;
+        return;
+      }
+      if (byte < BLANK) {
+        this.#note(depth, at, flawOf(byte));
+        this.mended[at] = BLANK;
+      } else if (byte === BACKSLASH) {
+        const letter = bytes[at + 1] ?? 0;
+        if (!ESCAPES.has(letter) && !(letter === 0x75 && HEX4.test(bytes.toString("latin1", at + 2, at + 6)))) {
+          this.#note(depth, at, "an unknown escape in a text");
+          this.mended[at] = BLANK;
+          // What follows is looked at by itself: it may be a line break.
+          continue;
+        }
+        at += 1;
+      }
+    }
+    this.#isSound = false;
+  }
+
+  #readToken(): void {
+    const bytes = this.#bytes;
+    const start = this.#at;
+    let at = start;
+    while (at - start < TOKEN_MAX && isTokenByte(bytes[at])) at++;
+    this.#at = at;
+    if (at === start || at - start === TOKEN_MAX) this.#isSound = false;
+    else if (!LITERAL.test(bytes.toString("latin1", start, at))) {
+      this.#note(this.#frames.length, start, "a value that is no JSON");
+      this.mended.fill(BLANK, start, at);
+      this.mended[start] = ZERO;
+    }
+  }
+}
+
+/** Letters, digits and the signs of numbers. */
+function isTokenByte(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  const lower = byte | 0x20;
+  return (
+    (lower >= 0x61 && lower <= 0x7a) ||
+    (byte >= 0x30 && byte <= 0x39) ||
+    byte === 0x2b ||
+    byte === 0x2d ||
+    byte === 0x2e
+  );
+}
+
+function flawOf(byte: number): Flaw {
+  if (byte === 0x0a || byte === 0x0d) return "a raw line break in a text";
+  return byte === 0x09 ? "a raw tab in a text" : "a raw control character in a text";
+}
