@@ -11,7 +11,12 @@ describe("an answer that is no batch", () => {
   it.each([
     ["a web page", "<!doctype html><html><body>Войдите в сеть</body></html>", "text/html", /web page.*Войдите/],
     ["a web page under a wrong type", "\n <HTML>login</HTML>", "application/json", /web page/],
-    ["JSON that is cut", '{"orders":[{"order_id":"1', "application/json", /no complete JSON \(at byte 25 of 25, record 1: the text ends\)/],
+    [
+      "JSON that is cut",
+      '{"orders":[{"order_id":"1',
+      "application/json",
+      /no complete JSON \(at byte 25 of 25, record 1: the text ends\)/,
+    ],
     ["nothing with 200", "", "application/json", /is empty/],
     ["an empty object", "{}", "application/json", /has no \$\.orders: at \$ stands an object of 0 keys\./],
     [
