@@ -13,6 +13,7 @@ import { Remembered, takeReading } from "./web/reading.ts";
 import { RunCounter } from "./web/run-counter.ts";
 import { statusPage } from "./web/status-page.ts";
 import { WebServer } from "./web/web-server.ts";
+import { speaking } from "./words/translator.ts";
 
 /** The pictures show days and hours. */
 const CHARTS_REST_MS = 30_000;
@@ -39,13 +40,14 @@ export function buildWeb(
         charts: () => charts.get(),
         limits,
         language: config.language,
+        say: speaking(config.language),
         instance: instanceOf(file),
         serviceHost: new URL(config.service.base_url).host,
         program: VERSION,
         databaseBytes: () => databaseBytes(store),
       }),
     ],
-    ["/health", healthPage(read, limits, VERSION)],
+    ["/health", healthPage(read, { limits, program: VERSION, troubles: store.troubles })],
     [
       "/metrics",
       metricsPage({

@@ -13,6 +13,7 @@ import { asError, BridgeError } from "./domain/errors.ts";
 import { FEED_NAMES } from "./domain/feed.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "./domain/job-names.ts";
 import { type Clock, isoTime, type Log } from "./domain/ports.ts";
+import { Troubles } from "./domain/troubles.ts";
 import { settleDoubts } from "./doubtful-database.ts";
 import { outcomeOf, SyncDesk } from "./jobs/answer-sync.ts";
 import { checkService, type ServiceCheck } from "./jobs/check-service.ts";
@@ -63,6 +64,8 @@ export interface BridgeOptions {
   onResult?: (job: string, result: RunResult) => void;
   /** What a file system has left; read from the system unless told otherwise. */
   readSpace?: ReadSpace;
+  /** What the process has met, over every beginning anew; its own if absent. */
+  troubles?: Troubles;
 }
 
 /** Everything that acts, built once from the configuration. `run` and `sync` share it, and so do the tests. */
@@ -102,7 +105,11 @@ export class Bridge {
     try {
       finishSwap(config.database.path);
       refuseMissingDatabase(options.loaded);
-      this.store = openDatabase(options.loaded, "daemon");
+      this.store = openDatabase(
+        options.loaded,
+        "daemon",
+        options.troubles ?? new Troubles(() => options.clock.nowMs()),
+      );
     } catch (error) {
       this.#lock.release();
       throw error;
@@ -183,8 +190,9 @@ export class Bridge {
   /** What is wrong with the files ends `trouble`; what stands in the way of a look is met by the passes as well. */
   #look(): void {
     try {
-      if (this.#lock.isLost()) this.store.onTrouble({ kind: "lock removed" });
       this.store.look();
+      // Last: with the whole folder the lock is gone as well.
+      if (this.#lock.isLost()) this.store.onTrouble({ kind: "lock removed" });
     } catch (error) {
       this.context.log.debug({ errorCode: asError(error).code }, "A look at the database's files failed.");
     }
@@ -275,8 +283,8 @@ export class Bridge {
   }
 }
 
-export function openDatabase(loaded: LoadedConfig, mode: OpenMode): Store {
-  return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode });
+export function openDatabase(loaded: LoadedConfig, mode: OpenMode, troubles?: Troubles): Store {
+  return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode, troubles });
 }
 
 /** What a database that does not exist yet will be made with. */

@@ -52,7 +52,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   "build-client": { rooms: ["config", "api", "domain"], packages: /^$/ },
   "build-jobs": { rooms: ["account", "backup", "config", "scheduler", "jobs", "domain"], packages: /^$/ },
   "build-watch": { rooms: ["config", "jobs", "api", "domain", "platform", "words"], packages: /^node:/ },
-  "build-web": { rooms: ["config", "jobs", "platform", "store", "web"], packages: /^node:/ },
+  "build-web": { rooms: ["config", "jobs", "platform", "store", "web", "words"], packages: /^node:/ },
   "doubtful-database": {
     rooms: ["account", "backup", "build-jobs", "config", "domain", "store"],
     packages: /^$/,

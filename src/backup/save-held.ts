@@ -19,7 +19,8 @@ export async function saveHeld(store: Store, nowMs: number): Promise<string | un
   const partial = freshName(file, "partial");
   try {
     closeSync(createFile(partial, 0o600));
-    await store.db.backup(partial);
+    // Where a lock is in the way at its first step, it has copied nothing and resolves all the same.
+    if ((await store.db.backup(partial)).totalPages === 0) return undefined;
     const copy = new Database(partial);
     try {
       copy.pragma("journal_mode = DELETE");

@@ -1,10 +1,14 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { accountOf } from "../account.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { Bridge } from "../daemon.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../domain/errors.ts";
 import type { Log } from "../domain/ports.ts";
 import { secretFilter } from "../domain/secrets.ts";
-import { describeStanding } from "../domain/status.ts";
+import { describeStanding, withWords } from "../domain/status.ts";
+import { Troubles } from "../domain/troubles.ts";
 import { acquireAccountLock } from "../platform/account-lock.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createLogger, logForm } from "../platform/logger.ts";
@@ -19,6 +23,11 @@ import { type Call, type Command, load, requireDatabase } from "./command.ts";
 const STATUS_EVERY_MS = 15_000;
 /** At the start itself hardly any pass has succeeded yet. */
 const FIRST_STATUS_MS = 5_000;
+/** Files that are gone with their folder may come back with it: systemd tries again. */
+const MAY_COME_BACK = EXIT.failed;
+/** A stop is waited for no longer: it ends within ten seconds. */
+const BACK_WITHIN_MS = 8_000;
+const BACK_LOOK_MS = 250;
 /** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
 const WATCHDOG_SHARE = 3;
 
@@ -30,7 +39,8 @@ export const run: Command = async (call) => {
   catchDefects(() => log);
   const signals = new SignalQueue();
   let account = await lockAccount(loaded, log);
-  let bridge = start(loaded, log);
+  const troubles = new Troubles();
+  let bridge = start(loaded, log, troubles);
   notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
   const hanging = new HangingFlow();
@@ -46,9 +56,9 @@ export const run: Command = async (call) => {
     notify("RELOADING=1");
     if (event === "SIGHUP") {
       signal = signals.next();
-      ({ loaded, log, bridge, account } = await reload(call, { loaded, log, bridge, account }));
+      ({ loaded, log, bridge, account } = await reload(call, { loaded, log, bridge, account, troubles }));
     } else {
-      bridge = await beginAnew({ loaded, log, bridge, account }, event);
+      bridge = await beginAnew({ loaded, log, bridge, account, troubles }, event);
     }
     notify("READY=1", statusLine(bridge, loaded));
   }
@@ -67,6 +77,7 @@ interface Running {
   log: Log;
   bridge: Bridge;
   account: HeldAccount;
+  troubles: Troubles;
 }
 
 /** The account that this process works for, alone on this machine. */
@@ -121,14 +132,15 @@ async function reload(call: Call, old: Running): Promise<Running> {
   }
   await old.bridge.stop();
   try {
-    const bridge = start(loaded, log);
+    const bridge = start(loaded, log, old.troubles);
+    old.troubles.end("reload");
     log.info({}, "The configuration was read again and is in force.");
     if (account !== old.account) old.account.release();
-    return { loaded, log, bridge, account };
+    return { ...old, loaded, log, bridge, account };
   } catch (error) {
     if (account !== old.account) account.release();
     tellRefused(old, error);
-    return { ...old, bridge: start(old.loaded, old.log) };
+    return { ...old, bridge: start(old.loaded, old.log, old.troubles) };
   }
 }
 
@@ -136,23 +148,36 @@ async function reload(call: Call, old: Running): Promise<Running> {
 async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge> {
   const { loaded, log, bridge } = running;
   try {
-    if (trouble.kind === "replaced") return await leave(trouble.error, running);
     if (trouble.kind === "damaged") return refuse(trouble.error, running);
+    // What is met first of a folder that goes away may be the log or the lock.
+    if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
+      if (!(await areFilesBack(running)))
+        return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
+      log.warn({}, "The database's files are back; the daemon begins anew.");
+      await bridge.stop();
+      return start(loaded, log, running.troubles);
+    }
     if (trouble.kind === "older") {
       log.error({ errorCode: trouble.error.code }, trouble.error.messageIn(speaking(loaded.config.language)));
       log.warn({}, "The daemon begins anew and verifies the database.");
       await bridge.stop();
-      return start(loaded, log);
+      return start(loaded, log, running.troubles);
     }
     const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
     log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
     await bridge.stop();
-    return start(loaded, log);
+    return start(loaded, log, running.troubles);
   } catch (thrown) {
     const error = asError(thrown);
     log.error({ errorCode: error.code }, inFull(error, loaded));
-    process.exit(exitCodeOf(error));
+    process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
   }
+}
+
+function goneError({ store }: Bridge): BridgeError {
+  return new BridgeError("database_refused", `The database ${store.path} is gone from its folder.`, {
+    hint: "Bring its folder back, or a copy with erp-bridge restore.",
+  });
 }
 
 /** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */
@@ -161,13 +186,24 @@ function refuse(error: BridgeError, { log, loaded }: Running): never {
   process.exit(exitCodeOf(error));
 }
 
+/** A folder may be unmounted or renamed for a moment: until the very same files are back nothing is written or confirmed. */
+async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolean> {
+  for (let waitedMs = 0; store.whereFiles() === "away" && waitedMs < BACK_WITHIN_MS; waitedMs += BACK_LOOK_MS) {
+    if (waitedMs === 0)
+      log.warn({ database: store.path }, "The database's files are gone from their folder; waiting for them.");
+    await sleep(BACK_LOOK_MS);
+  }
+  return store.whereFiles() === "there";
+}
+
 /** Nothing is closed: SQLite would write into files that are not the ones that it knows. */
 async function leave(error: BridgeError, { loaded, log, bridge }: Running): Promise<never> {
   log.error({ errorCode: error.code }, inFull(error, loaded));
   const copy = await bridge.saveHeld();
   if (copy !== undefined)
     log.error({ copy }, `What the daemon held is saved. Bring it back with: erp-bridge restore ${copy}`);
-  process.exit(exitCodeOf(error));
+  const mayComeBack = copy === undefined && bridge.store.whereFiles() === "away";
+  process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
 }
 
 function inFull(error: BridgeError, { config }: LoadedConfig): string {
@@ -175,15 +211,17 @@ function inFull(error: BridgeError, { config }: LoadedConfig): string {
   return `${error.messageIn(say)}${error.hint === undefined ? "" : ` ${say(error.hint)}`}`;
 }
 
-function tellRefused({ log, loaded }: Running, thrown: unknown): void {
+function tellRefused({ log, loaded, troubles }: Running, thrown: unknown): void {
   const error = asError(thrown);
+  const told = `The configuration was not taken over, the old one stays: ${error.message}`;
+  troubles.note("reload", new BridgeError(error.code, told), path.dirname(loaded.file));
   const message = error.messageIn(speaking(loaded.config.language));
   log.error({ errorCode: error.code }, `The configuration was not taken over, the old one stays: ${message}`);
 }
 
-function start(loaded: LoadedConfig, log: Log): Bridge {
+function start(loaded: LoadedConfig, log: Log, troubles: Troubles): Bridge {
   for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
-  const bridge = new Bridge({ loaded, log, clock: systemClock }, "run");
+  const bridge = new Bridge({ loaded, log, clock: systemClock, troubles }, "run");
   const { backup } = bridge.store.migrated;
   if (backup !== undefined)
     log.info({ backup }, "The database was brought up to date; a copy of it as it was is kept.");
@@ -226,11 +264,11 @@ function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
 
 function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
-    const facts = loadStatusFacts(bridge.store);
+    const facts = withWords(loadStatusFacts(bridge.store), speaking(config.language));
     const limits = { erpReadWithinMs: config.erp.read_within };
     return describeStanding(facts, { nowMs: Date.now(), isRunning: true }, limits, config.language);
   } catch (error) {
-    return asError(error).message;
+    return bridge.store.troubles.first?.sentence ?? asError(error).message;
   }
 }
 

@@ -3,7 +3,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { openDatabase } from "../daemon.ts";
 import type { ExitCode } from "../domain/errors.ts";
 import { describeObservations } from "../domain/observe.ts";
-import { describeStatus, type StatusFacts } from "../domain/status.ts";
+import { describeStatus, withWords } from "../domain/status.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { isLocked } from "../store/instance-lock.ts";
 import { loadObservations } from "../store/observations.ts";
@@ -52,12 +52,6 @@ async function watchStatus(call: Call, loaded: LoadedConfig, signal: AbortSignal
   }
 }
 
-/** What passes ended with is stored in English. */
-function errorsIn(facts: StatusFacts, say: (text: string) => string): StatusFacts {
-  const flows = facts.flows.map((flow) => ({ ...flow, error: flow.error === null ? null : say(flow.error) }));
-  return { ...facts, flows };
-}
-
 interface Look {
   lines: string[];
   json: string;
@@ -75,7 +69,7 @@ function lookNow(loaded: LoadedConfig, say: (text: string) => string = (text) =>
     const { flows, holds } = facts;
     const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
     const noticed = describeObservations(observations);
-    const told = describeStatus(errorsIn(facts, say), now, limits, loaded.config.language);
+    const told = describeStatus(withWords(facts, say), now, limits, loaded.config.language);
     const lines = [
       told.sentence,
       ...told.attention.slice(1).map((line) => `! ${line}`),

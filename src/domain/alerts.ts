@@ -4,6 +4,7 @@ import { FEED_NAMES } from "./feed.ts";
 import type { HoldReason, HoldScope } from "./holds.ts";
 import { isJobName } from "./job-names.ts";
 import { duration } from "./status-words-en.ts";
+import type { Trouble } from "./troubles.ts";
 
 /** How things stand, as alerts see it: names, numbers and times only. Nothing that the service or the ERP wrote. */
 export interface AlertFacts {
@@ -21,6 +22,8 @@ export interface AlertFacts {
   written: { feed: string; at: string | null; withinMs: number }[];
   walBytes: number;
   notices: { name: "clock" | "credential" | "objects"; since: string }[];
+  /** What the daemon itself has met. */
+  met?: Trouble | undefined;
 }
 
 export interface FlowFacts {
@@ -61,12 +64,24 @@ const WAL_ALARM_BYTES = 256 * 1024 * 1024;
 /** Everything that is wrong now, most urgent first. */
 export function listConditions(facts: AlertFacts, nowMs: number, limits: AlertLimits): Condition[] {
   return [
+    ...(facts.met === undefined ? [] : [troubleCondition(facts.met)]),
     ...facts.holds.map(holdCondition),
     ...facts.flows.flatMap((flow) => flowCondition(flow, isHeld(flow.flow, facts.holds), nowMs, limits)),
     ...countConditions(facts),
     ...erpConditions(facts, nowMs, limits),
     ...facts.notices.map(({ name }) => MACHINE_CONDITIONS[name]),
   ];
+}
+
+function troubleCondition({ of, sentence }: Trouble): Condition {
+  const isReload = of === "reload";
+  return {
+    subject: isReload ? "configuration" : "database",
+    level: 1,
+    problem: sentence,
+    recovery: isReload ? "The configuration was taken over." : "The database can be used again.",
+    settleMs: NOW,
+  };
 }
 
 /** A flow that runs so rarely may wait for its first turn; until then its silence says nothing. */

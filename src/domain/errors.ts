@@ -73,6 +73,11 @@ export class BridgeError extends Error {
   }
 }
 
+/** Whether it speaks of the database or its disk, rather than of a record, the service or the program. */
+export function isMachineFault({ code }: BridgeError): boolean {
+  return code.startsWith("database_") || code.startsWith("disk_");
+}
+
 const EXIT_BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
   config_invalid: EXIT.config,
   node_too_old: EXIT.config,

@@ -1,5 +1,6 @@
 import type { DoubtKind } from "./progress.ts";
 import { listSilent, type StatusFacts } from "./status.ts";
+import { isOfDatabase } from "./troubles.ts";
 
 /*
  * Whether everything is fresh, for machines that watch. Freshness, not liveness: a daemon that runs and gets nothing
@@ -53,7 +54,10 @@ export function listIllnesses(facts: StatusFacts, now: HealthNow, limits: { erpR
     facts.doubt === undefined ? [] : [{ flow: "database", reason: facts.doubt.kind, since: facts.doubt.since }];
   const journal =
     facts.journalSince === undefined ? [] : [{ flow: "database", reason: "journal", since: facts.journalSince }];
-  return [...doubt, ...journal, ...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
+  const { met } = facts;
+  // Where a reload failed, everything goes on with what was in force.
+  const own = met === undefined || !isOfDatabase(met) ? [] : [{ flow: "database", reason: met.code, since: met.since }];
+  return [...own, ...doubt, ...journal, ...holds, ...stale, ...unread, ...untaken, ...unwritten, ...machine];
 }
 
 /**

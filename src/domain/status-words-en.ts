@@ -5,6 +5,8 @@ import type { StatusWords } from "./status-words.ts";
 export const englishStatus = {
   upToDate: "Up to date.",
   notRunning: "The daemon is not running.",
+  notAnswering: (since) =>
+    `The daemon runs and does not answer since ${since}: see its log, then systemctl restart erp-bridge.`,
   remapOwed: "Stored orders hold columns of a former mapping: run erp-bridge remap.",
   held: (area, since, reason) => `${capitalized(area)} held since ${since}: ${reason}.`,
   failing: (flow, since, why) => `${capitalized(flow)} failing since ${since}${why === "" ? "" : `: ${why}`}.`,

@@ -4,6 +4,8 @@ import type { StatusWords } from "./status-words.ts";
 export const russianStatus = {
   upToDate: "Всё в порядке.",
   notRunning: "Служба не запущена.",
+  notAnswering: (since) =>
+    `Служба работает, но не отвечает с ${since}: посмотрите её журнал, затем systemctl restart erp-bridge.`,
   remapOwed: "Столбцы сохранённых заказов заполнены по прежнему сопоставлению: выполните erp-bridge remap.",
   held: (area, since, reason) => `${named(area)}: остановлено с ${since} — ${reason}.`,
   failing: (flow, since, why) => `${named(flow)}: ошибки с ${since}${why === "" ? "" : ` — ${why}`}.`,

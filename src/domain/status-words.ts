@@ -9,6 +9,8 @@ export type Language = "en" | "ru";
 export interface StatusWords {
   upToDate: string;
   notRunning: string;
+  /** Since when a request waits for a daemon that runs. */
+  notAnswering(since: string): string;
   /** Columns of stored orders come from a former mapping. */
   remapOwed: string;
   held(area: string, since: string, reason: string): string;

@@ -2,6 +2,7 @@ import { type DiskSpace, judgeSpace } from "./disk-space.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 import type { DoubtKind } from "./progress.ts";
 import { errorWords, holdWords, type Language, type StatusWords, statusWords } from "./status-words.ts";
+import type { Trouble } from "./troubles.ts";
 
 /** One row of `sync_status`. */
 export interface FlowStatus {
@@ -52,6 +53,10 @@ export interface StatusFacts {
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */
   journalSince?: string | undefined;
+  /** What the daemon itself has met; known to it alone. */
+  met?: Trouble | undefined;
+  /** Since when the daemon, if it runs, has left a request of `sync` untaken. */
+  unanswered?: string | undefined;
   /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables. */
   notices?: { name: "clock" | "credential" | "objects"; since: string; offsetS?: number; names?: string }[];
 }
@@ -72,11 +77,21 @@ export interface StatusReport {
 /** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
 const WAL_ALARM_BYTES = 256 * 1024 * 1024;
 
+/** A daemon looks for requests several times a second. */
+const UNANSWERED_MS = 5_000;
+
 const DOUBT_WORDS = { older: "databaseOlder", log: "logCut", damage: "databaseDamaged" } as const;
 
 interface Now {
   nowMs: number;
   isRunning: boolean;
+}
+
+/** What is kept in English, in the words of a person's language. */
+export function withWords(facts: StatusFacts, say: (text: string) => string): StatusFacts {
+  const { met } = facts;
+  const flows = facts.flows.map((flow) => ({ ...flow, error: flow.error === null ? null : say(flow.error) }));
+  return { ...facts, flows, met: met === undefined ? undefined : { ...met, sentence: say(met.sentence) } };
 }
 
 /** Says how things stand, from what the database holds. */
@@ -139,7 +154,10 @@ export function describeFreshness(facts: StatusFacts, nowMs: number, language: L
 function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words: StatusWords): string[] {
   const { nowMs } = now;
   const list: string[] = now.isRunning ? [] : [words.notRunning];
-  if (facts.journalSince !== undefined) list.unshift(words.foreignJournal);
+  if (now.isRunning && facts.unanswered !== undefined && nowMs - Date.parse(facts.unanswered) > UNANSWERED_MS)
+    list.push(words.notAnswering(clockTime(facts.unanswered, nowMs)));
+  // What the daemon has met of it says the same.
+  if (facts.journalSince !== undefined && facts.met === undefined) list.unshift(words.foreignJournal);
   if (facts.doubt !== undefined) list.unshift(words[DOUBT_WORDS[facts.doubt.kind]]);
   for (const { area, reason, since } of facts.holds) {
     if (reason === "mapping") list.push(words.remapOwed);
@@ -175,7 +193,7 @@ function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words
   }
   list.push(...listSilent(facts, nowMs).map((silent) => words.unwritten(silent.feed, ageOf(silent.since, nowMs))));
   if (facts.walBytes > WAL_ALARM_BYTES) list.push(words.logGrown(facts.walBytes));
-  return list;
+  return facts.met === undefined ? list : [facts.met.sentence, ...list];
 }
 
 /** Feeds whose table the ERP has not written for longer than it may. */

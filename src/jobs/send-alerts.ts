@@ -27,7 +27,7 @@ const COUNT_EVERY_MS = 60_000;
 /** The planner's own limits are lower; this one only bounds the loop. */
 const MESSAGES_PER_LOOK = 20;
 
-type CountedFacts = Omit<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "written">;
+type CountedFacts = Omit<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "met" | "written">;
 
 export class SendAlerts {
   readonly #context: JobContext;

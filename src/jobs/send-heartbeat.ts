@@ -4,6 +4,7 @@
  * it but whether calling fails, and a crash loses at most one call.
  */
 import { isAllFresh } from "../domain/alerts.ts";
+import { isOfDatabase } from "../domain/troubles.ts";
 import { loadQuickFacts } from "../store/alerts.ts";
 import type { Channels } from "./channels.ts";
 import type { JobContext } from "./job.ts";
@@ -29,7 +30,9 @@ export class SendHeartbeat {
     const { store, clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (this.#lastMs !== undefined && nowMs - this.#lastMs < EVERY_MS) return;
-    if (!isAllFresh(loadQuickFacts(store).flows, clock.nowMs(), this.#startedAtMs)) return;
+    const { flows, met } = loadQuickFacts(store);
+    if (met !== undefined && isOfDatabase(met)) return;
+    if (!isAllFresh(flows, clock.nowMs(), this.#startedAtMs)) return;
     this.#lastMs = nowMs;
     try {
       await this.#call(signal);

@@ -13,7 +13,7 @@ import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
 
 /** The part that may change at any moment and costs next to nothing to read. */
-export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds" | "walBytes" | "notices"> {
+export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "met"> {
   const flows = store
     .prepare(
       `SELECT flow, enabled, stale_after_s AS staleAfterS, last_success_at AS lastSuccessAt, failing_since AS failingSince,
@@ -25,13 +25,14 @@ export function loadQuickFacts(store: Store): Pick<AlertFacts, "flows" | "holds"
     holds: loadHolds(store).map(({ area, reason, since, scope }) => ({ area, reason, since, scope })),
     walBytes: store.walBytes(),
     notices: loadNotices(store).map(({ name, since }) => ({ name, since })),
+    met: store.troubles.first,
   };
 }
 
 /** Counts over tables that may be long: not for every few seconds. */
 export function loadCountedFacts(
   store: Store,
-): Omit<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "written"> {
+): Omit<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "met" | "written"> {
   const count = (sql: string) => (store.prepare(sql).get() as { n: number }).n;
   return {
     quarantined: store

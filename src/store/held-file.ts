@@ -23,6 +23,11 @@ export class HeldFile {
     return fstatSync(this.#descriptor()).size;
   }
 
+  /** Whether it has no name anywhere any more. */
+  isRemoved(): boolean {
+    return fstatSync(this.#descriptor()).nlink === 0;
+  }
+
   /** Another one after each change: its size and the time of the last write. */
   version(): string {
     const { size, mtimeNs } = fstatSync(this.#descriptor(), { bigint: true });

@@ -65,6 +65,11 @@ export class LogKeeper {
     this.settle();
   }
 
+  /** Whether the database that is open has no name anywhere any more. */
+  isDatabaseRemoved(): boolean {
+    return this.#flushed.at(-1)?.isRemoved() === true;
+  }
+
   /** After a commit: moves the log where it has grown enough. Never throws: what fails is tried again later. */
   tend({ again = false } = {}): void {
     if (this.#child !== undefined) return;

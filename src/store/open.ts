@@ -9,6 +9,7 @@ import { endianness } from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../domain/errors.ts";
+import type { Troubles } from "../domain/troubles.ts";
 import { ownObjectsOf } from "./erp-objects.ts";
 import { checkDatabaseFile, createDatabaseFile, resolveDatabasePath } from "./file-checks.ts";
 import { refuseForeignJournal, setJournalAside } from "./foreign-journal.ts";
@@ -31,6 +32,8 @@ export interface OpenOptions {
   /** Where the copy before a migration goes; beside the database if absent. */
   backupFolder?: string;
   now?: () => number;
+  /** Where what the store meets is kept; one of its own if absent. */
+  troubles?: Troubles | undefined;
 }
 
 /**
@@ -237,6 +240,7 @@ export function openStore(options: OpenOptions): Store {
       keepsLog: mode === "daemon",
       isMixed,
       journalAside,
+      troubles: options.troubles,
       own: ownObjectsOf(known.flatMap(({ statements }) => statements)),
     });
   } catch (error) {

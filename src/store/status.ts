@@ -14,6 +14,7 @@ import { loadPageSilent } from "./page-silence.ts";
 import { progressOf, readNote } from "./progress-note.ts";
 import { countRefusedRequests } from "./status-requests.ts";
 import type { Store } from "./store.ts";
+import { loadUnansweredSince } from "./sync-requests.ts";
 
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
@@ -73,6 +74,8 @@ export function loadStatusFacts(store: Store): StatusFacts {
     pageSilent: loadPageSilent(store),
     doubt: loadDoubt(store),
     journalSince: journalSince(store.path),
+    met: store.troubles.first,
+    unanswered: loadUnansweredSince(store),
     notices: loadNotices(store),
   };
 }

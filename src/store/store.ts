@@ -6,9 +6,10 @@
  * across a network call, and a full or failing disk leaves the connection usable for the next try.
  */
 import { statSync } from "node:fs";
+import path from "node:path";
 import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
-import { BridgeError } from "../domain/errors.ts";
+import { BridgeError, isMachineFault } from "../domain/errors.ts";
 import {
   type DoubtKind,
   doubtOf,
@@ -20,6 +21,7 @@ import {
   type Standing,
   type Suspicion,
 } from "../domain/progress.ts";
+import { type TroubleOf, Troubles } from "../domain/troubles.ts";
 import type { OwnObjects } from "./erp-objects.ts";
 import { FileWatch } from "./file-watch.ts";
 import { foreignJournalError, journalSince } from "./foreign-journal.ts";
@@ -52,6 +54,7 @@ interface OpenedDatabase {
   isMixed: boolean;
   journalAside?: string | undefined;
   own: OwnObjects;
+  troubles?: Troubles | undefined;
 }
 
 /** Kept from the garbage collector, which would close them. */
@@ -81,6 +84,8 @@ export class Store {
   /** What a file DATABASE-journal that opening found is called from now on. */
   readonly journalAside: string | undefined;
   readonly own: OwnObjects;
+  /** What stands in the way of writing, which therefore cannot be written down. */
+  readonly troubles: Troubles;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
   readonly #files: FileWatch;
   readonly #keeper: LogKeeper | undefined;
@@ -99,13 +104,18 @@ export class Store {
   /**
    * Takes over an open, configured connection: use `openStore`.
    */
-  constructor(db: Database.Database, { file, migrated, keepsLog, isMixed, journalAside, own }: OpenedDatabase) {
+  constructor(
+    db: Database.Database,
+    { file, migrated, keepsLog, isMixed, journalAside, own, troubles = new Troubles() }: OpenedDatabase,
+  ) {
     this.db = db;
     this.path = file;
     this.migrated = migrated;
     this.isMixed = isMixed;
     this.journalAside = journalAside;
     this.own = own;
+    this.troubles = troubles;
+    for (const former of ["files", "write", "secure"] as const) troubles.end(former);
     this.#files = new FileWatch(file);
     this.#keeper = keepsLog ? new LogKeeper(file) : undefined;
     this.#note = keepsLog ? new ProgressNote(file) : undefined;
@@ -210,6 +220,27 @@ export class Store {
    * database_corrupt. `fn` must not swallow such faults: SQLite may have rolled back already.
    */
   write<T>(fn: () => T): T {
+    let thrown: unknown;
+    const step = () => {
+      try {
+        return fn();
+      } catch (error) {
+        thrown = error;
+        throw error;
+      }
+    };
+    try {
+      const result = this.#transact(step);
+      this.troubles.end("write");
+      return result;
+    } catch (error) {
+      // What `fn` itself refuses says nothing about the database.
+      if (error !== thrown) this.#noteTrouble("write", error);
+      throw error;
+    }
+  }
+
+  #transact<T>(fn: () => T): T {
     this.#begin();
     const startedAt = performance.now();
     try {
@@ -267,23 +298,52 @@ export class Store {
    * database file itself, flushed, unless somebody is reading: then it is in the log, which nobody can begin anew.
    */
   secure(): void {
-    this.#refuseDamage();
-    this.#refuseReplacedDatabase();
-    this.#refuseSpoilt();
-    if (journalSince(this.path) !== undefined) throw foreignJournalError(this.path);
-    if (this.#keeper?.secure() !== true) this.#lookAtLog();
-    this.#noteProgress();
+    this.#attempt("secure", () => {
+      this.#refuseDamage();
+      this.#refuseReplacedDatabase();
+      this.#refuseSpoilt();
+      if (journalSince(this.path) !== undefined) throw foreignJournalError(this.path);
+      if (this.#keeper?.secure() !== true) this.#lookAtLog();
+      this.#noteProgress();
+    });
   }
 
   /** A look from time to time, also where nothing is written: at the files, and at a log that others have filled. */
   look(): void {
     if (!this.db.open) return;
-    this.#refuseDamage();
-    this.#refuseReplacedDatabase();
-    this.#refuseSpoilt();
-    this.#lookAtLog();
-    this.#compareProgress();
-    this.#keeper?.tend({ again: true });
+    this.#attempt("files", () => {
+      this.#refuseDamage();
+      this.#refuseReplacedDatabase();
+      this.#refuseSpoilt();
+      this.#lookAtLog();
+      this.#compareProgress();
+      this.#keeper?.tend({ again: true });
+    });
+    // Whether it is over, also where nothing is to be confirmed.
+    if (this.troubles.has("secure")) this.secure();
+  }
+
+  #attempt(of: TroubleOf, fn: () => void): void {
+    try {
+      fn();
+      this.troubles.end(of);
+    } catch (error) {
+      this.#noteTrouble(of, error);
+      throw error;
+    }
+  }
+
+  #noteTrouble(of: TroubleOf, thrown: unknown): void {
+    const error = machineFaultOf(thrown, "Looking at the database", this.path);
+    if (error !== undefined && isMachineFault(error)) this.troubles.note(of, error, path.dirname(this.path));
+  }
+
+  /** Where the files are that the connections hold: with its folder a database goes away as a whole, and may come back so. */
+  whereFiles(): "there" | "away" | "lost" {
+    const [database, log] = [this.#files.databaseState(), this.#files.logState()];
+    if (database === "same" && log === "same") return "there";
+    const isAway = database === "gone" && log !== "another" && this.#keeper?.isDatabaseRemoved() === false;
+    return isAway ? "away" : "lost";
   }
 
   /**
@@ -422,6 +482,7 @@ export class Store {
     } catch (error) {
       if (error instanceof BridgeError && this.#files.databaseState() !== "same")
         this.onTrouble({ kind: "replaced", error });
+      this.#noteTrouble("files", error);
       throw error;
     }
   }

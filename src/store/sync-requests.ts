@@ -67,6 +67,23 @@ export function loadSyncResult(
   };
 }
 
+/**
+ * Since when the newest request waits for a daemon that shows no other sign of life; also where the command that left it
+ * has given up. While another request is being answered, it waits for that.
+ */
+export function loadUnansweredSince(store: Store): string | undefined {
+  const row = store
+    .prepare(
+      `SELECT requested_at AS at FROM (SELECT * FROM sync_requests ORDER BY id DESC LIMIT 1)
+       WHERE taken_at IS NULL
+         AND NOT EXISTS (SELECT 1 FROM flows WHERE last_run_at > requested_at)
+         AND NOT EXISTS (SELECT 1 FROM sync_requests INDEXED BY sync_requests_open
+                         WHERE finished_at IS NULL AND taken_at IS NOT NULL)`,
+    )
+    .get() as { at: string } | undefined;
+  return row?.at;
+}
+
 /** A command that gives up waiting takes its request back; false where the daemon has begun with it. */
 export function cancelSyncRequest(store: Store, id: number, at: string): boolean {
   return (
@@ -77,5 +94,7 @@ export function cancelSyncRequest(store: Store, id: number, at: string): boolean
 /** At start: whatever an earlier process left behind will not be answered any more. */
 export function closeSyncRequests(store: Store, at: string): void {
   store.prepare("UPDATE sync_requests SET finished_at = ? WHERE finished_at IS NULL AND taken_at IS NOT NULL").run(at);
+  // Given up before a daemon took it: says nothing about this one.
+  store.prepare("DELETE FROM sync_requests WHERE finished_at IS NOT NULL AND taken_at IS NULL").run();
   store.prepare("DELETE FROM sync_requests WHERE requested_at < strftime('%Y-%m-%dT%H:%M:%fZ', ?, '-1 day')").run(at);
 }

@@ -1,6 +1,7 @@
 import { asError } from "../domain/errors.ts";
 import { isoTime } from "../domain/ports.ts";
 import type { FlowStatus, StatusLimits } from "../domain/status.ts";
+import type { Troubles } from "../domain/troubles.ts";
 import type { Page } from "./answer-request.ts";
 import { type Reading, reportOf } from "./reading.ts";
 
@@ -12,16 +13,21 @@ const JSON_TYPE = "application/json; charset=utf-8";
  * 200 while every flow is fresh, 503 with the names of those that are not. A database that cannot be read is an
  * illness like any other, told in the same form.
  */
-export function healthPage(read: () => Reading, limits: StatusLimits, program: string): Page {
+export function healthPage(
+  read: () => Reading,
+  { limits, program, troubles }: { limits: StatusLimits; program: string; troubles: Troubles },
+): Page {
   return () => {
     try {
       const reading = read();
       const isHealthy = reading.illnesses.length === 0;
       return { status: isHealthy ? 200 : 503, type: JSON_TYPE, body: healthText(reading, limits, program) };
     } catch (thrown) {
+      const met = troubles.first;
       const { code } = asError(thrown);
-      const ill = [{ flow: "database", reason: code, since: null }];
-      return { status: 503, type: JSON_TYPE, body: lineOf({ healthy: false, ill }) };
+      const ill = [{ flow: "database", reason: met?.code ?? code, since: met?.since ?? null }];
+      const sentence = met?.sentence ?? `The status cannot be read at present (${code}).`;
+      return { status: 503, type: JSON_TYPE, body: lineOf({ healthy: false, sentence, ill }) };
     }
   };
 }

@@ -49,6 +49,11 @@ function healthMetrics({ facts, illnesses, tookS }: Reading): Metric[] {
   return [
     one("erp_bridge_healthy", "1 while every flow is fresh, as /health says.", illnesses.length === 0 ? 1 : 0),
     gauge(
+      "erp_bridge_trouble",
+      "1 while the daemon itself has met something: an error code of the database or the disk, or a failed reload.",
+      facts.met === undefined ? [] : [{ value: 1, labels: { of: facts.met.of, reason: facts.met.code } }],
+    ),
+    gauge(
       "erp_bridge_hold",
       "1 for every area or feed that waits for a person or a probe.",
       facts.holds.map(({ area, reason }) => ({ value: 1, labels: { area, reason } })),

@@ -4,7 +4,7 @@
  */
 import { type HealthNow, type Illness, listIllnesses, measureAges } from "../domain/health.ts";
 import type { Clock } from "../domain/ports.ts";
-import { describeStatus, type StatusFacts, type StatusLimits, type StatusReport } from "../domain/status.ts";
+import { describeStatus, type StatusFacts, type StatusLimits, type StatusReport, withWords } from "../domain/status.ts";
 import type { Language } from "../domain/status-words.ts";
 import { machineFaultOf } from "../store/sqlite-errors.ts";
 import { loadStatusFacts } from "../store/status.ts";
@@ -63,8 +63,13 @@ function loadFacts(store: Store): StatusFacts {
 }
 
 /** In the words of a language; the daemon that says it runs. */
-export function reportOf({ facts, nowMs }: Reading, limits: StatusLimits, language: Language): StatusReport {
-  return describeStatus(facts, { nowMs, isRunning: true }, limits, language);
+export function reportOf(
+  { facts, nowMs }: Reading,
+  limits: StatusLimits,
+  language: Language,
+  say: (text: string) => string = (text) => text,
+): StatusReport {
+  return describeStatus(withWords(facts, say), { nowMs, isRunning: true }, limits, language);
 }
 
 /** What the service wrote may hold anything, a customer's data included: here its meaning is told, never its words. */

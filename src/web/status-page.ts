@@ -21,6 +21,8 @@ export interface PageSources {
   charts: () => Charts;
   limits: StatusLimits;
   language: Language;
+  /** Says a message in the language. */
+  say: (text: string) => string;
   /** Which shop this is: the name of its configuration and the host of its service. */
   instance: string;
   serviceHost: string;
@@ -49,7 +51,7 @@ export function statusPage(sources: PageSources): Page {
 
 function renderPage(view: View): Html {
   const { language, words, instance, serviceHost, reading } = view;
-  const { attention } = reportOf(reading, view.limits, language);
+  const { attention } = reportOf(reading, view.limits, language, view.say);
   const verdict = verdictOf(reading, attention);
   return html`<!doctype html>
 <html lang="${language}">

@@ -60,6 +60,7 @@ describe("docs/operations.md", () => {
     const lines = [
       s.upToDate,
       s.notRunning,
+      s.notAnswering("TIME"),
       s.databaseOlder,
       s.logCut,
       s.databaseDamaged,

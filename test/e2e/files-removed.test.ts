@@ -15,32 +15,23 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PATIENT } from "../support/program.ts";
-import { type Shop, startShop } from "../support/shop.ts";
-
-const SETTINGS = { orders: { schedule: "* * * * * *" } };
-
-/** Orders that the service was told are safe, and that are not in the database. */
-function lost(shop: Shop): string[] {
-  const kept = new Set(shop.rows<{ id: string }>("SELECT order_id AS id FROM orders").map(({ id }) => id));
-  return [...shop.sandbox.ledger.confirmedOrderIds()].filter((id) => !kept.has(id));
-}
-
-async function confirmed(shop: Shop, count: number): Promise<void> {
-  while (shop.sandbox.ledger.confirmedOrderIds().size < count) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-function addOrders(shop: Shop, count: number): void {
-  for (let made = 0; made < count; made++) shop.sandbox.service.createOrder();
-}
-
-async function startDaemon(settings = {}) {
-  const shop = await startShop({ settings: { ...SETTINGS, ...settings } });
-  addOrders(shop, 10);
-  const program = shop.start("run");
-  await program.says("erp-bridge is running");
-  await confirmed(shop, 10);
-  return { shop, program };
-}
+import {
+  addOrders,
+  backUpTo,
+  bringIn,
+  confirmed,
+  freePort,
+  lost,
+  startAgain,
+  startDaemon,
+  startOrRestore,
+  startReading,
+  stop,
+  stored,
+  until,
+} from "../support/running-shop.ts";
+import type { Shop } from "../support/shop.ts";
+import { askPort } from "../support/web.ts";
 
 describe("a running daemon", PATIENT, () => {
   it.each(["-wal", "-shm"])("loses nothing where %s is removed, and begins anew by itself", async (suffix) => {
@@ -80,7 +71,7 @@ describe("a running daemon", PATIENT, () => {
     rmSync(`${shop.database}.lock`);
     await program.says("begins anew");
     await confirmed(shop, 10);
-    while (!existsSync(`${shop.database}.lock`)) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => existsSync(`${shop.database}.lock`));
     const second = shop.start("run");
     expect((await second.exited).code).toBe(75);
   });
@@ -109,11 +100,53 @@ describe("a running daemon", PATIENT, () => {
     expect(lost(shop)).toEqual([]);
   });
 
+  it("goes on by itself where its folder is away for a moment, and is started again by systemd where it stays away", async () => {
+    const { shop, program } = await startDaemon();
+    const { folder } = shop;
+    renameSync(folder, `${folder}.away`);
+    await program.says("waiting for them");
+    renameSync(`${folder}.away`, folder);
+    await program.says("are back");
+    addOrders(shop, 5);
+    await confirmed(shop, 15);
+    renameSync(folder, `${folder}.away`);
+    expect((await program.exited).code, program.stderr()).toBe(1);
+    renameSync(`${folder}.away`, folder);
+    const again = shop.start("run");
+    await again.says("erp-bridge is running");
+    addOrders(shop, 5);
+    await confirmed(shop, 20);
+    await stop(again);
+    expect(lost(shop)).toEqual([]);
+  });
+
+  it("says that a reload failed until one succeeds", async () => {
+    const port = await freePort();
+    const { shop, program } = await startDaemon({ http: { listen: `127.0.0.1:${port}` } });
+    const secret = path.join(shop.folder, "client-secret");
+    const health = async () =>
+      JSON.parse((await askPort(port, "/health")).body) as { healthy: boolean; attention: string[] };
+    renameSync(secret, `${secret}.away`);
+    program.child.kill("SIGHUP");
+    await until(async () => (await health()).attention[0]?.includes("was not taken over") === true);
+    expect(await health()).toMatchObject({ healthy: true });
+    rmSync(`${shop.database}.lock`); // beginning anew for another reason changes nothing
+    await program.says("begins anew");
+    await until(async () => (await askPort(port, "/health").catch(() => undefined)) !== undefined);
+    expect((await health()).attention[0]).toContain("was not taken over");
+    renameSync(`${secret}.away`, secret);
+    program.child.kill("SIGHUP");
+    await program.says("is in force");
+    await until(async () => (await askPort(port, "/health").catch(() => undefined)) !== undefined);
+    expect((await health()).attention.join()).not.toContain("was not taken over");
+    await stop(program);
+  });
+
   it("stays with its database where a reload names one that is not there", async () => {
     const { shop, program } = await startDaemon();
     const copies = path.join(shop.folder, "backups");
     const isCopied = () => readdirSync(copies).some((name) => /^bridge-\d+T\d+Z\.db$/.test(name));
-    while (!existsSync(copies) || !isCopied()) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => existsSync(copies) && isCopied());
     shop.writeConfig({ database: { path: "mistyped.db" } });
     program.child.kill("SIGHUP");
     await program.says("was not taken over");
@@ -127,15 +160,6 @@ describe("a running daemon", PATIENT, () => {
     expect(existsSync(path.join(shop.folder, "mistyped.db"))).toBe(false);
   });
 });
-
-/** Somebody reads from then on, so what comes is in the log alone. */
-function startReading(shop: Shop): Database.Database {
-  const erp = new Database(shop.database);
-  onTestFinished(() => void erp.close());
-  erp.exec("BEGIN");
-  erp.prepare("SELECT count(*) FROM orders").get();
-  return erp;
-}
 
 /** The daemon starts, goes on, and says that orders may be missing; once. */
 async function expectTold(shop: Shop, words: string) {
@@ -156,11 +180,6 @@ async function expectTold(shop: Shop, words: string) {
   expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
 }
 
-const backupTo = async (shop: Shop, file: string) => {
-  const saved = shop.start("backup", file);
-  expect((await saved.exited).code, saved.stderr()).toBe(0);
-};
-
 describe("a log that is truncated under the daemon", PATIENT, () => {
   it("ends it before anything is added or confirmed, and what may be missing is told", async () => {
     const { shop, program } = await startDaemon();
@@ -169,7 +188,7 @@ describe("a log that is truncated under the daemon", PATIENT, () => {
     await confirmed(shop, 20);
     mkdirSync(path.join(shop.folder, "backups"), { recursive: true });
     const copy = path.join(shop.folder, "backups", "bridge-20260301T024100000Z.db");
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     addOrders(shop, 10);
     await confirmed(shop, 30);
     truncateSync(`${shop.database}-wal`);
@@ -178,23 +197,7 @@ describe("a log that is truncated under the daemon", PATIENT, () => {
     expect(program.stderr()).toContain("was truncated or overwritten by another program");
     expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(30);
     erp.close();
-    const again = shop.start("run");
-    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
-    if (outcome !== undefined) {
-      // The database alone was not whole.
-      expect(outcome.code).toBe(78);
-      expect(again.stderr()).toContain("erp-bridge restore");
-      const restored = shop.start("restore", copy, "--yes");
-      expect((await restored.exited).code, restored.stderr()).toBe(2);
-    } else {
-      expect(again.stderr()).toContain("the last changes may be missing");
-    }
-    await again.kill();
-    const last = shop.start("run");
-    await last.says("erp-bridge is running");
-    const told = shop.start("status", "--json");
-    expect((await told.exited).code).toBe(2);
-    expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+    const last = await startOrRestore(shop, { copy, words: "the last changes may be missing" });
     await confirmed(shop, 35);
     await last.kill();
     expect(lost(shop).length).toBeLessThanOrEqual(20);
@@ -209,7 +212,7 @@ describe("a copy that is written over the database in place under the daemon", P
     mkdirSync(path.dirname(copy), { recursive: true });
     addOrders(shop, 50);
     await confirmed(shop, 60);
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     addOrders(shop, 60);
     await confirmed(shop, 120);
     copyFileSync(copy, shop.database);
@@ -217,22 +220,10 @@ describe("a copy that is written over the database in place under the daemon", P
     expect((await program.exited).code).toBe(1);
     expect(program.stderr()).toContain("was overwritten by another program");
     expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(120);
-    const again = shop.start("run");
-    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
-    if (outcome === undefined)
-      expect(again.stderr()).toContain("was truncated or overwritten while the daemon was running");
-    else {
-      expect(outcome.code).toBe(78);
-      expect(again.stderr()).toContain(`erp-bridge restore ${path.dirname(copy)}`);
-      const restored = shop.start("restore", copy, "--yes");
-      expect((await restored.exited).code, restored.stderr()).toBe(2);
-    }
-    await again.kill();
-    const last = shop.start("run");
-    await last.says("erp-bridge is running");
-    const told = shop.start("status", "--json");
-    expect((await told.exited).code).toBe(2);
-    expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+    const last = await startOrRestore(shop, {
+      copy,
+      words: "was truncated or overwritten while the daemon was running",
+    });
     await confirmed(shop, 140);
     await last.kill();
     expect(lost(shop).length).toBeLessThanOrEqual(60);
@@ -246,11 +237,10 @@ describe("a database that is not the one that was there last", PATIENT, () => {
   it("is told after an earlier copy was put over it", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     addOrders(shop, 10);
     await confirmed(shop, 20);
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await stop(program);
     copyFileSync(copy, shop.database);
     const before = shop.start("status");
     expect((await before.exited).code, before.stderr()).toBe(2);
@@ -262,7 +252,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
   it.each([false, true])("is refused or told beside a newer log, shared memory kept: %s", async (isShmKept) => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     addOrders(shop, 10);
     await confirmed(shop, 20);
     await program.kill();
@@ -270,16 +260,14 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     const { mtimeMs } = statSync(`${shop.database}-wal`);
     utimesSync(shop.database, mtimeMs / 1000 + 300, mtimeMs / 1000 + 300);
     if (!isShmKept) rmSync(`${shop.database}-shm`, { force: true });
-    const again = shop.start("run");
-    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
-    if (outcome === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
-    else expect(outcome.code).toBe(78);
+    const { program: again, code } = await startAgain(shop);
+    if (code === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
+    else expect(code).toBe(78);
   });
 
   it("is told after its log was removed while the daemon was dead", async () => {
     const { shop, program } = await startDaemon();
-    while (!shop.rows<{ n: number }>("SELECT count(*) AS n FROM orders")[0]?.n)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => stored(shop).size > 0);
     const erp = startReading(shop);
     addOrders(shop, 10);
     await confirmed(shop, 20);
@@ -289,33 +277,27 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     erp.close();
     renameSync(`${shop.database}.kept`, shop.database);
     for (const suffix of ["-wal", "-shm"]) rmSync(`${shop.database}${suffix}`, { force: true });
-    const again = shop.start("run");
-    const outcome = await Promise.race([again.exited, again.says("erp-bridge is running")]);
+    const { program: again, code } = await startAgain(shop);
     await again.kill();
-    if (outcome === undefined) expect(again.stderr()).toContain(WORDS);
-    else expect(outcome.code).toBe(78);
+    if (code === undefined) expect(again.stderr()).toContain(WORDS);
+    else expect(code).toBe(78);
   });
 
   it.each(["with no more orders", "where more orders come at once"])(
     "is noticed while the daemon runs: a copy brought in through SQLite, %s",
-    // On a busy machine SQLite's backup into the open database did not end now and then; why is not known.
-    { timeout: 30_000, retry: 3 },
     async (how) => {
       const { shop, program } = await startDaemon();
       const copy = path.join(shop.folder, "monday.db");
-      await backupTo(shop, copy);
+      await backUpTo(shop, copy);
       addOrders(shop, 10);
       await confirmed(shop, 20);
-      const old = new Database(copy, { readonly: true });
-      await old.backup(shop.database);
-      old.close();
+      await bringIn(copy, shop.database);
       addOrders(shop, how === "with no more orders" ? 0 : 30);
       await program.says("The daemon begins anew");
       if (how !== "with no more orders") await confirmed(shop, 50);
       await expectHeld(shop);
       expect(lost(shop)).toHaveLength(10);
-      program.child.kill("SIGTERM");
-      expect((await program.exited).code).toBe(0);
+      await stop(program);
       await expectQuiet(shop, WORDS);
       await expectHeld(shop);
     },
@@ -338,10 +320,9 @@ describe("a database that is not the one that was there last", PATIENT, () => {
       shop.rows("SELECT * FROM sqlite_sequence WHERE name IN ('batches', 'order_event_rows') ORDER BY name");
     const before = sequences();
     shop.write("DELETE FROM sqlite_sequence");
-    while (sequences().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => sequences().length === 2);
     expect(sequences()).toEqual(before);
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await stop(program);
     shop.write("UPDATE sqlite_sequence SET seq = 0");
     await expectQuiet(shop, WORDS);
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
@@ -354,15 +335,13 @@ async function expectQuiet(shop: Shop, words: string) {
   const program = shop.start("run");
   await program.says("erp-bridge is running");
   await new Promise((resolve) => setTimeout(resolve, 1500));
-  program.child.kill("SIGTERM");
-  expect((await program.exited).code).toBe(0);
+  await stop(program);
   expect(program.stderr()).not.toContain(words);
   expect(program.stderr()).not.toContain("begins anew");
 }
 
 async function expectHeld(shop: Shop) {
-  while (shop.rows("SELECT 1 FROM holds WHERE area = 'orders' AND reason = 'restored'").length === 0)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => shop.rows("SELECT 1 FROM holds WHERE area = 'orders' AND reason = 'restored'").length > 0);
 }
 
 describe("a database without the note that every start writes", PATIENT, () => {
@@ -378,11 +357,10 @@ describe("a database without the note that every start writes", PATIENT, () => {
   it.each([false, true])("is told to be perhaps older, with a journal that has more: %s", async (hasJournal) => {
     const { shop, program } = await startDaemon(hasJournal ? { backup: { journal: "journal" } } : {});
     const copy = path.join(shop.folder, "monday.db");
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     addOrders(shop, 10);
     await confirmed(shop, 20);
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await stop(program);
     putByHand(shop, copy);
     await expectTold(shop, WORDS);
     expect(lost(shop)).toHaveLength(10);
@@ -391,13 +369,12 @@ describe("a database without the note that every start writes", PATIENT, () => {
   it("is told where a newer copy has more than both it and the journal", async () => {
     const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
     const copy = path.join(shop.folder, "monday.db");
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     cpSync(path.join(shop.folder, "journal"), path.join(shop.folder, "journal.old"), { recursive: true });
     addOrders(shop, 10);
     await confirmed(shop, 20);
-    await backupTo(shop, path.join(shop.folder, "backups", "bridge-20990101T024100000Z.db"));
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await backUpTo(shop, path.join(shop.folder, "backups", "bridge-20990101T024100000Z.db"));
+    await stop(program);
     putByHand(shop, copy);
     rmSync(path.join(shop.folder, "journal"), { recursive: true });
     renameSync(path.join(shop.folder, "journal.old"), path.join(shop.folder, "journal"));
@@ -406,8 +383,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
 
   it("is not, where the journal shows that no order is missing", async () => {
     const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await stop(program);
     copyFileSync(shop.database, path.join(shop.folder, "newest.db"));
     putByHand(shop, path.join(shop.folder, "newest.db"));
     await expectQuiet(shop, WORDS);
@@ -416,8 +392,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
 
   it("is not, where a former version made it, which wrote none", async () => {
     const { shop, program } = await startDaemon();
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await stop(program);
     rmSync(`${shop.database}.progress`);
     shop.write("DELETE FROM meta WHERE key = 'progress'");
     await expectQuiet(shop, WORDS);
@@ -427,11 +402,10 @@ describe("a database without the note that every start writes", PATIENT, () => {
   it("is not what a restore or a move to another folder leaves", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
-    await backupTo(shop, copy);
+    await backUpTo(shop, copy);
     addOrders(shop, 10);
     await confirmed(shop, 20);
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await stop(program);
     const restored = shop.start("restore", copy, "--yes");
     expect((await restored.exited).code, restored.stderr()).toBe(0);
     const told = shop.start("status");
@@ -453,9 +427,8 @@ describe("a database without the note that every start writes", PATIENT, () => {
   it("is told by a restore onto a machine that has nothing, and by nothing else", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
-    await backupTo(shop, copy);
-    program.child.kill("SIGTERM");
-    await program.exited;
+    await backUpTo(shop, copy);
+    await stop(program);
     shop.writeConfig({ database: { path: "new.db" } });
     const restored = shop.start("restore", copy, "--yes");
     expect((await restored.exited).code, restored.stderr()).toBe(2);

@@ -3,23 +3,8 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
-import { type Shop, startShop } from "../support/shop.ts";
-
-async function confirmed(shop: Shop, count: number): Promise<void> {
-  while (shop.sandbox.ledger.confirmedOrderIds().size < count) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-async function startDaemon() {
-  const shop = await startShop({ settings: { orders: { schedule: "* * * * * *" } } });
-  for (let made = 0; made < 10; made++) shop.sandbox.service.createOrder();
-  const program = shop.start("run");
-  await program.says("erp-bridge is running");
-  await confirmed(shop, 10);
-  return { shop, program };
-}
-
-const kept = (shop: Shop) =>
-  new Set(shop.rows<{ id: string }>("SELECT order_id AS id FROM orders").map(({ id }) => id));
+import { addOrders, confirmed, startDaemon, stored } from "../support/running-shop.ts";
+import type { Shop } from "../support/shop.ts";
 
 /** A hot journal, as a killed program leaves one: page 1 and others as they were before. */
 function writeHotJournal(shop: Shop): void {
@@ -39,7 +24,7 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
   it("is named while the daemon runs, and nothing is confirmed until it is gone", async () => {
     const { shop, program } = await startDaemon();
     writeHotJournal(shop);
-    for (let made = 0; made < 10; made++) shop.sandbox.service.createOrder();
+    addOrders(shop, 10);
     const told = shop.start("status");
     expect((await told.exited).code).toBe(78);
     expect(told.stderr()).toContain("bridge.db-journal lies beside the database");
@@ -48,7 +33,7 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     renameSync(`${shop.database}-journal`, path.join(shop.folder, "moved"));
     await confirmed(shop, 20);
     await program.kill();
-    expect(kept(shop).size).toBe(20);
+    expect(stored(shop).size).toBe(20);
   });
 
   it("is set aside by a start, and is never played back", async () => {
@@ -70,7 +55,7 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     shop.sandbox.service.createOrder();
     await confirmed(shop, 11);
     await again.kill();
-    expect(kept(shop).size).toBe(11);
+    expect(stored(shop).size).toBe(11);
     expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   });
 
@@ -85,7 +70,7 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     const restored = shop.start("restore", copy, "--yes");
     expect([0, 2]).toContain((await restored.exited).code);
     expect(setAside(shop)).toHaveLength(1);
-    expect(kept(shop).size).toBe(11);
+    expect(stored(shop).size).toBe(11);
   });
 });
 

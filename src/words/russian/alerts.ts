@@ -61,4 +61,6 @@ export const alerts = {
     "Журнал базы сильно вырос: какая-то программа держит базу открытой для чтения.",
   "The write-ahead log is small again.": "Журнал базы снова невелик.",
   "{count#} change[s] at once:": "Изменений сразу: {count}:",
+  "The configuration was taken over.": "Настройки приняты.",
+  "The database can be used again.": "Базой снова можно пользоваться.",
 } as const;

@@ -227,6 +227,12 @@ export const commands = {
     "Настройки не приняты, остаются прежние: {message}",
   "The database was brought up to date; a copy of it as it was is kept.":
     "База приведена к новой версии; копия прежней сохранена.",
+  "The database's files are gone from their folder; waiting for them.":
+    "Файлы базы исчезли из своей папки; ждём их возвращения.",
+  "The database {file} is gone from its folder.": "База {file} исчезла из своей папки.",
+  "Bring its folder back, or a copy with erp-bridge restore.":
+    "Верните её папку или копию командой erp-bridge restore.",
+  "The database's files are back; the daemon begins anew.": "Файлы базы снова на месте; служба начинает заново.",
   // status
   "{feeds}: accepted by status code only.": "{feeds}: приём виден только по коду ответа.",
 } as const;

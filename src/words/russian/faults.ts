@@ -119,6 +119,7 @@ export const faults = {
   "What the ERP has put on the bridge's tables stands in the way ({objects}): {words~}.":
     "Мешает то, что ERP поставила на таблицы моста ({objects}): {words}.",
   "Writing beside the database": "Запись рядом с базой",
+  "Looking at the database": "Проверка базы",
   "a folder, a link or a pipe has the name of a file of the bridge's":
     "имя файла моста занято папкой, ссылкой или каналом",
   "Find out who made it, and move it away: erp-bridge makes the file anew.":

@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished } from "vitest";
+import type { Settings } from "./bridge.ts";
+import type { Program } from "./program.ts";
+import { type Shop, startShop } from "./shop.ts";
+
+/** What a daemon of these tests does each second. */
+const SETTINGS = { orders: { schedule: "* * * * * *" } };
+const LOOK_MS = 20;
+
+/** A daemon in a process of its own that has stored and confirmed ten orders. */
+export async function startDaemon(settings: Settings = {}): Promise<{ shop: Shop; program: Program }> {
+  const shop = await startShop({ settings: { ...SETTINGS, ...settings } });
+  addOrders(shop, 10);
+  const program = shop.start("run");
+  await program.says("erp-bridge is running");
+  await confirmed(shop, 10);
+  return { shop, program };
+}
+
+export function addOrders(shop: Shop, count: number): void {
+  for (let made = 0; made < count; made++) shop.sandbox.service.createOrder();
+}
+
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}
+
+/** Resolves once the service was told that so many orders are safe. */
+export function confirmed(shop: Shop, count: number): Promise<void> {
+  return until(() => shop.sandbox.ledger.confirmedOrderIds().size >= count);
+}
+
+export function stored(shop: Shop): Set<string> {
+  return new Set(shop.rows<{ id: string }>("SELECT order_id AS id FROM orders").map(({ id }) => id));
+}
+
+/** Orders that the service was told are safe, and that are not in the database. */
+export function lost(shop: Shop): string[] {
+  const kept = stored(shop);
+  return [...shop.sandbox.ledger.confirmedOrderIds()].filter((id) => !kept.has(id));
+}
+
+export async function backUpTo(shop: Shop, file: string): Promise<void> {
+  const saved = shop.start("backup", file);
+  expect((await saved.exited).code, saved.stderr()).toBe(0);
+}
+
+/**
+ * Brings a copy into the open database as SQLite's own backup does. better-sqlite3 waits for no lock of the target's: where another
+ * writes at its first step it has copied nothing, and resolves all the same.
+ */
+export async function bringIn(copy: string, database: string): Promise<void> {
+  const from = new Database(copy, { readonly: true });
+  try {
+    await until(async () => (await from.backup(database)).totalPages > 0);
+  } finally {
+    from.close();
+  }
+}
+
+/** Somebody reads from then on, so what comes is in the log alone. */
+export function startReading(shop: Shop): Database.Database {
+  const erp = new Database(shop.database);
+  onTestFinished(() => void erp.close());
+  erp.exec("BEGIN");
+  erp.prepare("SELECT count(*) FROM orders").get();
+  return erp;
+}
+
+/** A port that nobody has at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export async function stop(program: Program): Promise<void> {
+  program.child.kill("SIGTERM");
+  expect((await program.exited).code, program.stderr()).toBe(0);
+}
+
+/** Starts; undefined where it runs, else how it ended. */
+export async function startAgain(shop: Shop): Promise<{ program: Program; code: number | null | undefined }> {
+  const program = shop.start("run");
+  const ended = await Promise.race([program.exited, program.says("erp-bridge is running")]);
+  return { program, code: ended?.code };
+}
+
+/**
+ * After the files were spoilt: a start goes on and says these words, or refuses the database as damaged; then the copy that
+ * it names is restored. Either way the next start holds what may be missing, and confirms again.
+ */
+export async function startOrRestore(shop: Shop, { copy, words }: { copy: string; words: string }): Promise<Program> {
+  const { program, code } = await startAgain(shop);
+  if (code === undefined) {
+    expect(program.stderr()).toContain(words);
+  } else {
+    expect(code).toBe(78);
+    expect(program.stderr()).toContain(`erp-bridge restore ${path.dirname(copy)}`);
+    const restored = shop.start("restore", copy, "--yes");
+    expect((await restored.exited).code, restored.stderr()).toBe(2);
+  }
+  await program.kill();
+  const last = shop.start("run");
+  await last.says("erp-bridge is running");
+  const told = shop.start("status", "--json");
+  expect((await told.exited).code).toBe(2);
+  expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+  return last;
+}
