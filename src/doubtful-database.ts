@@ -37,7 +37,7 @@ export function settleDoubts(
     store.trustProgress();
     return detail;
   }
-  // What was moved into the database while somebody read is whole only together with the log.
+  // After a crash somebody may have written over the file. What was moved into the database while somebody read is whole only together with the log.
   if (found !== undefined || store.isMixed) refuseDamaged(store, loaded, schema);
   // Damage alone that is not there any more took nothing with it.
   const isTold = found !== undefined && (found.isBehind || found.kind === "log");

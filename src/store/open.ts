@@ -52,6 +52,9 @@ const LOG_LOOK_MS = 50;
 /** What comes later was hardly moved from the log. */
 const MOVED_WITHIN_MS = 60_000;
 
+/** After an unclean end so much is verified at once, in a second or two; more would keep the daemon from its work. */
+const VERIFIED_BYTES_MAX = 256 * 1024 * 1024;
+
 /**
  * Pages that a connection keeps in memory, in KiB. What it once took is never given back, and the operating system
  * keeps the same pages; four times as many made nothing faster with a million orders.
@@ -149,6 +152,11 @@ function isWrittenAfterLog(file: string): boolean {
   return database.mtimeMs > log.mtimeMs + MOVED_WITHIN_MS;
 }
 
+/** Whoever closes a database last moves its log: where one is left, somebody was killed or still works. */
+function isLogLeft(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
 /** Whether the memory that is shared over the log speaks of something in it: the number at 16 of its header, in wal.c `mxFrame`. */
 function hasFrames(file: string): boolean {
   try {
@@ -217,7 +225,8 @@ export function openStore(options: OpenOptions): Store {
   else refuseForeignJournal(file);
   const journalAside = mode === "daemon" ? setJournalAside(file) : undefined;
   if (size !== undefined && size > 0) refuseRemovedLog(file, mode);
-  const isMixed = mode === "daemon" && isWrittenAfterLog(file);
+  const isSmall = size !== undefined && size <= VERIFIED_BYTES_MAX;
+  const isMixed = mode === "daemon" && (isWrittenAfterLog(file) || (isSmall && isLogLeft(file)));
   let db: Database.Database | undefined;
   try {
     if (mode !== "readonly" && size !== undefined && size > 0) inspectReadOnly(file, known);

@@ -79,7 +79,7 @@ export class Store {
   readonly path: string;
   /** What opening changed: for one line in the log. */
   readonly migrated: MigrationReport;
-  /** Whether the file may be another one than its log belongs to: then it must be verified before it is used. */
+  /** Whether the file may be another one than its log belongs to, or was left unclean: then it must be verified before it is used. */
   readonly isMixed: boolean;
   /** What a file DATABASE-journal that opening found is called from now on. */
   readonly journalAside: string | undefined;

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -228,6 +229,35 @@ describe("a copy that is written over the database in place under the daemon", P
     await last.kill();
     expect(lost(shop).length).toBeLessThanOrEqual(60);
     expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  });
+});
+
+describe("a database that was damaged while the daemon was dead", PATIENT, () => {
+  it("is refused at the start, and the newest copy is named; a restore then says what may be missing", async () => {
+    const { shop, program } = await startDaemon();
+    const erp = startReading(shop);
+    const copies = path.join(shop.folder, "backups");
+    await until(() => readdirSync(copies).some((name) => name.endsWith(".db")));
+    await program.kill();
+    erp.close();
+    const left = new Database(shop.database);
+    const page = left.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'batches_fingerprint'").pluck().get();
+    const size = left.pragma("page_size", { simple: true }) as number;
+    left.exec("CREATE TABLE erp_own (a)"); // what a killed program leaves in the log
+    copyFileSync(`${shop.database}-wal`, path.join(shop.folder, "log"));
+    left.close();
+    const bytes = readFileSync(shop.database);
+    bytes.writeUInt16BE(0, ((page as number) - 1) * size + 3); // an index that has lost its rows
+    writeFileSync(shop.database, bytes);
+    copyFileSync(path.join(shop.folder, "log"), `${shop.database}-wal`);
+    const { program: again, code } = await startAgain(shop);
+    expect(code, again.stderr()).toBe(78);
+    expect(again.stderr()).toContain("is damaged");
+    const [, copy = ""] = /erp-bridge restore (\S+\.db)/.exec(again.stderr()) ?? [];
+    expect(path.dirname(copy)).toBe(copies);
+    const restored = shop.start("restore", copy, "--yes");
+    expect((await restored.exited).code, restored.stderr()).toBe(2);
+    expect(restored.stdout()).toMatch(/is damaged \(.*batches_fingerprint/);
   });
 });
 
