@@ -65,6 +65,8 @@ const STEP_MS = 6 * HOUR_MS;
 const NAME_MAX = 40;
 const NAMES_MAX = 40;
 const NAMES_SHOWN = 8;
+/** Values of a request that are looked for in a text. */
+const OWN_MAX = 10;
 const WORD_MAX = 40;
 const TEXT_MAX = 60;
 
@@ -77,7 +79,7 @@ const COUNT_NAME =
 
 /**
  * @param root of the answer's JSON, where it is JSON
- * @param own names that come from the request: an answer may list its records under them
+ * @param own what the request says: an answer may list its records under their keys, and repeat the status that was set
  */
 export function formOf(
   body: Buffer,
@@ -86,11 +88,11 @@ export function formOf(
 ): AnswerForm {
   const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: doubt?.why ?? null };
   if (root === undefined) {
-    const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4));
+    const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
     return words === "" ? form : { ...form, kind: "text", names: [words.slice(0, TEXT_MAX)] };
   }
   const kind = kindOf(body, root);
-  if (kind === "string") return { ...form, kind, names: [plainWords(stringOf(body, root)).slice(0, TEXT_MAX)] };
+  if (kind === "string") return { ...form, kind, names: [plainWords(stringOf(body, root), own).slice(0, TEXT_MAX)] };
   if (kind === "array") {
     const first = elementsOf(body, root)[0];
     return { ...form, kind, names: first === undefined ? ["[]"] : [`[${kindOf(body, first)}]`] };
@@ -112,7 +114,7 @@ function addMembers(
     const kind = kindOf(body, value);
     form.names.push(`${above}${key} ${kind}`);
     const name = key.replace(/[_\- .]/g, "").toLowerCase();
-    const verdict = verdictOf(body, value, name);
+    const verdict = verdictOf(body, value, { name, own });
     if (verdict !== undefined) form.verdicts.push(`${above}${name}=${verdict}`);
     if (kind === "object" && above === "") addMembers(body, value, { form, above: `${key}.`, own });
     return false;
@@ -120,12 +122,18 @@ function addMembers(
 }
 
 /** A word, a small number or a truth value. What differs from answer to answer says nothing. */
-function verdictOf(body: Buffer, value: Span, name: string): string | undefined {
+function verdictOf(
+  body: Buffer,
+  value: Span,
+  { name, own }: { name: string; own: ReadonlySet<string> },
+): string | undefined {
   const kind = kindOf(body, value);
   if (kind === "number" && COUNT_NAME.test(name)) return Number(textOf(body, value)) > 0 ? "+" : undefined;
   if (!VERDICT_NAME.test(name)) return undefined;
   if (kind === "boolean") return textOf(body, value);
-  const text = kind === "string" ? stringOf(body, value).trim().toLowerCase() : textOf(body, value);
+  const said = kind === "string" ? stringOf(body, value) : textOf(body, value);
+  if (own.has(said)) return "…";
+  const text = said.trim().toLowerCase();
   if (kind === "number") return /^-?\d{1,3}$/.test(text) ? text : "#";
   if (kind !== "string" || text === "") return undefined;
   if (/^\d{1,3}$/.test(text)) return text;
@@ -133,8 +141,10 @@ function verdictOf(body: Buffer, value: Span, name: string): string | undefined 
 }
 
 /** Lower case, with 0 for each number and one blank between words. */
-function plainWords(text: string): string {
-  return text
+function plainWords(text: string, own: ReadonlySet<string>): string {
+  let plain = text;
+  for (const value of [...own].slice(0, OWN_MAX)) if (value !== "") plain = plain.replaceAll(value, "…");
+  return plain
     .replace(/^\ufeff/, "")
     .toLowerCase()
     .replace(/[\d.,:]*\d/g, "0")

@@ -5,7 +5,7 @@ import { withoutPaths } from "./json-value.ts";
 import type { EventPlan, PlanRules } from "./plan-order.ts";
 import { scanJson } from "./scan-json.ts";
 import { ServiceError } from "./service-error.ts";
-import { isOlder, isStrictlyNewer, parseStamp } from "./stamp.ts";
+import { isOlder, isStrictlyNewer, parseStamp, readStamp, unitNs } from "./stamp.ts";
 import {
   parseTemplate,
   RenderError,
@@ -274,13 +274,16 @@ export interface OrderMoves {
   isSameContent: boolean;
   stampBefore: string | null;
   stamp: string | null;
+  /** When the request left, by the service's own clock. */
+  leftAt: string | null;
 }
 
 /**
  * What an order that was read says of a status that may have arrived.
  *
  * - `former`: the request has not arrived. The same holds for a status that the bridge sent before: the order was read from a
- *   copy that lagged when the request left. And for an order that is older than it was then: it was set back.
+ *   copy that lagged when the request left. And for an order that is older than it was then: it was set back. And for one
+ *   whose last change was made before the request left: {@link isMadeBefore}.
  * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
  *   went. A newer stamp says that only where nothing else explains it.
  * - `another`: somebody else has changed the status.
@@ -298,14 +301,31 @@ export function compareStatus(
   if (status === request.statusSent || moves.hasComeBack) return "wanted";
   if (moves.ownStatus === "unseen" || isOlder(now.stamp, moves.stampBefore, timezone)) return "former";
   if (moves.ownStatus === "last" && !isStrictlyNewer(now.stamp, moves.stampBefore, timezone)) return "former";
+  const isOfBefore = isMadeBefore(now.stamp, moves, timezone);
   if (status === request.statusBefore) {
+    if (isOfBefore) return "former";
     const isStampAlone = moves.isSameContent && isOneFormNewer(moves.stamp, moves.stampBefore, timezone);
     const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
     return hasChanged || isStampAlone ? "moved" : "former";
   }
   if (!isStatus(status, request)) return "nothing";
+  if (isOfBefore) return "former";
   // What the order was before is not known: nothing shows that it was changed.
   return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
+}
+
+/** The clock that writes stamps and the one that answers need not be one. */
+const CLOCKS_DIFFER_NS = 10_000_000_000n;
+
+/**
+ * Whether the last change of an order was made before the request left, although it became known only afterwards: the
+ * stamp has moved with that change, and not even its last unit reaches the time of leaving. What a request sets bears a later one.
+ */
+function isMadeBefore(stamp: string | null, { stampBefore, leftAt }: OrderMoves, timezone: string): boolean {
+  const change = readStamp(stamp, timezone);
+  const left = readStamp(leftAt, timezone);
+  if (change === undefined || left === undefined || !isStrictlyNewer(stamp, stampBefore, timezone)) return false;
+  return change.instantNs + unitNs(change.form) + CLOCKS_DIFFER_NS <= left.instantNs;
 }
 
 /** Whether a text can be the name of a status, beside the one that was sent. */

@@ -44,6 +44,8 @@ import type { OrderReader, ReadableOrder } from "./read-order.ts";
 
 /** For the last thing to write when the program is stopping and its signal is aborted already. */
 const LAST_WRITE_MS = 2_000;
+/** Of more than these is read once more than needed. */
+const LOOKED_MAX = 10_000;
 
 export interface SettleOptions {
   rules: StatusRules;
@@ -88,6 +90,8 @@ export class StatusSettler {
   /** The new form in which a request was answered. */
   readonly #unusual = new Map<bigint, AnswerForm>();
   readonly #forms: AnswerForms;
+  /** Requests whose order was read since they were refused. */
+  readonly #looked = new Set<bigint>();
   #accepted = 0;
 
   constructor(context: JobContext, options: SettleOptions, reader: OrderReader) {
@@ -113,6 +117,7 @@ export class StatusSettler {
     this.#movedAtMs.delete(id);
     this.#refusals.delete(id);
     this.#unusual.delete(id);
+    this.#looked.delete(id);
   }
 
   /** @throws what concerns this order alone, and what stops the program or the database. */
@@ -132,8 +137,47 @@ export class StatusSettler {
       await this.readBack(order, counts, signal);
       return { kind: "again" };
     }
+    if (begun.isLookedAt) return await this.#look(request, order, counts, signal);
     const sent: Sent = { id: request.id, statusSent: plan.status, statusBefore: order.status, order };
     return await this.#send(sent, plan, counts, signal);
+  }
+
+  /**
+   * An earlier attempt was refused, and nobody has looked at the order since: a refusal that came from somewhere else than
+   * the service may hide that it has the status.
+   */
+  async #look(
+    request: StatusRequest,
+    order: RequestedOrder,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { store } = this.#context;
+    const { id, statusSent } = request;
+    add(counts, "requests");
+    const found = await this.#reader.read(
+      order,
+      (seen, at) => {
+        if (seen.kind === "doubted") return seen.error;
+        if (seen.kind === "gone") {
+          const { httpStatus, reason } = failureOf(seen.error);
+          markRequestRefused(store, id, { httpStatus, reason, at });
+          return reason;
+        }
+        if (seen.status !== statusSent) return "again";
+        markSent(store, id, { httpStatus: null, at });
+        return "sent";
+      },
+      signal,
+    );
+    if (found instanceof BridgeError) throw found;
+    if (found === "again") {
+      if (this.#looked.size >= LOOKED_MAX) this.#looked.clear();
+      this.#looked.add(id);
+      return { kind: "again" };
+    }
+    this.forget(id);
+    return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, found);
   }
 
   /** Reads an order whose new status was accepted, so that its echo is known. */
@@ -147,8 +191,8 @@ export class StatusSettler {
     );
   }
 
-  #begin(id: bigint): { plan: StatusPlan; order: RequestedOrder | undefined } | undefined {
-    const { store, clock } = this.#context;
+  #begin(id: bigint): { plan: StatusPlan; order: RequestedOrder | undefined; isLookedAt: boolean } | undefined {
+    const { store, clock, client } = this.#context;
     const request = loadOpenRequest(store, id);
     if (request?.state !== "pending") return undefined;
     const order = loadRequestedOrder(store, request.orderId);
@@ -156,8 +200,14 @@ export class StatusSettler {
     const at = isoTime(clock.nowMs());
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });
-    if (plan.kind === "send") markSending(store, id, { status: plan.status, before: order });
-    return { plan, order };
+    const isLookedAt = plan.kind === "send" && isToBeRead(request, plan.status, this.#looked);
+    if (plan.kind === "send" && !isLookedAt) {
+      const leftMs = Date.parse(client.serviceNow ?? "");
+      const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);
+      markSending(store, id, { status: plan.status, before: order, leftAt });
+      this.#looked.delete(id);
+    }
+    return { plan, order, isLookedAt };
   }
 
   async #send(
@@ -200,7 +250,7 @@ export class StatusSettler {
       );
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
-    const judged = this.#forms.judge(answer.body, acceptance);
+    const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#forms.saveUnusual(judged.form)))) {
       this.#unusual.set(sent.id, judged.form);
       const what = unknownForm(method, plan.path, judged);
@@ -293,6 +343,7 @@ export class StatusSettler {
           }
           const reason = isWrongPath && seen.kind === "order" ? `${failure.reason}; ${what}` : failure.reason;
           markPendingAgain(store, sent.id, { ...failure, reason });
+          if (seen.kind === "order") this.#looked.add(sent.id);
           return seen.kind === "order" ? "waits" : "unknown";
         },
         signal,
@@ -398,6 +449,15 @@ export class StatusSettler {
     this.#context.log.warn({ request: String(id) }, `Status request ${id} is refused: ${reason}.`);
     return { kind: "settled", as: "refused" };
   }
+}
+
+/**
+ * Whether a request was refused, in whatever words, and may all the same have been what gave the order the status. One that sets the
+ * status which the order had before cannot be told by it.
+ */
+function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
+  const { id, wasAnswered, statusSent, statusBefore } = request;
+  return wasAnswered && statusSent === status && statusSent !== statusBefore && !looked.has(id);
 }
 
 function noStatus(orderId: string, status: string | null): BridgeError {

@@ -103,6 +103,7 @@ export const statusRequests = sqliteTable("status_requests", {
   echo: text({ enum: ["awaited", "owed"] }),
   revisionBefore: integer("revision_before"),
   stampBefore: text("stamp_before"),
+  leftAt: text("left_at"),
 });
 
 export const batches = sqliteTable("batches", {

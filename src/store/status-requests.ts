@@ -26,10 +26,16 @@ export interface StatusRequest extends WantedStatus {
   attempts: number;
   statusSent: string | null;
   statusBefore: string | null;
+  /** The service has answered it, and has not accepted it. */
+  wasAnswered: boolean;
 }
 
 /** As SQLite gives it, integers without loss: the ERP may have written any. */
-type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8"> & { isTooLarge: bigint; attempts: bigint };
+type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8" | "wasAnswered"> & {
+  isTooLarge: bigint;
+  attempts: bigint;
+  wasAnswered: bigint;
+};
 
 const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0) + coalesce(octet_length(r.data), 0)
   + coalesce(octet_length(r.status_sent), 0) + coalesce(octet_length(r.status_before), 0) > ${VALUES_BYTES_MAX}`;
@@ -37,7 +43,7 @@ const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELS
 const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.state, r.attempts,
   ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
   ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
-  ${TOO_LARGE} AS isTooLarge`;
+  ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
 
 const OPEN = "state IN ('pending', 'sending')";
 const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
@@ -94,7 +100,8 @@ export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undef
 function readRow(store: Store, row: RequestRow): StatusRequest {
   const { status, comment, data } = row;
   const notUtf8 = findNotUtf8({ status, comment, data }, (column) => loadBytes(store, row.id, column));
-  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), notUtf8 };
+  const wasAnswered = row.wasAnswered === 1n;
+  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), wasAnswered, notUtf8 };
 }
 
 function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "data"): Buffer {
@@ -147,17 +154,22 @@ export function saveStatusPathMatched(store: Store, path: string, at: string): v
 export function markSending(
   store: Store,
   id: bigint,
-  sent: { status: string; before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined },
+  sent: {
+    status: string;
+    before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined;
+    /** By the service's own clock, where it tells one. */
+    leftAt: string | null;
+  },
 ): boolean {
   const { status = null, revision = null, updatedAt = null } = sent.before ?? {};
   return (
     store
       .prepare(
         `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
-           stamp_before = ?, echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+           stamp_before = ?, left_at = ?, echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
          WHERE id = ? AND state = 'pending'`,
       )
-      .run(sent.status, status, revision, updatedAt, id).changes > 0
+      .run(sent.status, status, revision, updatedAt, sent.leftAt, id).changes > 0
   );
 }
 
@@ -172,7 +184,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
   const row = store
     .prepare(
       `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
-         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, o.service_updated_at AS stamp,
+         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS stamp,
          EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
            AND s.status_sent = @status AND s.revision_before IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.status_changed
@@ -189,7 +201,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
        WHERE r.id = ? AND e.revision > r.revision_before AND e.status_changed ORDER BY e.seq DESC LIMIT ${STATUSES_SINCE}`,
     )
     .all(id) as { status: string | null }[];
-  const { hasComeBack, isUnseen, isLast, isSameContent, stampBefore = null, stamp = null } = row ?? {};
+  const { hasComeBack, isUnseen, isLast, isSameContent, stampBefore = null, stamp = null, leftAt = null } = row ?? {};
   return {
     hasComeBack: hasComeBack === 1,
     statusesSince: since.map((event) => event.status).reverse(),
@@ -197,6 +209,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
     isSameContent: isSameContent === 1,
     stampBefore: stampBefore as string | null,
     stamp: stamp as string | null,
+    leftAt: leftAt as string | null,
   };
 }
 
@@ -256,7 +269,9 @@ export function markPendingAgain(
   store.prepare("UPDATE status_requests SET state = 'pending', echo = NULL WHERE id = ? AND state = 'sending'").run(id);
   if (failure === null) return;
   store
-    .prepare(`UPDATE status_requests SET http_status = ?, last_error = ? WHERE id = ? AND ${OPEN}`)
+    .prepare(
+      `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ? WHERE id = ? AND ${OPEN}`,
+    )
     .run(failure.httpStatus, failure.reason, id);
 }
 

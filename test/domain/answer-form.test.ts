@@ -111,6 +111,19 @@ describe("the form of an answer", () => {
     expect(learned.since).not.toBeNull();
   });
 
+  it("does not take what the request says for a word about how it went", () => {
+    for (const [usual, other] of [
+      ['{"ok":true,"status":"packed"}', '{"ok":true,"status":"shipped"}'],
+      ["the status is packed", "the status is shipped"],
+    ] as const) {
+      let learned = NOTHING_LEARNED;
+      for (let times = 0; times < 3; times++)
+        learned = learnUsual(learned, form(usual, ["packed"]), { at: at(START_MS), endsDoubt: false });
+      expect(isUnusual(learned, form(other, ["shipped"]))).toBe(false);
+      if (usual.startsWith("the")) expect(isUnusual(learned, form(other, ["paid"]))).toBe(true);
+    }
+  });
+
   it("writes nothing for another usual answer", () => {
     const learned = usually('{"ok":true}');
     expect(learnUsual(learned, form('{"ok":true,"id":4}'), { at: at(START_MS), endsDoubt: true })).toBe(learned);

@@ -19,6 +19,7 @@ const STILL: OrderMoves = {
   isSameContent: true,
   stampBefore: "2026-03-01T12:00:00Z",
   stamp: "2026-03-01T12:00:00Z",
+  leftAt: null,
 };
 const LATER = "2026-03-01T12:00:05Z";
 
@@ -64,6 +65,24 @@ describe("an order that is read after a lost answer", () => {
     ["bears the same stamp in another zone", "new", { stamp: "2026-03-01T15:00:00+03:00" }, "former"],
   ])("%s", (_, now, moves, verdict) => {
     expect(compare(now, moves)).toBe(verdict);
+  });
+
+  it.each<[string, string | null, string, string | null, string]>([
+    ["made its change a minute before the request left", "shipped", LATER, "2026-03-01T12:01:05.000Z", "former"],
+    ["made its change as the request left", "shipped", LATER, "2026-03-01T12:00:05.000Z", "another"],
+    ["made its change so near that two clocks may differ", "shipped", LATER, "2026-03-01T12:00:15.999Z", "another"],
+    ["made its change just before that", "shipped", LATER, "2026-03-01T12:00:16.000Z", "former"],
+    ["made its change in the minute before", "shipped", "2026-03-01T12:01Z", "2026-03-01T12:02:09.000Z", "another"],
+    ["made it earlier than that minute", "shipped", "2026-03-01T12:01Z", "2026-03-01T12:02:10.000Z", "former"],
+    ["made its change on that day", "shipped", "2026-03-02", "2026-03-02T23:00:00.000Z", "another"],
+    ["made its change later", "shipped", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "another"],
+    ["made a change that moved no stamp", "shipped", "2026-03-01T12:00:00Z", "2026-03-01T13:00:00.000Z", "another"],
+    ["made its change while no clock of the service was known", "shipped", LATER, null, "another"],
+    ["came and went before", "new", LATER, "2026-03-01T12:01:05.000Z", "former"],
+    ["came and went after", "new", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "moved"],
+    ["has the wanted status", "packed", LATER, "2026-03-01T12:01:05.000Z", "wanted"],
+  ])("%s", (_, now, stamp, leftAt, verdict) => {
+    expect(compare(now, { stamp, leftAt })).toBe(verdict);
   });
 
   it("has its former status where it never had one", () => {

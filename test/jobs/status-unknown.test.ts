@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { startStatusBridge } from "../support/statuses.ts";
+import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -63,6 +63,47 @@ describe("a status whose outcome is unknown", () => {
     expect(kinds).toEqual(["status", "snapshot", "snapshot", "status", "snapshot"]);
     expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
   });
+
+  it("is sent again where the order was changed before it left, and that was not known here", async () => {
+    const { ids, ask, send, sendFor, sandbox, clock, request, effects, order } = await startStatusBridge({ orders: 2 });
+    ask(ids[1]!, "paid");
+    await send();
+    sandbox.service.changeOrder(ids[0]!, { status: "shipped" });
+    clock.advance(2 * MINUTE);
+    expect(order(ids[0]!).status).toBe("new");
+    const id = ask(ids[0]!, "packed");
+    sandbox.faults.add({
+      match: { path: "status" },
+      when: "before",
+      times: "forever",
+      do: { kind: "status", status: 500 },
+    });
+    await sendFor(11);
+    sandbox.faults.clear();
+    await sendFor(20);
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects(ids[0])).toEqual(["packed"]);
+  });
+
+  it.each([401, 403, 404, 409, 423, 429, 302] as const)(
+    "is not sent again where it took effect and %i was answered, also after a restart",
+    async (status) => {
+      for (const hasRestart of [false, true]) {
+        const bridge = await startStatusBridge({ orders: 2 });
+        const { ids, ask, send, sendFor, sandbox, request, effects } = bridge;
+        ask(ids[1]!, "paid");
+        await send();
+        const id = ask(ids[0]!, "paid");
+        sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "status", status } });
+        sandbox.faults.add({ match: { path: "snapshot" }, when: "before", do: { kind: "status", status: 503 } });
+        await sendFor(1);
+        if (hasRestart) await bridge.restart({ statuses: { path: STATUS_PATH } });
+        await sendFor(20);
+        expect(request(id)).toMatchObject({ state: "sent" });
+        expect(effects(ids[0])).toEqual(["paid"]);
+      }
+    },
+  );
 
   it("is not sent again before it has had its time to arrive", async () => {
     const { ids, ask, send, sandbox, clock } = await startStatusBridge();
