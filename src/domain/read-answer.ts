@@ -1,5 +1,5 @@
-import { createHash, hash } from "node:crypto";
-import { digestInSlices } from "./digest.ts";
+import { createHash } from "node:crypto";
+import { digestInSlices, digestOf } from "./digest.ts";
 import { isErrorName, readErrorWords } from "./error-words.ts";
 import { BridgeError } from "./errors.ts";
 import { findRepeated, type JsonPath, resolvePath } from "./json-path.ts";
@@ -378,7 +378,7 @@ function readRecord(
   span: Span,
   { mapping, isSound }: { mapping: OrderMapping; isSound: boolean },
 ): AnswerRecord {
-  const digest = hash("sha256", bytes.subarray(span.start, span.end), "buffer");
+  const digest = digestOf(bytes.subarray(span.start, span.end));
   const bad = (reason: string, reference: string | null, idLiteral: string | null): AnswerRecord => ({
     ok: false,
     span,

@@ -3,9 +3,8 @@
  * brought, to the byte: such a page is recognised by its hash, and what was read of it counts again. Nothing depends on a
  * page being known, and after a restart none is.
  */
-import { hash } from "node:crypto";
 import type { ServiceAnswer } from "../api/client.ts";
-import { digestInSlices } from "../domain/digest.ts";
+import { digestInSlices, digestOf } from "../domain/digest.ts";
 import type { JsonPath } from "../domain/json-path.ts";
 import type { Span } from "../domain/json-text.ts";
 import { canonicalJson } from "../domain/json-value.ts";
@@ -125,7 +124,7 @@ function isSameForm(a: StampForm, b: StampForm): boolean {
 function hashContent(body: Buffer, record: AnswerRecord): Buffer {
   if (!record.ok && (record.isLarge || record.broken !== undefined)) return record.hash;
   try {
-    return hash("sha256", canonicalJson(body, record.span), "buffer");
+    return digestOf(canonicalJson(body, record.span));
   } catch (error) {
     if (record.ok) throw error;
     // Nested too deep for any reader: then only the very same text is the same record.
