@@ -112,16 +112,21 @@ export function raiseHigh(
   stamps: readonly (ServedStamp | undefined)[],
   serviceNow: string | undefined,
 ): { high: High | undefined; future: number } {
-  let highest = high;
+  // Of a page of hundreds of thousands nothing is made for each: that would be felt by all others.
+  let highest: ServedStamp | undefined;
   let future = 0;
   const now = instantOf(serviceNow, "UTC");
   for (const stamp of stamps) {
     if (stamp === undefined) continue;
-    const { text, instantNs: ns } = stamp;
-    if (isFuture(ns, now)) future += 1;
-    else if (highest === undefined || ns > highest.ns) highest = { text, ns };
+    if (isFuture(stamp.instantNs, now)) future += 1;
+    else if (highest === undefined || stamp.instantNs > highest.instantNs) highest = stamp;
   }
-  return { high: highest, future };
+  const isRaised = highest !== undefined && (high === undefined || highest.instantNs > high.ns);
+  return { high: isRaised ? highOf(highest) : high, future };
+}
+
+function highOf(stamp: ServedStamp | undefined): High | undefined {
+  return stamp === undefined ? undefined : { text: stamp.text, ns: stamp.instantNs };
 }
 
 /** The form in which the service writes stamps, as fine as any of them: some leave out a fraction that is zero. */
@@ -131,7 +136,8 @@ export function learnForm(
 ): StampForm | undefined {
   let learned = form;
   for (const stamp of stamps) {
-    if (stamp === undefined) continue;
+    // Nearly always it is the same one.
+    if (stamp === undefined || stamp.form === learned) continue;
     const seen = stamp.form;
     const isSameWay = seen.kind === learned?.kind && seen.zone === learned.zone && seen.separator === learned.separator;
     if (learned === undefined || !isSameWay || unitNs(seen) < unitNs(learned)) learned = seen;
@@ -278,7 +284,7 @@ function largestOf(stamps: readonly ServedStamp[], atMost?: bigint): High | unde
     if (atMost !== undefined && stamp.instantNs > atMost) continue;
     if (largest === undefined || stamp.instantNs >= largest.instantNs) largest = stamp;
   }
-  return largest === undefined ? undefined : { text: largest.text, ns: largest.instantNs };
+  return highOf(largest);
 }
 
 /** From a stamp that was seen, so that both kinds of service bring the rest of it. */
