@@ -245,16 +245,16 @@ function unexpected(bytes: Buffer, at: number, wanted: string): JsonSyntaxError 
 
 /** From `start` inside a string to behind its end; or the complement (~) of where it was left, at `limit` or soon after. */
 function scanString(bytes: Buffer, start: number, limit: number): number {
-  const length = bytes.length;
+  const end = Math.min(limit, bytes.length);
   let at = start;
-  while (at < length) {
+  while (at < end) {
     const byte = bytes[at]!;
     if (byte === QUOTE) return at + 1;
     if (byte < 0x20) throw new JsonSyntaxError("a raw control character inside a string", at);
-    if (at >= limit) return ~at;
     at = byte === BACKSLASH ? scanEscape(bytes, at) : at + 1;
   }
-  throw new JsonSyntaxError("the text ends inside a string", length);
+  if (at < bytes.length) return ~at;
+  throw new JsonSyntaxError("the text ends inside a string", bytes.length);
 }
 
 const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
