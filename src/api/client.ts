@@ -2,9 +2,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { ErrorCode } from "../domain/errors.ts";
 import { BridgeError } from "../domain/errors.ts";
+import { JsonTooLargeError } from "../domain/json-text.ts";
 import type { Clock } from "../domain/ports.ts";
 import { type AnswerLimits, looksLikeHtml } from "../domain/read-answer.ts";
 import { readRetryAfter } from "../domain/retry-after.ts";
+import { scanInSlices } from "../domain/scan-json.ts";
 import { secretFilter } from "../domain/secrets.ts";
 import {
   type Area,
@@ -14,6 +16,7 @@ import {
   shortWords,
   type Target,
 } from "../domain/service-error.ts";
+import { inTurns } from "../domain/slices.ts";
 import { createHttpAgent, type Route } from "./agent.ts";
 import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
 import { Pacer } from "./pacer.ts";
@@ -71,6 +74,8 @@ const HEADER_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_BYTES_MAX = 64 * 1024;
 /** An answer to a POST: results of each record of a chunk at most. */
 const ACCEPTANCE_BYTES_MAX = 16 * 1024 * 1024;
+/** So many results of records, some values each: what is read of them stops everything else meanwhile. */
+const ACCEPTANCE_VALUES_MAX = 500_000;
 /** What is copied in one go; more would keep the event loop. */
 const COPY_BYTES = 16 * 1024 * 1024;
 
@@ -249,6 +254,10 @@ export class ServiceClient {
           : `is larger than answer_bytes_max (${max} bytes)`;
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
+    if (request.method !== "GET" && (await holdsTooMuch(body))) {
+      const what = `holds more values than an answer to a POST may (${ACCEPTANCE_VALUES_MAX})`;
+      throw this.#error("answer_too_large", request, what, { status: response.statusCode });
+    }
     return {
       status: response.statusCode,
       date: header("date"),
@@ -393,6 +402,17 @@ async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** What is no JSON is judged elsewhere. */
+async function holdsTooMuch(acceptance: Buffer): Promise<boolean> {
+  try {
+    const limits = { valuesMax: ACCEPTANCE_VALUES_MAX, blanksMax: Number.POSITIVE_INFINITY };
+    await inTurns(scanInSlices(acceptance, limits), nextTurn);
+    return false;
+  } catch (error) {
+    return error instanceof JsonTooLargeError;
+  }
+}
 
 async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<Buffer> {
   try {

@@ -146,6 +146,21 @@ describe("an answer that is not to be trusted", () => {
     await settle();
   });
 
+  it("to a POST has limits of its own, whatever an answer may hold", async () => {
+    const bodyOf = (values: number) => `{"results":[${"1,".repeat(values - 3)}1]}`;
+    const answerTo = (body: string) => serve((_request, response) => response.end(body));
+    const large = { answerBytesMax: 100_000_000, totalTimeoutMs: 10_000 };
+    const most = await answerTo(bodyOf(500_000));
+    expect((await post(clientFor(most, large))).body).toHaveLength(bodyOf(500_000).length);
+    const tooMany = clientFor(await answerTo(bodyOf(500_001)), large);
+    const refused = { code: "answer_too_large", effect: "unknown" };
+    expect(await failureOf(post(tooMany))).toMatchObject(refused);
+    expect((await get(tooMany)).body).toHaveLength(bodyOf(500_001).length);
+    const tooLong = await answerTo("x".repeat(16 * 1024 * 1024 + 1));
+    expect(await failureOf(post(clientFor(tooLong, large)))).toMatchObject(refused);
+    await settle();
+  });
+
   it.each<FaultAction>([
     { kind: "endless" },
     { kind: "drip", bytesPerSecond: 20 },

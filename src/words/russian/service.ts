@@ -9,6 +9,8 @@ export const service = {
     "{method} {path}: ответ больше answer_bytes_max ({max} байт)",
   "{method=} {path=} is larger than an answer to a POST may be ({max#} bytes)":
     "{method} {path}: ответ больше, чем допустимо для ответа на POST ({max} байт)",
+  "{method=} {path=} holds more values than an answer to a POST may ({max#})":
+    "{method} {path}: значений больше, чем допустимо для ответа на POST ({max})",
   "The answer holds more records than service.answer_records_max ({max#}).":
     "В ответе больше записей, чем позволяет service.answer_records_max ({max}).",
   "The answer holds more values than service.answer_values_max ({max#}).":
