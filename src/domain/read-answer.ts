@@ -419,7 +419,7 @@ function readBroken(
     reason: `the record is no JSON: ${flaw}, at byte ${at - span.start}`,
     reference: order?.orderId ?? null,
     idLiteral: order === undefined ? null : idLiteral,
-    hash: hash("sha256", raw, "buffer"),
+    hash: digestOf(raw),
     isLarge: false,
     broken: { raw, order: order === undefined ? undefined : { orderId: order.orderId, serviceId: order.serviceId } },
   };
