@@ -38,6 +38,8 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     close: "}]}",
   },
   "blanks in one order": { open: `{"orders":[${ORDER},"total":`, item: () => "          ", close: "1}]}" },
+  "records that are no JSON": { open: '{"orders":[', item: () => '{"order_id":"a\tb","note":NaN}', close: "]}" },
+  "escapes beside such a record": { open: '{"orders":[{"a":NaN},"', item: () => "\\u0430", close: '"]}' },
   "a text beside the orders": { open: '{"note":"', item: () => "текст, ", close: '","orders":[]}' },
   "a key beside the orders": { open: '{"orders":[],"', item: () => "ключ ", close: '":1}' },
 };

@@ -4,7 +4,7 @@
  * swallows another one, and a text that ends too early is nothing.
  */
 import { Buffer } from "node:buffer";
-import { SLICE_BYTES, skipBlanks } from "./json-text.ts";
+import { SLICE_BYTES, skipBlanks, TEXT_BYTES_MAX } from "./json-text.ts";
 import type { Slices } from "./slices.ts";
 
 export type Flaw =
@@ -16,7 +16,7 @@ export type Flaw =
   | "a comma before the end of a list or an object";
 
 export interface BrokenRecord {
-  /** The bytes as they were sent. */
+  /** The bytes as they were sent, in the text itself. */
   raw: Buffer;
   flaw: Flaw;
   /** Where its first flaw stands in the text. */
@@ -49,9 +49,10 @@ const BACKSLASH = 0x5c;
 const BLANK = 0x20;
 const ZERO = 0x30;
 const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
-const HEX4 = /^[0-9a-fA-F]{4}$/;
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 const TOKEN_MAX = 10_000;
+/** More white space in a row is not stepped over. */
+const BLANKS_MAX = 1024 * 1024;
 
 /**
  * @param depth how many lists and objects stand around a record
@@ -110,7 +111,7 @@ class Mender {
     if (first === 0x7b || first === 0x5b) {
       const isObject = first === 0x7b;
       this.#frames.push({ start, isObject, values: 0 });
-      this.#at = skipBlanks(bytes, start + 1);
+      this.#at = skipSome(bytes, start + 1);
       if (bytes[this.#at] !== first + 2) {
         if (isObject) this.#readKey();
         return false;
@@ -132,10 +133,10 @@ class Mender {
       const frame = this.#frames.at(-1);
       if (frame === undefined) return true;
       const end = frame.isObject ? 0x7d : 0x5d;
-      this.#at = skipBlanks(bytes, this.#at);
+      this.#at = skipSome(bytes, this.#at);
       if (bytes[this.#at] === COMMA) {
         const comma = this.#at;
-        this.#at = skipBlanks(bytes, comma + 1);
+        this.#at = skipSome(bytes, comma + 1);
         if (bytes[this.#at] !== end) {
           if (frame.isObject) this.#readKey();
           return false;
@@ -158,7 +159,7 @@ class Mender {
   /** @param depth how many lists and objects stand around the value */
   #endValue(start: number, depth: number): void {
     if (depth !== this.#depth || this.#flaw === undefined) return;
-    this.broken.set(start, { ...this.#flaw, raw: Buffer.from(this.#bytes.subarray(start, this.#at)) });
+    this.broken.set(start, { ...this.#flaw, raw: this.#bytes.subarray(start, this.#at) });
     this.#flaw = undefined;
   }
 
@@ -175,14 +176,16 @@ class Mender {
       return;
     }
     this.#readString(this.#frames.length - 1);
-    const colon = skipBlanks(bytes, this.#at);
+    const colon = skipSome(bytes, this.#at);
     if (bytes[colon] !== COLON) this.#isSound = false;
-    this.#at = skipBlanks(bytes, colon + 1);
+    this.#at = skipSome(bytes, colon + 1);
   }
 
   #readString(depth: number): void {
     const bytes = this.#bytes;
-    for (let at = this.#at + 1; at < bytes.length; at++) {
+    // A longer text is none of a record that is looked at.
+    const end = Math.min(this.#at + TEXT_BYTES_MAX, bytes.length);
+    for (let at = this.#at + 1; at < end; at++) {
       const byte = bytes[at]!;
       if (byte === QUOTE) {
         this.#at = at + 1;
@@ -193,7 +196,7 @@ class Mender {
         this.mended[at] = BLANK;
       } else if (byte === BACKSLASH) {
         const letter = bytes[at + 1] ?? 0;
-        if (!ESCAPES.has(letter) && !(letter === 0x75 && HEX4.test(bytes.toString("latin1", at + 2, at + 6)))) {
+        if (!ESCAPES.has(letter) && !(letter === 0x75 && areHex4(bytes, at + 2))) {
           this.#note(depth, at, "an unknown escape in a text");
           this.mended[at] = BLANK;
           // What follows is looked at by itself: it may be a line break.
@@ -218,6 +221,20 @@ class Mender {
       this.mended[start] = ZERO;
     }
   }
+}
+
+/** Where more white space follows, none of what may stand there is found, and the text cannot be mended. */
+function skipSome(bytes: Buffer, start: number): number {
+  return skipBlanks(bytes, start, start + BLANKS_MAX);
+}
+
+function areHex4(bytes: Buffer, start: number): boolean {
+  for (let at = start; at < start + 4; at++) {
+    const byte = bytes[at] ?? 0;
+    const lower = byte | 0x20;
+    if (!((byte >= 0x30 && byte <= 0x39) || (lower >= 0x61 && lower <= 0x66))) return false;
+  }
+  return true;
 }
 
 /** Letters, digits and the signs of numbers. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/domain/json-path.ts";
 import { headOf, kindOf, memberOf, skipValue } from "../../src/domain/json-text.ts";
+import { mendInSlices } from "../../src/domain/mend-json.ts";
 import { readListInSlices } from "../../src/domain/read-answer.ts";
 import { scanInSlices, scanJson } from "../../src/domain/scan-json.ts";
 import { atOnce, type Slices } from "../../src/domain/slices.ts";
@@ -101,5 +102,19 @@ describe("an answer of one long text", () => {
     const limits = { valuesMax: 10, recordsMax: 10 };
     const work = readListInSlices({ status: 200, contentType: "", body, limits }, parsePath("$.orders"));
     expect(countSlices(work)).toBeGreaterThanOrEqual(18);
+  });
+});
+
+describe("mending an answer", () => {
+  const broken = (more: string) => Buffer.from(`{"orders":[{"a":"\n"},${more}]}`);
+
+  it("goes over no text of more than 16 MB, no white space without end, and copies no record", () => {
+    expect(atOnce(mendInSlices(broken(`"${"x".repeat(17 * MIB)}"`), 2))).toEqual({ element: 2 });
+    expect(atOnce(mendInSlices(broken(`${" ".repeat(2 * MIB)}1`), 2))).toEqual({ element: 2 });
+    const bytes = broken('"\\u0430\\u00FF"');
+    const mended = atOnce(mendInSlices(bytes, 2));
+    const [record] = "broken" in mended ? [...mended.broken.values()] : [];
+    expect([record?.raw.toString(), record?.raw.buffer === bytes.buffer]).toEqual(['{"a":"\n"}', true]);
+    expect(atOnce(mendInSlices(broken('"\\u04g0"'), 2))).toHaveProperty("broken.size", 2);
   });
 });
