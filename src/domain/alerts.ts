@@ -14,6 +14,7 @@ export interface AlertFacts {
   quarantined: { kind: string; count: number }[];
   unreadBatches: number;
   refusedConfirms: number;
+  unnamedBatches: number;
   refusedRequests: number;
   blockedByErp: number;
   /** When the oldest order that the ERP has not taken began to wait. */
@@ -191,6 +192,12 @@ function countConditions(facts: AlertFacts): Condition[] {
       facts.refusedConfirms,
       `${counted(facts.refusedConfirms, "confirm")} refused by the service`,
       "See: table batches",
+    ),
+    ...condition(
+      "batches without ids",
+      facts.unnamedBatches,
+      `${counted(facts.unnamedBatches, "batch", "batches")} cannot be confirmed, because none of the records has an id`,
+      "See: erp-bridge quarantine list",
     ),
     ...condition(
       "refused status requests",

@@ -46,6 +46,9 @@ export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): b
   return form.auto ? batchId === null : form.names === "orders" && !form.needsBatchId;
 }
 
+/** What is noted of a batch that no confirm can name. */
+export const UNNAMED_BATCH = "No record of this batch has an id by which a confirm could name it.";
+
 /**
  * The confirm's JSON body.
  * @throws BridgeError `request_refused` where the batch has nothing by which this form could name it: a confirm that
@@ -53,7 +56,7 @@ export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): b
  */
 export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
   if (confirmNamesOrders(form, batch.batchId) && batch.orderIds === "[]") {
-    throw new BridgeError("request_refused", "No record of this batch has an id by which a confirm could name it.");
+    throw new BridgeError("request_refused", UNNAMED_BATCH);
   }
   const template = form.auto
     ? parseTemplate(batch.batchId === null ? { order_ids: "{order_ids}" } : { batch_id: "{batch_id}" })

@@ -14,6 +14,9 @@ export const englishStatus = {
     `${capitalized(flow)} ${ageS === null ? "without success so far" : `without success for ${duration(ageS)}`}.`,
   unreadBatches: (n) => `${counted(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
   refusedConfirms: (n) => `${counted(n, "confirm")} refused by the service.`,
+  unnamedBatches: (n, times) =>
+    `${counted(n, "batch", "batches")} cannot be confirmed: none of the records has an id${times === 1 ? "" : `, and the service has served it ${times} times or more`}; orders behind it may wait.`,
+  failedConfirms: (n, since) => `${counted(n, "confirm")} not accepted since ${since}; new orders go on.`,
   refusedRequests: (n) => `${counted(n, "status request")} refused by the service.`,
   blockedOrders: (n) => `${counted(n, "order")} blocked by the ERP.`,
   quarantined: (n, flow) => `${counted(n, "record")} of ${flow} in quarantine.`,

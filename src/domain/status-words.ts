@@ -18,6 +18,8 @@ export interface StatusWords {
   stale(flow: string, ageS: number | null): string;
   unreadBatches(n: number): string;
   refusedConfirms(n: number): string;
+  unnamedBatches(n: number, times: number): string;
+  failedConfirms(n: number, since: string): string;
   refusedRequests(n: number): string;
   blockedOrders(n: number): string;
   quarantined(n: number, flow: string): string;

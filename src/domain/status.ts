@@ -37,6 +37,10 @@ export interface StatusFacts {
   /** When the oldest of them came that could not be read. */
   unreadSince?: string | null;
   refusedBatches: number;
+  /** Batches that no confirm can name, and how often the service has served the last one at least. */
+  unnamedBatches?: { count: number; times: number };
+  /** Stored batches whose confirm fails, and since when the oldest of them waits. */
+  failedConfirms?: { count: number; since: string | null };
   refusedRequests: number;
   /** Feeds whose last acceptance was told by the status code alone. */
   acceptedByStatusOnly: string[];
@@ -79,6 +83,8 @@ const WAL_ALARM_BYTES = 256 * 1024 * 1024;
 
 /** A daemon looks for requests several times a second. */
 const UNANSWERED_MS = 5_000;
+/** A confirm that fails for so long is told apart from passing trouble, which the flow itself tells. */
+const CONFIRM_LATE_MS = 15 * 60_000;
 
 const DOUBT_WORDS = { older: "databaseOlder", log: "logCut", damage: "databaseDamaged" } as const;
 
@@ -166,6 +172,12 @@ function listAttention(facts: StatusFacts, now: Now, limits: StatusLimits, words
   list.push(...facts.flows.flatMap((flow) => troubleOf(flow, now, words) ?? []));
   if (facts.unread > 0) list.push(words.unreadBatches(facts.unread));
   if (facts.refusedBatches > 0) list.push(words.refusedConfirms(facts.refusedBatches));
+  const { unnamedBatches, failedConfirms } = facts;
+  if (unnamedBatches !== undefined && unnamedBatches.count > 0)
+    list.push(words.unnamedBatches(unnamedBatches.count, unnamedBatches.times));
+  const waitsSince = failedConfirms?.since ?? null;
+  if (failedConfirms !== undefined && waitsSince !== null && nowMs - Date.parse(waitsSince) > CONFIRM_LATE_MS)
+    list.push(words.failedConfirms(failedConfirms.count, clockTime(waitsSince, nowMs)));
   if (facts.refusedRequests > 0) list.push(words.refusedRequests(facts.refusedRequests));
   for (const { flow, refused } of facts.flows) if (refused > 0) list.push(words.refusedRows(refused, flow));
   for (const { flow, quarantined } of facts.flows) {

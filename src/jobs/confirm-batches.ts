@@ -5,23 +5,36 @@
 import { confirmBatch } from "../api/orders.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../domain/acceptance.ts";
 import { type AnswerForm, ENDPOINT } from "../domain/answer-form.ts";
-import { type ConfirmForm, classifyConfirmFailure, confirmNames, renderConfirm } from "../domain/confirm.ts";
+import {
+  type ConfirmForm,
+  classifyConfirmFailure,
+  confirmNames,
+  renderConfirm,
+  UNNAMED_BATCH,
+} from "../domain/confirm.ts";
 import { asError, BridgeError } from "../domain/errors.ts";
 import { stopsPass } from "../domain/holds.ts";
 import { isoTime } from "../domain/ports.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { readOrderId } from "../domain/uuid.ts";
 import {
   type BatchRow,
+  type ConfirmTimes,
   countUnread,
+  loadBatchOf,
+  loadConfirmTimes,
   loadJournalOwed,
   loadPullMark,
   loadRefusedConfirms,
+  loadServedUnnamed,
   loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
   markConfirmed,
   markConfirmFailed,
   markConfirmRefused,
+  saveConfirmTimes,
+  saveServedUnnamed,
 } from "../store/batches.ts";
 import { AnswerForms, unknownForm } from "./answer-forms.ts";
 import { commit } from "./commit.ts";
@@ -41,11 +54,16 @@ const REFUSED_TRIES_MAX = 48;
 /** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
 const SERVED_AGAIN_MAX = 5;
 
+/** How often a batch that no confirm can name is served before that is noted; then each time it has doubled. */
+const UNNAMED_NOTED = 16;
+
 /** A batch whose confirm is refused while all else is answered waits by itself, and is told as refused after so many tries. */
 const WAIT_FIRST_MS = 60_000;
 const WAIT_MAX_MS = 3_600_000;
 const FORBIDDEN_TRIES_MAX = 4;
-const WAITS_MAX = 10_000;
+const WAITS_MAX = 500;
+/** A batch whose confirm has failed so often while orders were answered waits by itself: it is not the service. */
+const FAILURES_OF_ONE_MAX = 3;
 /**
  * What is refused after an attempt of unknown outcome was confirmed by that attempt, once the service was asked well so often
  * and for so long without serving any of it again.
@@ -80,6 +98,8 @@ export class ConfirmBatches {
   readonly #doubts = new Map<number, Doubt>();
   /** Batches that this process has seen refused without any doubt. */
   readonly #refused = new Set<number>();
+  /** The batch that came last and that no confirm can name. */
+  #unnamed: { batch: number; times: number } | undefined;
   /** Monotonic time from which refused confirms are tried again. */
   #refusedAgainMs: number;
 
@@ -88,6 +108,40 @@ export class ConfirmBatches {
     this.#form = form;
     this.#forms = new AnswerForms(context, ENDPOINT.confirm);
     this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
+    this.#recall();
+  }
+
+  /** A restart tries nothing sooner than before, and forgets no wait. No clock makes one longer than it can be. */
+  #recall(): void {
+    const { store, clock } = this.#context;
+    const times = loadConfirmTimes(store);
+    if (times === undefined) return;
+    const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
+    const untilMs = (at: string, maxMs: number) => monotonicMs + clamped(Date.parse(at) - nowMs, maxMs);
+    this.#refusedAgainMs = untilMs(times.refusedAgainAt, REFUSED_AGAIN_MS);
+    for (const { id, tries, dueAt } of times.waits)
+      this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS) });
+    for (const id of times.refused) this.#refused.add(id);
+    for (const { id, since, polls, form } of times.doubts) {
+      const row = loadBatchOf(store, id);
+      if (row?.state !== "stored") continue;
+      const sinceMs = monotonicMs - clamped(nowMs - Date.parse(since), UNSERVED_MS);
+      this.#doubts.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form });
+    }
+  }
+
+  /** Inside a transaction. */
+  #saveTimes(): void {
+    const { store, clock } = this.#context;
+    const beginMs = clock.nowMs() - clock.monotonicMs();
+    const at = (ms: number) => isoTime(Math.round(beginMs + ms));
+    const times: ConfirmTimes = {
+      waits: [...this.#waits].map(([id, { tries, untilMs }]) => ({ id, tries, dueAt: at(untilMs) })),
+      doubts: [...this.#doubts].map(([id, { sinceMs, polls, form }]) => ({ id, since: at(sinceMs), polls, form })),
+      refused: [...this.#refused],
+      refusedAgainAt: at(this.#refusedAgainMs),
+    };
+    saveConfirmTimes(store, times);
   }
 
   /** Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction. */
@@ -121,9 +175,10 @@ export class ConfirmBatches {
       const at = isoTime(clock.nowMs());
       const isNews = await commit(this.#context, pass.signal, () => {
         if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
+        this.#forget(id);
+        this.#saveTimes();
         return markConfirmed(store, doubt.row, at);
       });
-      this.#forget(id);
       count(pass, "confirmed", Number(isNews));
       log.info(
         { batch: doubt.row.batchId },
@@ -137,6 +192,7 @@ export class ConfirmBatches {
     if (clock.monotonicMs() < this.#refusedAgainMs || pass.confirmsFailed > 0) return;
     this.#refusedAgainMs = clock.monotonicMs() + REFUSED_AGAIN_MS;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
+    await commit(this.#context, pass.signal, () => this.#saveTimes());
     for (const row of loadRefusedConfirms(store, { triesMax: REFUSED_TRIES_MAX, limit }))
       await this.confirm({ row, seenBefore: true }, pass);
   }
@@ -228,35 +284,61 @@ export class ConfirmBatches {
     const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
     const isWebPage = failure instanceof ServiceError && failure.isWebPage;
     if (isDoubtful && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#mayDoubt(row)) {
-      await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached: false }));
       this.#doubt(row);
       this.#wait(row);
+      await commit(this.#context, pass.signal, () => {
+        this.#saveTimes();
+        markConfirmFailed(store, row.id, { error, reached: false });
+      });
       return;
     }
     const { unusual } = outcome;
     if (unusual !== undefined && row.state === "stored" && this.#mayDoubt(row)) {
-      await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached: true }));
       this.#doubt(row, unusual);
       this.#wait(row);
+      await commit(this.#context, pass.signal, () => {
+        this.#saveTimes();
+        markConfirmFailed(store, row.id, { error, reached: true });
+      });
       return;
     }
     const isFinal = isForbidden && this.#wait(row) >= FORBIDDEN_TRIES_MAX;
     if (verdict === "refused" || isFinal) {
       if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
       this.#refused.add(row.id);
-      const isNews = await commit(this.#context, pass.signal, () => markConfirmRefused(store, row.id, error));
+      if (failure.message === UNNAMED_BATCH) await this.#countUnnamed(row, pass.signal);
+      const isNews = await commit(this.#context, pass.signal, () => {
+        if (isFinal) this.#saveTimes();
+        return markConfirmRefused(store, row.id, error);
+      });
       count(pass, "refused", Number(isNews));
       return;
     }
     const reached = !(failure instanceof ServiceError && failure.effect === "none");
-    await commit(this.#context, pass.signal, () => markConfirmFailed(store, row.id, { error, reached }));
-    if (isForbidden) {
+    // Counted by the batch's own attempts: where the service is out, the pass ends as a whole.
+    const isAlone = pass.isAnswered && !endsPull(failure) && row.confirmAttempts >= FAILURES_OF_ONE_MAX;
+    if (isAlone) this.#wait(row);
+    await commit(this.#context, pass.signal, () => {
+      if (isForbidden || isAlone) this.#saveTimes();
+      markConfirmFailed(store, row.id, { error, reached });
+    });
+    if (isForbidden || isAlone) {
       pass.confirmsFailed += 1;
       return;
     }
     if (endsPull(failure)) throw failure;
-    pass.failure ??= failure;
+    pass.confirmFailure ??= failure;
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
+  }
+
+  /** How often the service has served a batch that no confirm can name; noted ever more seldom. */
+  async #countUnnamed(row: BatchRow, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const known = this.#unnamed ?? loadServedUnnamed(store);
+    const served = { batch: row.id, times: (known?.batch === row.id ? known.times : 0) + 1 };
+    this.#unnamed = served;
+    const isRound = served.times >= UNNAMED_NOTED && Number.isInteger(Math.log2(served.times));
+    if (isRound) await commit(this.#context, signal, () => saveServedUnnamed(store, served));
   }
 
   /** A confirm that names nothing covers more than its batch. What was refused before the doubt was not confirmed by it. */
@@ -338,6 +420,14 @@ function isOwnRefusal(failure: BridgeError): boolean {
   return failure.code !== "rate_limited" && failure.retryAfterMs === undefined;
 }
 
+/** The orders by which two batches are known to be of the same: what is no order id may stand in any of them. */
 function idsOf({ orderIds }: BatchRow): string[] {
-  return (JSON.parse(orderIds ?? "[]") as unknown[]).map((id) => JSON.stringify(id).toLowerCase());
+  return (JSON.parse(orderIds ?? "[]") as unknown[]).flatMap((id) => {
+    const orderId = typeof id === "string" ? readOrderId(id) : undefined;
+    return orderId ?? [];
+  });
+}
+
+function clamped(ms: number, maxMs: number): number {
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), maxMs) : maxMs;
 }

@@ -71,7 +71,8 @@ export class PullOrders implements Job {
     if (pass.failure === undefined) count(pass, "settled", await this.#batches.kept.settle(signal));
     if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
     const more = await this.#confirms.confirmOwed(pass);
-    if (pass.failure !== undefined) throw pass.failure;
+    const failure = pass.failure ?? pass.confirmFailure;
+    if (failure !== undefined) throw failure;
     const worked = Object.keys(pass.counts).length > 0;
     return { outcome: worked ? (drained && !more ? "done" : "more") : "idle", counts: pass.counts };
   }

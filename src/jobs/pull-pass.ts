@@ -6,6 +6,8 @@ export interface PullPass {
   signal: AbortSignal;
   /** The first failure that did not end the pass at once; thrown at its end. */
   failure: unknown;
+  /** The first failure of a confirm: what else the pass has to do goes on, and it is thrown at its end. */
+  confirmFailure: unknown;
   /** `GET /orders` was answered in this pass: the credentials and the way to the service are right. */
   isAnswered: boolean;
   /** Confirms that failed one after the other. */
@@ -23,7 +25,15 @@ export interface StoredBatch {
 }
 
 export function beginPass(signal: AbortSignal): PullPass {
-  return { counts: {}, signal, failure: undefined, isAnswered: false, confirmsFailed: 0, attempted: new Set() };
+  return {
+    counts: {},
+    signal,
+    failure: undefined,
+    confirmFailure: undefined,
+    isAnswered: false,
+    confirmsFailed: 0,
+    attempted: new Set(),
+  };
 }
 
 export function count(pass: Pick<PullPass, "counts">, name: string, by: number): void {

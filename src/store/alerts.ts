@@ -5,7 +5,7 @@
  */
 import type { AlertFacts, FlowFacts } from "../domain/alerts.ts";
 import type { Told } from "../domain/plan-alerts.ts";
-import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
+import { countKeptBodies, countRefusedConfirms, loadUnnamedBatches } from "./batches.ts";
 import { loadHolds } from "./holds.ts";
 import { loadMeta, saveMeta } from "./meta.ts";
 import { loadNotices } from "./notices.ts";
@@ -42,6 +42,7 @@ export function loadCountedFacts(
       .all() as AlertFacts["quarantined"],
     unreadBatches: countKeptBodies(store),
     refusedConfirms: countRefusedConfirms(store),
+    unnamedBatches: loadUnnamedBatches(store).count,
     refusedRequests: countRefusedRequests(store),
     blockedByErp: count("SELECT count(*) AS n FROM erp_queue WHERE blocked = 1"),
     erpWaitingSince: (

@@ -3,7 +3,10 @@
  * only then may it be confirmed. After a crash, `stored` rows say which confirms are still owed and `pull_mark` says
  * whether an answer of GET /orders may be missing.
  */
+import type { AnswerForm } from "../domain/answer-form.ts";
+import { UNNAMED_BATCH } from "../domain/confirm.ts";
 import { type BodyPlace, bodyLength } from "./body-parts.ts";
+import { loadMeta, saveMeta } from "./meta.ts";
 import type { Store } from "./store.ts";
 
 export interface BatchRow {
@@ -147,7 +150,7 @@ export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchI
       `UPDATE batches INDEXED BY batches_refused
        SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
        WHERE state = 'refused' AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
-         SELECT 1 FROM json_each(order_ids) mine WHERE NOT EXISTS (
+         SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36 OR NOT EXISTS (
            SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
     )
     .run({ at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
@@ -240,9 +243,64 @@ export function countKeptBodies(store: Store): number {
 /** Batches whose confirm the service has refused. */
 export function countRefusedConfirms(store: Store): number {
   const row = store
-    .prepare("SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused'")
-    .get() as { n: number };
+    .prepare(
+      "SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
+    )
+    .get(UNNAMED_BATCH) as { n: number };
   return row.n;
+}
+
+/** Batches that no confirm can name, and how often the service has served the one that came last: so often at least. */
+export function loadUnnamedBatches(store: Store): { count: number; times: number } {
+  const row = store
+    .prepare(
+      `SELECT count(*) AS n, max(id) AS id FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND last_error = ?`,
+    )
+    .get(UNNAMED_BATCH) as { n: number; id: number | null };
+  const served = loadServedUnnamed(store);
+  return { count: row.n, times: served !== undefined && served.batch === row.id ? served.times : 1 };
+}
+
+export function loadServedUnnamed(store: Store): { batch: number; times: number } | undefined {
+  const text = loadMeta(store, "unnamed");
+  return text === undefined ? undefined : (JSON.parse(text) as { batch: number; times: number });
+}
+
+export function saveServedUnnamed(store: Store, served: { batch: number; times: number }): void {
+  saveMeta(store, "unnamed", JSON.stringify(served));
+}
+
+/** Batches whose confirm has failed, and the oldest of them. */
+export function loadFailedConfirms(store: Store): { count: number; since: string | null } {
+  return store
+    .prepare(
+      `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
+       WHERE state = 'stored' AND last_error IS NOT NULL`,
+    )
+    .get() as { count: number; since: string | null };
+}
+
+/** What is kept of the times at which confirms are tried again. */
+export interface ConfirmTimes {
+  waits: { id: number; tries: number; dueAt: string }[];
+  /** Refused after an attempt of unknown outcome: confirmed once the service has not served it for long. */
+  doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined }[];
+  refused: number[];
+  refusedAgainAt: string;
+}
+
+export function loadConfirmTimes(store: Store): ConfirmTimes | undefined {
+  const text = loadMeta(store, "confirms");
+  return text === undefined ? undefined : (JSON.parse(text) as ConfirmTimes);
+}
+
+export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
+  saveMeta(store, "confirms", JSON.stringify(times));
+}
+
+export function loadBatchOf(store: Store, id: number): BatchRow | undefined {
+  return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE id = ?`).get(id) as BatchRow | undefined;
 }
 
 /** How long a kept body of the same orders stays the newer one. */

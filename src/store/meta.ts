@@ -17,6 +17,8 @@ export type MetaKey =
   | "objects"
   | "tie"
   | "cut"
+  | "confirms"
+  | "unnamed"
   | "anchors"
   | "answers"
   | RestKey;

@@ -5,7 +5,7 @@ import type { DiskSpace } from "../domain/disk-space.ts";
 import { doubtOf } from "../domain/progress.ts";
 import type { FlowStatus, StatusFacts } from "../domain/status.ts";
 import { loadChannels } from "./alerts.ts";
-import { countKeptBodies, countRefusedConfirms } from "./batches.ts";
+import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "./batches.ts";
 import { loadErpWrites } from "./erp-writes.ts";
 import { journalSince } from "./foreign-journal.ts";
 import { loadHolds } from "./holds.ts";
@@ -61,6 +61,8 @@ export function loadStatusFacts(store: Store): StatusFacts {
        WHERE state = 'unread' AND last_error IS NOT NULL`,
     ).at,
     refusedBatches: countRefusedConfirms(store),
+    unnamedBatches: loadUnnamedBatches(store),
+    failedConfirms: loadFailedConfirms(store),
     refusedRequests: countRefusedRequests(store),
     acceptedByStatusOnly: (
       store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]

@@ -71,6 +71,8 @@ describe("docs/operations.md", () => {
       s.stale("FLOW", 600),
       s.unreadBatches(2),
       s.refusedConfirms(2),
+      s.unnamedBatches(2, 1),
+      s.failedConfirms(2, "TIME"),
       s.refusedRequests(2),
       s.blockedOrders(2),
       s.quarantined(2, "FLOW"),

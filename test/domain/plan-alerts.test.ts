@@ -20,6 +20,7 @@ const quiet: AlertFacts = {
   quarantined: [],
   unreadBatches: 0,
   refusedConfirms: 0,
+  unnamedBatches: 0,
   refusedRequests: 0,
   blockedByErp: 0,
   erpWaitingSince: null,

@@ -19,6 +19,10 @@ function forgetConfirm({ bridge }: TestBridge): void {
   bridge.store.db.prepare("UPDATE batches SET state = 'stored', confirmed_at = NULL, order_ids = '[]'").run();
 }
 
+const UUID_A = "0f8c1e2a-0000-4000-8000-00000000000a";
+const UUID_B = "0f8c1e2a-0000-4000-8000-00000000000b";
+const UUID_C = "0f8c1e2a-0000-4000-8000-00000000000c";
+
 describe("a confirm whose answer does not come", () => {
   it("is repeated when it was lost on the way", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
@@ -102,6 +106,7 @@ describe("a confirm whose answer does not come", () => {
     for (let poll = 0; poll < 3; poll++) await t.run("orders");
     expect(batchStates(t)).toEqual(["stored", "stored", "stored", "confirmed", "confirmed", "confirmed"]);
     service.handle = handle;
+    t.clock.advance(120_000);
     await t.run("orders");
     expectComplete(t);
   });
@@ -213,8 +218,8 @@ describe("a confirm that is refused", () => {
   });
 
   it.each([
-    ["the same name", '"batch-1"', '["x"]'],
-    ["all its orders", "null", '["a","b"]'],
+    ["the same name", '"batch-1"', `["${UUID_C}"]`],
+    ["all its orders", "null", `["${UUID_A}","${UUID_B}"]`],
   ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {
     const t = await startTestBridge();
     const { store } = t.bridge;
@@ -230,9 +235,9 @@ describe("a confirm that is refused", () => {
           kept: { body: null, bodyId: null },
         }),
       );
-    const refused = batch("refused", '"batch-1"', '["a","b"]');
+    const refused = batch("refused", '"batch-1"', `["${UUID_A}","${UUID_B}"]`);
     store.write(() => markConfirmRefused(store, refused.id, "no"));
-    const other = batch("other", '"batch-2"', '["a"]');
+    const other = batch("other", '"batch-2"', `["${UUID_A}"]`);
     store.write(() => markConfirmed(store, other, "2026"));
     expect(batchStates(t)).toEqual(["refused", "confirmed"]);
     const covering = batch("covering", batchId === "null" ? null : batchId, orderIds);

@@ -41,7 +41,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
     "a state word",
   ],
   [
-    /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|refused status requests|orders blocked by the ERP|erp reads|write-ahead log|client secret|erp objects)$/,
+    /^(hold|flow|quarantine|erp writes) \{[a-z]+\}|^(unread batches|refused confirms|batches without ids|refused status requests|orders blocked by the ERP|erp reads|write-ahead log|client secret|erp objects)$/,
     "the subject of an alert, a name for machines",
   ],
   [/^(orders: credentials|orders: one order|imports: credentials and subscription)$/, "the name of a check"],

@@ -32,6 +32,12 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   ],
   "{refusedconfirms} confirm refused by the service": ["1 confirm refused by the service. See: table batches"],
   "{refusedconfirms} confirms refused by the service": ["2 confirms refused by the service. See: table batches"],
+  "{unnamedbatches} batch cannot be confirmed, because none of the records has an id": [
+    "1 batch cannot be confirmed, because none of the records has an id. See: erp-bridge quarantine list",
+  ],
+  "{unnamedbatches} batches cannot be confirmed, because none of the records has an id": [
+    "2 batches cannot be confirmed, because none of the records has an id. See: erp-bridge quarantine list",
+  ],
   "{refusedrequests} status request refused by the service": [
     "1 status request refused by the service. See: table status_requests",
   ],

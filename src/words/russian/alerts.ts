@@ -42,6 +42,8 @@ export const alerts = {
     "В карантине {count} {count:запись|записи|записей} ({kind}). {look}",
   "{count#} batch[es] kept unread: the configuration does not fit the answers. {look!}":
     "{count} {count:пачка заказов не прочитана|пачки заказов не прочитаны|пачек заказов не прочитано}: настройки не подходят к ответам сервиса. {look}",
+  "{count#} batch[es] cannot be confirmed, because none of the records has an id. {look!}":
+    "{count} {count:пачку|пачки|пачек} заказов нельзя подтвердить: ни в одной записи нет id. {look}",
   "{count#} confirm[s] refused by the service. {look!}":
     "{count} {count:подтверждение отклонено|подтверждения отклонены|подтверждений отклонено} сервисом. {look}",
   "{count#} status request[s] refused by the service. {look!}":
