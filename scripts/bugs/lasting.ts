@@ -229,8 +229,8 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     "",
   ]),
   direct("old refusals", "refused confirms counted among the newest alone", "src/store/batches.ts", [
-    "\"SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused'\"",
-    "\"SELECT count(*) AS n FROM batches WHERE state = 'refused' AND id > (SELECT max(id) FROM batches) - 20000\"",
+    "batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?\"",
+    "batches WHERE state = 'refused' AND last_error IS NOT ? AND id > (SELECT max(id) FROM batches) - 20000\"",
   ]),
 ];
 
