@@ -7,11 +7,12 @@
 import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { readTimeInName, timeInName } from "../domain/copy-names.ts";
 import { BridgeError } from "../domain/errors.ts";
 import {
-  encodeFrame,
   FIRST_NOTE_BYTES,
+  frameHeadInSlices,
   type JournalEntry,
   type JournalNote,
   type ReadFrames,
@@ -20,6 +21,7 @@ import {
 } from "../domain/journal-frame.ts";
 import { isForeign, type Owner } from "../domain/owner.ts";
 import type { Clock } from "../domain/ports.ts";
+import { inTurns } from "../domain/slices.ts";
 import { openRegular } from "../platform/fresh-file.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../store/sqlite-errors.ts";
 import { syncFolder } from "./copy-database.ts";
@@ -118,7 +120,8 @@ export class BatchJournal {
   /** Flushed when it resolves. Throws disk_full, disk_failed, database_refused with the journal's folder. */
   async append({ note, body }: JournalEntry): Promise<void> {
     try {
-      await this.#inTime(this.#write(encodeFrame({ note: { ...note, ...this.#owner }, body })));
+      const entry = { note: { ...note, ...this.#owner }, body };
+      await this.#inTime(this.#write(await inTurns(frameHeadInSlices(entry), nextTurn), body));
     } catch (error) {
       this.rotate();
       throw asJournalError(error, this.#folder);
@@ -144,20 +147,22 @@ export class BatchJournal {
     return covered.length;
   }
 
-  async #write(frame: Buffer): Promise<void> {
+  async #write(head: Buffer, body: Buffer): Promise<void> {
     if (this.#file !== undefined && this.#file.bytes >= FILE_BYTES_MAX) this.rotate();
     const isNew = this.#file === undefined;
     const file = this.#file ?? this.#begin();
     this.#file = file;
     const handle = await open(file.path, isNew ? NEW_FILE : OLD_FILE, 0o600);
     try {
-      await handle.appendFile(frame);
+      // One after the other: a copy of both would be as large as the answer once more.
+      await handle.appendFile(head);
+      await handle.appendFile(body);
       await handle.datasync();
     } finally {
       await handle.close();
     }
     if (isNew) syncFolder(this.#folder);
-    file.bytes += frame.length;
+    file.bytes += head.length + body.length;
   }
 
   #begin(): { path: string; bytes: number } {

@@ -1,4 +1,6 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
+import { SLICE_BYTES } from "./json-text.ts";
+import { atOnce, type Slices } from "./slices.ts";
 
 /** Says where a frame begins, also behind one that is damaged. */
 const MAGIC = Buffer.from("EBJ1");
@@ -25,13 +27,13 @@ export interface JournalEntry {
   body: Buffer;
 }
 
-/** One entry as it stands in a file: lengths, a digest of all that follows, the note, the body. */
-export function encodeFrame({ note, body }: JournalEntry): Buffer {
+/** What stands before the body in a file: lengths, a digest of all that follows, the note. The body is as large as an answer. */
+export function* frameHeadInSlices({ note, body }: JournalEntry): Slices<Buffer> {
   const noteBytes = Buffer.from(JSON.stringify(note), "utf8");
   const lengths = Buffer.alloc(8);
   lengths.writeUInt32LE(noteBytes.length, 0);
   lengths.writeUInt32LE(body.length, 4);
-  return Buffer.concat([MAGIC, lengths, digest(lengths, noteBytes, body), noteBytes, body]);
+  return Buffer.concat([MAGIC, lengths, yield* digestInSlices(lengths, noteBytes, body), noteBytes]);
 }
 
 export interface ReadFrames {
@@ -89,10 +91,15 @@ function frameAt(bytes: Buffer, at: number): { entry: JournalEntry; end: number 
   const noteBytes = bytes.subarray(noteStart, bodyStart);
   const body = bytes.subarray(bodyStart, end);
   const written = bytes.subarray(at + MAGIC.length + 8, noteStart);
-  if (!digest(lengths, noteBytes, body).equals(written)) return undefined;
+  if (!atOnce(digestInSlices(lengths, noteBytes, body)).equals(written)) return undefined;
   return { entry: { note: JSON.parse(noteBytes.toString("utf8")) as JournalNote, body }, end };
 }
 
-function digest(lengths: Buffer, note: Buffer, body: Buffer): Buffer {
-  return hash("sha256", Buffer.concat([lengths, note, body]), "buffer");
+function* digestInSlices(lengths: Buffer, note: Buffer, body: Buffer): Slices<Buffer> {
+  const sum = createHash("sha256").update(lengths).update(note);
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    if (at > 0) yield;
+    sum.update(body.subarray(at, at + SLICE_BYTES));
+  }
+  return sum.digest();
 }

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BatchJournal, listJournal, readJournal } from "../../src/backup/batch-journal.ts";
 import { compileConfirm } from "../../src/domain/confirm.ts";
-import { encodeFrame, type JournalEntry, readFrames } from "../../src/domain/journal-frame.ts";
+import { frameHeadInSlices, type JournalEntry, readFrames } from "../../src/domain/journal-frame.ts";
+import { atOnce } from "../../src/domain/slices.ts";
 import { ConfirmBatches } from "../../src/jobs/confirm-batches.ts";
 import { beginPass } from "../../src/jobs/pull-pass.ts";
 import { forgetJournalOwed, loadBatch, saveStoredBatch } from "../../src/store/batches.ts";
@@ -21,6 +22,8 @@ function entry(text: string): JournalEntry {
 }
 
 const bodies = (read: { entries: JournalEntry[] }) => read.entries.map(({ body }) => body.toString());
+
+const encodeFrame = (each: JournalEntry) => Buffer.concat([atOnce(frameHeadInSlices(each)), each.body]);
 
 describe("a journal's file", () => {
   it("gives back what was written, wherever it was torn off", () => {
@@ -58,6 +61,24 @@ describe("a journal's file", () => {
       expect(read.torn).toBe(hit === 2);
       expect(read.damagedBytes > 0).toBe(hit !== 2);
     }
+  });
+});
+
+describe("a large entry", () => {
+  it("is digested in slices and not copied, and is read back", async () => {
+    const body = Buffer.alloc(8 * 1024 * 1024, "ю");
+    const large = { ...entry("large"), body };
+    const work = frameHeadInSlices(large);
+    let slices = 1;
+    let step = work.next();
+    for (; !step.done; step = work.next()) slices++;
+    expect(slices).toBe(8);
+    expect(step.value.length).toBeLessThan(1_000);
+    const folder = tempFolder("journal");
+    await new BatchJournal(folder, new FakeClock(), { account: "a", database: "d" }).append(large);
+    const [file] = [...readJournal(folder)];
+    expect(file?.entries[0]?.body.equals(body)).toBe(true);
+    expect([file?.torn, file?.damagedBytes]).toEqual([false, 0]);
   });
 });
 
