@@ -141,6 +141,21 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     ),
   ),
   hostile(
+    "words of failure taken for acceptance",
+    ACCEPTANCE,
+    [
+      '{ kind: "accepted", ...(doubtful === undefined ? {} : { doubt: { why: "words", words: doubtful } }) }',
+      '{ kind: "accepted", ...(doubtful !== "" ? {} : { doubt: { why: "words", words: doubtful } }) }',
+    ],
+    { step: lie({ on: "import", body: "no in words", status: SUCCESS, when: "before" }) },
+  ),
+  hostile(
+    "a status sent again after a refusal without a look",
+    "src/jobs/settle-status.ts",
+    ["  return wasAnswered && statusSent === status", '  return status === "" && wasAnswered && statusSent === status'],
+    { step: lie({ on: "status", status: [401, 402, 403, 423, 451] }) },
+  ),
+  hostile(
     "a cut answer taken for acceptance",
     ACCEPTANCE,
     ['    return { kind: "cut" };', '    return { kind: "accepted" };'],

@@ -85,6 +85,18 @@ export class Versions {
     return (this.#orders.get(orderId) ?? []).some(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs);
   }
 
+  /**
+   * Whether the order was changed after `leftMs`, or since `sinceMs` with a stamp that does not show when.
+   */
+  mayHideSince(orderId: string, { sinceMs, leftMs }: { sinceMs: number; leftMs: number }): boolean {
+    const versions = this.#orders.get(orderId) ?? [];
+    return versions.some(({ seq, madeMs, stampMs, stamp }) => {
+      if (seq === 0 || madeMs < sinceMs) return false;
+      const isShown = stampMs === madeMs && isBefore(versions[seq - 1]?.stamp, stamp);
+      return madeMs >= leftMs || !isShown;
+    });
+  }
+
   /** Whether the order was changed again after a change of that moment. */
   hasMoreSince(orderId: string, sinceMs: number): boolean {
     return (this.#orders.get(orderId) ?? []).filter(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs).length > 1;

@@ -55,6 +55,8 @@ export class World implements Scene, Line, CommitHooks {
   readonly forms: Forms;
   readonly lies = new Lies();
   readonly former = new Former();
+  /** True acceptances that the bridge was told of, by endpoint. */
+  readonly #accepted = new Map<string, number>();
   readonly journal = new JournalDisk();
   /** What a reload has changed. */
   changed: Changed & { secret?: string } = {};
@@ -346,9 +348,10 @@ export class World implements Scene, Line, CommitHooks {
     coverage.count("lie span", span === "for ever" ? span : "requests" in span ? "requests" : `${span.ms / 1000} s`);
   }
 
-  lieAnswer(lie: Lie, { request, number }: Sent, response: SandboxResponse | undefined): Answer {
+  lieAnswer(lie: Lie, { route, request, number }: Sent, response: SandboxResponse | undefined): Answer {
     const { former, forms, service } = this;
-    return lieResponse(lie, response, { former, forms, service, request, number });
+    const isFormKnown = (this.#accepted.get(placeOf(route)) ?? 0) >= FORM_TIMES;
+    return lieResponse(lie, response, { former, forms, service, request, number, isFormKnown });
   }
 
   onSent(sent: Sent): void {
@@ -374,6 +377,9 @@ export class World implements Scene, Line, CommitHooks {
     this.trace(`#${sent.number} < ${told.kind === "answer" ? told.status : `nothing, effect ${told.effect}`}`);
     const isOwn = sent.fate === undefined && told.kind === "answer" && told.status >= 400;
     if (isOwn && sent.route.kind === "confirm") this.hadRefusedConfirms = true;
+    // One that names refused records says nothing of the usual form.
+    if (told.kind === "answer" && told.isTrue && !told.body.includes('"message"'))
+      this.#accepted.set(placeOf(sent.route), (this.#accepted.get(placeOf(sent.route)) ?? 0) + 1);
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);
     this.discipline.onTold(sent, told);
@@ -388,4 +394,11 @@ export class World implements Scene, Line, CommitHooks {
     this.guard.onEntry(entry);
     this.statuses.onEntry(entry);
   }
+}
+
+/** From so many on it is known how an endpoint answers. */
+const FORM_TIMES = 3;
+
+function placeOf({ kind, feed }: Sent["route"]): string {
+  return `${kind} ${feed ?? ""}`;
 }

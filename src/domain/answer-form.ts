@@ -28,6 +28,8 @@ interface NewForm extends AnswerForm {
   lastMs: number;
   /** For so long it was all that its requests were answered with. */
   forMs: number;
+  /** How often it came. */
+  times: number;
   /** So often a read has shown that what was answered with it took effect. */
   proved: number;
   /** No usual answer came since the first time. */
@@ -59,6 +61,8 @@ const HOUR_MS = 3_600_000;
  * the first answers of all may have been the outage.
  */
 const PATIENCE_MS = 24 * HOUR_MS;
+/** And so often: two answers hours apart are no hours of answers. */
+const PATIENCE_TIMES = 6;
 /** What one wait between two answers counts at most, so that two answers a week apart are no day of answers. */
 const STEP_MS = 6 * HOUR_MS;
 
@@ -67,6 +71,8 @@ const NAMES_MAX = 40;
 const NAMES_SHOWN = 8;
 /** Values of a request that are looked for in a text. */
 const OWN_MAX = 10;
+/** Shorter ones stand in other words. */
+const OWN_LENGTH_MIN = 3;
 const WORD_MAX = 40;
 const TEXT_MAX = 60;
 
@@ -143,7 +149,8 @@ function verdictOf(
 /** Lower case, with 0 for each number and one blank between words. */
 function plainWords(text: string, own: ReadonlySet<string>): string {
   let plain = text;
-  for (const value of [...own].slice(0, OWN_MAX)) if (value !== "") plain = plain.replaceAll(value, "…");
+  for (const value of [...own].slice(0, OWN_MAX))
+    if (value.length >= OWN_LENGTH_MIN) plain = plain.replaceAll(value, "…");
   return plain
     .replace(/^\ufeff/, "")
     .toLowerCase()
@@ -161,7 +168,10 @@ export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
     return usual.names[0] === form.names[0] || usual.names[0] === ANY_WORDS;
   if (usual.kind === "array") return usual.names[0] === "[]" || usual.names[0] === form.names[0];
   const said = new Set(form.verdicts.filter(isWord));
-  const meant = usual.verdicts.filter(isWord);
+  const words = usual.verdicts.filter(isWord);
+  // What stands deeper may be the record's own where the answer itself says how it went.
+  const own = words.filter((verdict) => !verdict.includes("."));
+  const meant = own.length > 0 ? own : words;
   // Each word that says how it went must be there, and the same.
   if (!meant.every((verdict) => said.has(verdict))) return false;
   if (meant.length > 0) return true;
@@ -251,8 +261,9 @@ export function learnUnusual(
   const forMs = met.forMs + Math.min(Math.max(stepMs, 0), STEP_MS);
   const ageMs = now.ms - Date.parse(learned.since ?? "") - forMs;
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
-  if (forMs < (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS))
-    return { ...learned, fresh: [{ ...met, forMs, lastMs: now.ms }, ...others].slice(0, FRESH_MAX) };
+  const times = met.times + 1;
+  if (times < PATIENCE_TIMES || forMs < (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS))
+    return { ...learned, fresh: [{ ...met, times, forMs, lastMs: now.ms }, ...others].slice(0, FRESH_MAX) };
   // What was usual for a shorter time than this one may have been an outage.
   if (isYoung && met.isAlone) return { known: [knownOf(form)], fresh: [], since: now.at };
   return withKnown({ ...learned, fresh: others }, form, met.isAlone);
@@ -281,7 +292,7 @@ export function acceptFresh(learned: LearnedForms): LearnedForms {
 }
 
 function freshOf(learned: LearnedForms, form: AnswerForm, ms: number): { met: NewForm; others: NewForm[] } {
-  const begun = { ...form, lastMs: ms, forMs: 0, proved: 0, isAlone: true };
+  const begun = { ...form, lastMs: ms, forMs: 0, times: 0, proved: 0, isAlone: true };
   return {
     met: learned.fresh.find((each) => isSame(each, form)) ?? begun,
     others: learned.fresh.filter((each) => !isSame(each, form)),

@@ -32,13 +32,18 @@ const SEEN_MAX = 20;
 export class AnswerForms {
   readonly #context: JobContext;
   readonly #endpoint: string;
+  readonly #isTold: boolean;
   /** Monotonic time of the last answer in each new form. */
   readonly #seenMs = new Map<string, number>();
 
-  /** @param endpoint method and path as they are configured */
-  constructor(context: JobContext, endpoint: string) {
+  /**
+   * @param endpoint method and path as they are configured
+   * @param isTold something else tells what became of a request: no form counts as usual because of its time
+   */
+  constructor(context: JobContext, endpoint: string, isTold = false) {
     this.#context = context;
     this.#endpoint = endpoint;
+    this.#isTold = isTold;
   }
 
   get #learned(): LearnedForms {
@@ -75,7 +80,7 @@ export class AnswerForms {
     const seenMs = this.#seenMs.get(key);
     if (this.#seenMs.size >= SEEN_MAX) this.#seenMs.clear();
     this.#seenMs.set(key, nowMs);
-    const stepMs = seenMs === undefined ? undefined : nowMs - seenMs;
+    const stepMs = this.#isTold ? 0 : seenMs === undefined ? undefined : nowMs - seenMs;
     return !isUnusual(
       this.#save((learned) => learnUnusual(learned, form, { ms: Date.parse(this.#at), at: this.#at, stepMs })),
       form,

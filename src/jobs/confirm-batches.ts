@@ -106,7 +106,7 @@ export class ConfirmBatches {
   constructor(context: JobContext, form: ConfirmForm) {
     this.#context = context;
     this.#form = form;
-    this.#forms = new AnswerForms(context, ENDPOINT.confirm);
+    this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form));
     this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
     this.#recall();
   }

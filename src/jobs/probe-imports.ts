@@ -128,13 +128,15 @@ function tellAccepted({ report }: Probe, what: string, outcome: Outcome): void {
   const acceptance = readAcceptance(answer);
   const shape = answer.body.length === 0 ? "an empty body" : describeShape(parsed(answer) ?? "text");
   const verdict =
-    acceptance.kind === "accepted"
+    acceptance.kind === "accepted" && acceptance.doubt === undefined
       ? "accepted"
-      : acceptance.kind === "error"
-        ? `refused in words (${acceptance.words})`
-        : acceptance.kind === "html"
-          ? "answered by a web page"
-          : "answered by JSON that breaks off";
+      : acceptance.kind === "accepted"
+        ? `answered with words that speak against it (${acceptance.doubt?.words})`
+        : acceptance.kind === "error"
+          ? `refused in words (${acceptance.words})`
+          : acceptance.kind === "html"
+            ? "answered by a web page"
+            : "answered by JSON that breaks off";
   report.add("importAnswer", "found", `${what} is ${verdict} with ${status} and ${shape}`);
   if (/errors|rejected|failed/i.test(shape)) {
     report.add(

@@ -98,7 +98,7 @@ export class StatusSettler {
     this.#context = context;
     this.#options = options;
     this.#reader = reader;
-    this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules));
+    this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules), true);
   }
 
   /** How many statuses the service has accepted since the start. */

@@ -47,6 +47,7 @@ describe("the form of an answer", () => {
     ['{"status":"ok"}', '{"status":"OK","at":"2026-03-01T12:00:00Z"}'],
     ['{"code":0,"message":"принято"}', '{"code":0,"message":"строки получены"}'],
     ['{"data":null}', '{"data":{"id":5}}'],
+    ['{"status":"ok","order":{"state":"new"}}', '{"status":"ok","order":{"state":"paid"}}'],
     ['{"data":{"id":5}}', '{"data":null}'],
     ["[]", '[{"sku":"A"}]'],
   ])("%s is usual, and %s is alike", (usual, other) => {
@@ -132,10 +133,11 @@ describe("the form of an answer", () => {
 
 describe("a new form", () => {
   const strange = form('{"strange":1}');
+  const STEP_MS = HOUR_MS / 3;
   const wait = (begun: LearnedForms, hours: number, body = strange) => {
     let learned = learnUnusual(begun, body, { ms: START_MS, at: at(START_MS), stepMs: undefined });
-    for (let hour = 1; hour <= hours; hour++)
-      learned = learnUnusual(learned, body, { ms: START_MS + hour * HOUR_MS, at: at(START_MS), stepMs: HOUR_MS });
+    for (let ms = STEP_MS; ms <= hours * HOUR_MS; ms += STEP_MS)
+      learned = learnUnusual(learned, body, { ms: START_MS + ms, at: at(START_MS), stepMs: STEP_MS });
     return learned;
   };
 
@@ -170,6 +172,14 @@ describe("a new form", () => {
     expect(isUnusual(wait(young, 1), strange)).toBe(true);
     expect(isUnusual(wait(young, 2), strange)).toBe(false);
     expect(isUnusual(wait(young, 2), form('{"strange answer of an outage":1}'))).toBe(true);
+  });
+
+  it("that came five times is not waited for, however long that took", () => {
+    let learned = afterAMonth(usually('{"ok":true}'));
+    for (const expected of [true, true, true, true, true, false]) {
+      learned = learnUnusual(learned, strange, { ms: START_MS, at: at(START_MS), stepMs: 6 * HOUR_MS });
+      expect(isUnusual(learned, strange)).toBe(expected);
+    }
   });
 
   it("of answers a week apart is no day of answers", () => {

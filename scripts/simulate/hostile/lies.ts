@@ -162,6 +162,8 @@ interface Scene {
   readonly forms: Forms;
   readonly service: SandboxService;
   readonly request: SandboxRequest;
+  /** The bridge has been told often enough how this endpoint answers. */
+  readonly isFormKnown: boolean;
   /** Of the request: no two are answered alike by what changes. */
   readonly number: number;
 }
@@ -209,6 +211,11 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from('{"success":false}');
     case "success 0":
       return Buffer.from('{"success":0}');
+    case "no in words":
+      return Buffer.from(NOES[scene.number % NOES.length] ?? "");
+    case "another form":
+      // A client that knows no other form yet takes any for an acceptance.
+      return Buffer.from(scene.isFormKnown ? (OTHER_FORMS[scene.number % OTHER_FORMS.length] ?? "") : '{"acc');
     case "changing shape":
       return Buffer.from(text.replace(SHAPE[lie.on] ?? "", `"renamed ${scene.number}"`));
     case "changing record":
@@ -224,6 +231,36 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from(withNext(text, lie.body, request));
   }
 }
+
+const WORDS = ["database is down", "Connection refused", "request timeout", "нет связи с базой", "try again later"];
+/** Where a service, or what stands before it, puts them. */
+const PLACES: readonly ((words: string) => string)[] = [
+  (words) => words,
+  (words) => `500 Internal Server Error: ${words}`,
+  (words) => `Ошибка: ${words}`,
+  (words) => `status: error\nmessage: ${words}`,
+  (words) => `status=error&message=${encodeURIComponent(words)}`,
+  (words) => `a:1:{s:5:"error";s:${Buffer.byteLength(words)}:"${words}";}`,
+  (words) => `cb(${JSON.stringify({ error: words })})`,
+  (words) => JSON.stringify(["error", words]),
+  (words) => JSON.stringify({ message: words }),
+  (words) => JSON.stringify({ data: { message: words } }),
+  (words) => JSON.stringify({ data: { result: { error: words } } }),
+  (words) => JSON.stringify({ code: -1, msg: words }),
+  (words) => JSON.stringify({ code: "E500", message: words }),
+  (words) => JSON.stringify({ success: null, message: words }),
+  (words) => JSON.stringify({ ошибка: words }),
+];
+/** Every one says no with a success. */
+const NOES = [
+  ...WORDS.flatMap((words) => PLACES.map((place) => place(words))),
+  ...['{"imported":0,"skipped":1}', '{"accepted":0}', '{"queued":false}', '{"maintenance":true}'],
+];
+/** No word in these says it. */
+const OTHER_FORMS = [
+  ...["Good day", '"see you"', '{"see":"elsewhere"}', '{"result":"resting"}', '{"status":"resting"}', '["resting"]'],
+  ...['{"code":7}', '{"shop":{"name":"another one"}}', "true"],
+];
 
 /** What an answer of another shape has renamed; a bare list has nothing. */
 const SHAPE: Partial<Record<Asked, RegExp>> = {

@@ -21,6 +21,8 @@ import { HOUR_MS, MINUTE_MS } from "./grammar.ts";
 const SETTLED_MS = 70 * MINUTE_MS;
 /** A change that old is known here where the service tells of changes. */
 const UNKNOWN_MS = 10 * MINUTE_MS;
+/** How much earlier a change must be to be known as one from before a request left, with what its way took. */
+const CLOCKS_MS = 30_000;
 const REST_SECONDS_MAX = 900;
 const DAY_MS = 24 * HOUR_MS;
 /** One life in so many goes on until history is too old to be kept. */
@@ -215,7 +217,7 @@ function refusedRequests({ auditor }: World): RefusedRequest[] {
 }
 
 function isRightlyRefused(
-  { erp, statuses, service, lies, versions }: World,
+  { erp, statuses, service, lies, versions, forms }: World,
   { id, order_id, last_error }: RefusedRequest,
 ): boolean {
   if (last_error?.startsWith("there is no order") === true) return true;
@@ -223,9 +225,12 @@ function isRightlyRefused(
   if (erp.asked[number - 1]?.isOdd === true) return true;
   const isGone = service.statusOf(order_id) === undefined;
   // Somebody else has given the order another status meanwhile: the request is not sent again.
-  // So has somebody whose change was not known here yet when the request left.
-  const sinceMs = (statuses.sentAtMs.get(number) ?? Number.NEGATIVE_INFINITY) - UNKNOWN_MS;
-  const isOvertaken = statuses.wasUnknown(number) && versions.hasOtherSince(order_id, sinceMs);
+  // So has somebody whose change was not known here yet when the request left, unless its stamp shows that it was made before.
+  const sentMs = statuses.sentAtMs.get(number) ?? Number.NEGATIVE_INFINITY;
+  const isTimeTold = forms.date && service.options.dateHeader && service.options.clockOffsetMs === 0;
+  const leftMs = sentMs - (isTimeTold ? CLOCKS_MS : UNKNOWN_MS);
+  const isOvertaken =
+    statuses.wasUnknown(number) && versions.mayHideSince(order_id, { sinceMs: sentMs - UNKNOWN_MS, leftMs });
   return isGone || statuses.refused.has(number) || isOvertaken || lies.lasting().has(order_id);
 }
 

@@ -28,6 +28,9 @@ const KNOWN = "SELECT revision, service_updated_at AS stamp FROM orders WHERE or
 const IDLE_MS = 3_000;
 const IDLE_PER_REQUEST_MS = 500;
 const IDLE_PER_READ_MS = 5_000;
+/** A request for the status that its order had: none can tell by looking at it. */
+const IS_OF_SAME =
+  "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
 const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM status_requests
   WHERE state IN ('sent', 'refused')`;
@@ -37,6 +40,8 @@ export class StatusInvariants {
   readonly #scene: Scene;
   /** Orders with a status request of which nobody knows whether it took effect. */
   readonly #open = new Set<string>();
+  /** Those of which an answer came that did not accept it. */
+  readonly #isAnswered = new Set<string>();
   readonly #effects = new Map<number, Effect>();
   readonly #knownWhenSent = new Map<number, Known | undefined>();
   /** Requests that the service itself has refused. */
@@ -54,9 +59,6 @@ export class StatusInvariants {
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
 
-  /** Requests whose refusal was no true one: a refusal of the path or of the credentials leaves them as they were. */
-  readonly #refusedAfterEffect = new Set<number>();
-
   constructor(scene: Scene) {
     this.#scene = scene;
   }
@@ -64,9 +66,11 @@ export class StatusInvariants {
   onSent({ route, request }: Sent) {
     if (route.kind !== "status") return;
     const orderId = (route.orderId ?? "").toLowerCase();
-    if (this.#open.has(orderId))
+    const isOfSame = this.#scene.auditor.prepare(IS_OF_SAME).get(request.body.toString("utf8")) !== undefined;
+    if (this.#open.has(orderId) && !(this.#isAnswered.has(orderId) && isOfSame))
       this.#scene.fail(12, `a status of ${orderId} is sent again without a look at the order`);
     this.#open.add(orderId);
+    this.#isAnswered.delete(orderId);
     this.#neverLeft.delete(numberOf(request.body.toString("utf8")));
     const number = numberOf(request.body.toString("utf8"));
     if (!this.sentAtMs.has(number)) this.sentAtMs.set(number, this.#scene.service.now());
@@ -87,7 +91,6 @@ export class StatusInvariants {
       const number = numberOf(request.body.toString("utf8"));
       const isRefusal = told.status >= 400 && told.status < 500 && told.status !== 408;
       if (isRefusal || told.isTrue) this.#unanswered.delete(number);
-      if (isRefusal && this.#effects.has(number)) this.#refusedAfterEffect.add(number);
       if (isRefusal && (fate === undefined || fate.kind === "slow")) this.refused.add(number);
     }
     const orderId = (route.orderId ?? "").toLowerCase();
@@ -99,10 +102,9 @@ export class StatusInvariants {
       return;
     }
     const { status } = told;
-    const isPage = status < 300 && told.body.startsWith("<");
-    if (route.kind === "status" && status < 500 && status !== 408 && !isPage) {
-      this.#open.delete(orderId);
-    }
+    // A refusal may come from somewhere else than the service, and hide that the status took effect.
+    if (route.kind === "status" && told.isTrue) this.#open.delete(orderId);
+    if (route.kind === "status" && status < 500 && status !== 408) this.#isAnswered.add(orderId);
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410)) this.#open.delete(orderId);
   }
 
@@ -161,7 +163,6 @@ export class StatusInvariants {
       // A record that is served as it stands shows no status that it was given.
       const isOfSame = this.#effects.get(number)?.isStatusNew === false;
       if (isOfSame) coverage.count("untold", "a status that the order had before");
-      else if (this.#refusedAfterEffect.has(number)) coverage.count("untold", "a status refused after it took effect");
       else if (versions.odd.has(orderId)) coverage.count("untold", "a status of an absurd record");
       else if (this.#untold.has(number) && versions.isStatusNew(orderId))
         coverage.count("untold", "a status that came and went");

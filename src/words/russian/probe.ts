@@ -53,6 +53,7 @@ export const probe = {
   "an empty body": "пустое тело",
   "answered by a web page": "в ответ пришла веб-страница",
   "answered by JSON that breaks off": "в ответ пришёл оборванный JSON",
+  "answered with words that speak against it ({words*})": "в ответе есть слова, которые говорят против этого ({words})",
   "refused in words ({words*})": "отклонено на словах ({words})",
   accepted: "принято",
   "{what!} is {verdict!} with {status#} and {shape~}": "{what}: {verdict}, ответ {status}, {shape}",
