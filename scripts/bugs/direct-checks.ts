@@ -14,6 +14,7 @@ import { inTurns } from "../../src/domain/slices.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { acquireInstanceLock } from "../../src/store/instance-lock.ts";
 import { type Check, FILE_CHECKS } from "./direct-files.ts";
+import { GUARD_CHECKS } from "./direct-guards.ts";
 
 const SECRET = "s3cret-of-shop-1";
 
@@ -62,6 +63,7 @@ async function ask(id: string): Promise<{ paths: string[]; words: string }> {
 
 const CHECKS: Readonly<Record<string, Check>> = {
   ...FILE_CHECKS,
+  ...GUARD_CHECKS,
   "encoded id": async () => {
     const { paths } = await ask("../confirm?x=/");
     return paths.every((each) => /^\/api\/v1\/1c\/orders\/[^/?]+$/.test(each)) ? undefined : `asked ${paths.join()}`;

@@ -23,7 +23,7 @@ const AT = "2026-03-01T12:00:00.000Z";
 /** More rows than the newest that anybody would count. */
 const MANY_ROWS = 30_000;
 
-async function inFolder<T>(check: (folder: string) => Promise<T> | T): Promise<T> {
+export async function inFolder<T>(check: (folder: string) => Promise<T> | T): Promise<T> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-check-"));
   try {
     return await check(folder);
@@ -33,7 +33,7 @@ async function inFolder<T>(check: (folder: string) => Promise<T> | T): Promise<T
 }
 
 /** With a database of the bridge's own. */
-function withStore(check: (store: Store, file: string) => string | undefined): Check {
+export function withStore(check: (store: Store, file: string) => string | undefined): Check {
   return () =>
     inFolder((folder) => {
       const file = path.join(folder, "bridge.db");
@@ -55,7 +55,7 @@ function stocksOf(table: string, more: Partial<Parameters<typeof compileFeed>[1]
   });
 }
 
-function configOf(lines: readonly string[], file = "/srv/bridge.yaml") {
+export function configOf(lines: readonly string[], file = "/srv/bridge.yaml") {
   const service = [
     "service:",
     "  base_url: http://127.0.0.1:8080",
@@ -65,7 +65,7 @@ function configOf(lines: readonly string[], file = "/srv/bridge.yaml") {
   return parseConfig({ text: [...service, ...lines, ""].join("\n"), file, env: {} });
 }
 
-function isRefused(act: () => unknown): boolean {
+export function isRefused(act: () => unknown): boolean {
   try {
     act();
     return false;

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 import { type Edit, one, type PlantedBug } from "./bug.ts";
+import { GUARD_BUGS } from "./guards.ts";
 import { LASTING_BUGS } from "./lasting.ts";
 
 const PULL = "src/jobs/pull-orders.ts";
@@ -236,4 +237,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "  if (candidate !== watermark) return true;\n",
   ),
   ...LASTING_BUGS,
+  ...GUARD_BUGS,
 ];
