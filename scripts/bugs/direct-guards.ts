@@ -94,9 +94,9 @@ function bytesOfFrames(erp: Database.Database, frames: number): number {
 
 /** Writes into the file as another program does. */
 function overwrite(file: string, position: number, bytes: Buffer): void {
-  const part = `${file}.part`;
-  writeFileSync(part, bytes);
-  execFileSync("dd", [`if=${part}`, `of=${file}`, "bs=1", `seek=${position}`, "conv=notrunc"], { stdio: "pipe" });
+  const script = `const fs = require("node:fs");
+    fs.writeSync(fs.openSync(process.argv[1], "r+"), Buffer.from(process.argv[2], "hex"), 0, ${bytes.length}, ${position});`;
+  execFileSync(process.execPath, ["-e", script, file, bytes.toString("hex")]);
 }
 
 function places(db: Database.Database, name: string): { position: number; pageBytes: number } {

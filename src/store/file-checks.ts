@@ -82,7 +82,7 @@ export function resolveDatabasePath(databasePath: string): string {
   }
 }
 
-function refuseLinks(file: string): number | undefined {
+function refuseLinks(file: string, isBeside = false): number | undefined {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (stat.isSymbolicLink()) {
@@ -91,7 +91,10 @@ function refuseLinks(file: string): number | undefined {
       "Set database.path to the file it points to: two names make two locks.",
     );
   }
-  if (!stat.isFile()) throw refuse(`${file} is not a regular file.`, "Correct database.path.");
+  if (!stat.isFile()) {
+    const hint = isBeside ? "Find out who made it, and move it away." : "Correct database.path.";
+    throw refuse(`${file} is not a regular file.`, hint);
+  }
   if (stat.nlink > 1) {
     throw refuse(`${file} has ${stat.nlink} names (hard links).`, "Leave it one name: two names make two locks.");
   }
@@ -116,7 +119,7 @@ function refuseNetwork(file: string): void {
 
 /** Refuses whatever bears a name of the database and is no file of its own. Gives its size; undefined where it is absent. */
 export function refuseLinkedDatabase(file: string): number | undefined {
-  for (const suffix of ["-wal", "-shm", "-journal"]) refuseLinks(`${file}${suffix}`);
+  for (const suffix of ["-wal", "-shm", "-journal"]) refuseLinks(`${file}${suffix}`, true);
   return refuseLinks(file);
 }
 

@@ -47,8 +47,10 @@ export class FileWatch {
       });
     }
     for (const suffix of ["", "-wal"]) {
-      const names = Number(statSync(`${this.#file}${suffix}`, { throwIfNoEntry: false })?.nlink ?? 1);
-      if (names <= 1) continue;
+      const stat = statSync(`${this.#file}${suffix}`, { throwIfNoEntry: false });
+      const names = stat?.nlink ?? 1;
+      // A folder always has several; that it is another file is told by whoever looks for the log.
+      if (names <= 1 || stat?.isFile() !== true) continue;
       throw new BridgeError("database_refused", `${this.#file}${suffix} has ${names} names (hard links).`, {
         hint: "Leave it one name: two names make two locks.",
       });

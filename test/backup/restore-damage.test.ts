@@ -7,6 +7,8 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -133,6 +135,14 @@ describe("restoring beside a database that holds less than was stored", () => {
       "its newest events are gone",
       /numbers say that more was stored: 3 events/,
       (scene) => write(scene, "DELETE FROM order_event_rows WHERE seq > (SELECT max(seq) - 3 FROM order_event_rows)"),
+    ],
+    [
+      "it was truncated",
+      /is damaged \(|cannot be read \(/,
+      (scene) => {
+        write(scene, "PRAGMA wal_checkpoint(TRUNCATE)");
+        truncateSync(scene.database, Math.floor(statSync(scene.database).size / 8192) * 4096);
+      },
     ],
     ["its note is gone", /no \.progress of its own/, (scene) => rmSync(progress(scene))],
     ["its note is damaged", /no \.progress of its own/, (scene) => writeFileSync(progress(scene), "x".repeat(1024))],

@@ -99,6 +99,17 @@ describe("a database file", () => {
     expect(() => checkDatabaseFile(file, "write")).toThrow(expect.objectContaining({ code: "database_refused" }));
   });
 
+  it("is told which of its files a folder stands for", () => {
+    const file = path.join(tempFolder("file"), "bridge.db");
+    mkdirSync(`${file}-journal`);
+    expect(() => checkDatabaseFile(file, "write")).toThrow(
+      expect.objectContaining({
+        message: `${file}-journal is not a regular file.`,
+        hint: "Find out who made it, and move it away.",
+      }),
+    );
+  });
+
   it("is refused in a folder that does not exist, or under a name that ends in white space", () => {
     const folder = tempFolder("file");
     expect(() => resolveDatabasePath(path.join(folder, "nowhere", "b.db"))).toThrow(/does not exist/);

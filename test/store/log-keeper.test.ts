@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, linkSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
@@ -165,6 +174,18 @@ describe("files that are taken from under the bridge", () => {
       note(store, "y");
       expect(trouble).toEqual([]);
     }
+  });
+});
+
+describe("a folder in the place of the log", () => {
+  it("is another file, and no second name", () => {
+    const { file, store, trouble } = openFile();
+    openErp(file).close();
+    rmSync(`${file}-wal`);
+    mkdirSync(`${file}-wal`);
+    expect(() => store.look()).toThrow("was replaced while the bridge was running");
+    expect(trouble).toMatchObject([{ kind: "replaced" }]);
+    expect(store.whereFiles()).toBe("lost");
   });
 });
 

@@ -122,6 +122,7 @@ export const faults = {
   "Looking at the database": "Проверка базы",
   "a folder, a link or a pipe has the name of a file of the bridge's":
     "имя файла моста занято папкой, ссылкой или каналом",
+  "Find out who made it, and move it away.": "Выясните, кто это создал, и уберите.",
   "Find out who made it, and move it away: erp-bridge makes the file anew.":
     "Выясните, кто это создал, и уберите: erp-bridge создаст файл заново.",
   "Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore {copy}":
