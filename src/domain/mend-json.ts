@@ -53,13 +53,21 @@ const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?
 const TOKEN_MAX = 10_000;
 /** More white space in a row is not stepped over. */
 const BLANKS_MAX = 1024 * 1024;
+/** Where more records are broken, the answer is, and what is kept of each would fill the memory. */
+const BROKEN_MAX = 50_000;
+const COPY_BYTES = 16 * 1024 * 1024;
 
 /**
  * @param depth how many lists and objects stand around a record
  * @returns `element` where the text cannot be mended
  */
 export function* mendInSlices(bytes: Buffer, depth: number): Slices<MendedJson | Unmended> {
-  const mender = new Mender(bytes, depth);
+  const mended = Buffer.allocUnsafeSlow(bytes.length);
+  for (let at = 0; at < bytes.length; at += COPY_BYTES) {
+    if (at > 0) yield;
+    bytes.copy(mended, at, at, at + COPY_BYTES);
+  }
+  const mender = new Mender(bytes, mended, depth);
   for (;;) {
     const step = mender.advance(SLICE_BYTES);
     if (step === "whole") return { bytes: mender.mended, broken: mender.broken };
@@ -79,10 +87,11 @@ class Mender {
   #flaw: { flaw: Flaw; at: number } | undefined;
   #isSound = true;
 
-  constructor(bytes: Buffer, depth: number) {
+  /** @param mended a copy of `bytes` */
+  constructor(bytes: Buffer, mended: Buffer, depth: number) {
     this.#bytes = bytes;
     this.#depth = depth;
-    this.mended = Buffer.from(bytes);
+    this.mended = mended;
     const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
     this.#at = skipBlanks(bytes, isMarked ? 3 : 0);
   }
@@ -159,6 +168,7 @@ class Mender {
   /** @param depth how many lists and objects stand around the value */
   #endValue(start: number, depth: number): void {
     if (depth !== this.#depth || this.#flaw === undefined) return;
+    if (this.broken.size === BROKEN_MAX) this.#isSound = false;
     this.broken.set(start, { ...this.#flaw, raw: this.#bytes.subarray(start, this.#at) });
     this.#flaw = undefined;
   }

@@ -117,4 +117,11 @@ describe("mending an answer", () => {
     expect([record?.raw.toString(), record?.raw.buffer === bytes.buffer]).toEqual(['{"a":"\n"}', true]);
     expect(atOnce(mendInSlices(broken('"\\u04g0"'), 2))).toHaveProperty("broken.size", 2);
   });
+
+  it("ends where more than 50,000 records are broken, and copies the text in slices", () => {
+    const brokenTimes = (times: number) => Buffer.from(`[${"NaN,".repeat(times - 1)}NaN]`);
+    expect(atOnce(mendInSlices(brokenTimes(50_000), 1))).toHaveProperty("broken.size", 50_000);
+    expect(atOnce(mendInSlices(brokenTimes(50_001), 1))).toEqual({ element: 50_001 });
+    expect(countSlices(mendInSlices(Buffer.from(`[${" ".repeat(40 * MIB)}`), 1))).toBeGreaterThanOrEqual(3);
+  });
 });
