@@ -39,6 +39,11 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   },
   "blanks in one order": { open: `{"orders":[${ORDER},"total":`, item: () => "          ", close: "1}]}" },
   "records that are no JSON": { open: '{"orders":[', item: () => '{"order_id":"a\tb","note":NaN}', close: "]}" },
+  "records with a text that are no JSON": {
+    open: '{"orders":[',
+    item: (n) => `{"order_id":"${n}","a":NaN,"b":"${"текст ".repeat(500)}"}`,
+    close: "]}",
+  },
   "escapes beside such a record": { open: '{"orders":[{"a":NaN},"', item: () => "\\u0430", close: '"]}' },
   "a text beside the orders": { open: '{"note":"', item: () => "текст, ", close: '","orders":[]}' },
   "a key beside the orders": { open: '{"orders":[],"', item: () => "ключ ", close: '":1}' },
