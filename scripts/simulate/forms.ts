@@ -27,6 +27,8 @@ export interface Forms {
   readonly page: number;
   readonly carry: "changes" | "whole";
   readonly lines: boolean;
+  /** Which changes a page leaves out where there are more than it holds: the newest, or the oldest. */
+  readonly keeps: "oldest" | "newest";
   readonly order: "ascending" | "descending" | "shuffled";
   readonly scope: "handed-out" | "all";
   readonly history: "latest" | "log";
@@ -94,6 +96,7 @@ export function chooseForms(random: Random): Forms {
     date: chance(0.9),
     boundary: one("inclusive", "exclusive"),
     page: one(2, 3, 5, 10, 100),
+    keeps: "oldest",
     carry: one("changes", "whole"),
     lines: chance(0.8),
     order: one("ascending", "ascending", "descending", "shuffled"),
@@ -158,6 +161,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       pageLimit: forms.page,
       carry: forms.carry,
       lines: forms.lines,
+      keeps: forms.keeps,
       order: forms.order,
       scope: forms.scope,
       history: forms.history,

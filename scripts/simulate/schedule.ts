@@ -307,10 +307,21 @@ function makeHostile(seed: number): Schedule {
     steps.push({ after: MINUTE, do: "flood", count: FLOOD });
     steps.push({ after: HOUR_MS, do: "wait" });
   }
+  forms = newestFirst(seed, forms);
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, steps };
+}
+
+/** Some services answer the newest changes and leave out the oldest. Drawn apart, so that the rest of a life stays what it was. */
+function newestFirst(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x6b33);
+  for (let turn = 0; turn < 4; turn++) random();
+  if (forms.next !== "none" || seed % FLOOD_EVERY === 7 || random() > 0.3) return forms;
+  // Two or three changes in any order often look as if the oldest came first.
+  const isShuffled = forms.page >= 5 && random() < 0.4;
+  return { ...forms, keeps: "newest", order: isShuffled ? "shuffled" : "descending" };
 }
 
 function chooseHostile(random: Random, forms: Forms): Step[] {

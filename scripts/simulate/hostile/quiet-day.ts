@@ -41,6 +41,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   await goOn(world, 3 * MINUTE_MS, 18);
   await goOn(world, 12 * MINUTE_MS, 1);
   await goOn(world, SETTLED_MS, 4);
+  await changeMany(world);
   // From here on nothing is left to wait for.
   world.isQuiet = true;
   live(world);
@@ -55,6 +56,41 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (world.violation === undefined) check(world);
   if (world.violation === undefined && world.seed % YEAR_EVERY === 5) await passYear(world);
   return NO_LOSSES;
+}
+
+/** A page holds so many of them more than once. */
+const BULK_PAGES = 3;
+
+/**
+ * More changes in a moment than a page holds, of a service that shows the newest: all of them are known long before the night,
+ * when everything is compared.
+ */
+async function changeMany(world: World): Promise<void> {
+  const { forms, service, versions, auditor, lies } = world;
+  if (forms.keeps !== "newest" || (forms.carry === "changes" && !forms.lines)) return;
+  const stored = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all() as string[];
+  const ids = stored.filter((id) => {
+    const place = versions.ids.indexOf(id);
+    const isTold = lies.standing.some(({ lie: { of } }) => of === "half" || (typeof of === "object" && place >= 0));
+    return service.statusOf(id) !== undefined && !versions.odd.has(id) && !isTold;
+  });
+  const change = async (id: string, sku: string) => {
+    service.changeOrder(id, { lines: [{ sku, quantity: 1 }] });
+    versions.note(id, service.now());
+    // Each with a time of its own, whatever the precision.
+    await world.time.pass(1_100);
+  };
+  // What is known already tells that there is more than a page shows.
+  for (const id of ids.slice(0, forms.page)) await change(id, "first");
+  await goOn(world, 3 * MINUTE_MS, 3);
+  const many = ids.slice(0, forms.page * BULK_PAGES);
+  for (const id of many) await change(id, "bulk");
+  await goOn(world, UNKNOWN_MS, 10);
+  const payload = auditor.prepare("SELECT payload FROM orders WHERE order_id = ?").pluck();
+  const unknown = many.filter((id) => !String(payload.get(id)).includes('"bulk"'));
+  world.coverage.count("newest first", many.length > forms.page ? "more than a page" : "one page");
+  if (unknown.length > 0 && world.violation === undefined)
+    world.fail(16, `changes that a page has left out are unknown: ${unknown.join(", ")}`);
 }
 
 /** Time with so many rounds of passes. */
