@@ -144,6 +144,9 @@ const OF_REFUSALS: readonly PlantedBug[] = [
       { step: lie({ on: "import", body: "success 0", status: SUCCESS }) },
     ),
   ),
+  hostile("any form of answer taken for the usual one", ANY_FORM.file, [ANY_FORM.find, ANY_FORM.replace], {
+    step: lie({ on: "import", body: "another form", status: SUCCESS, when: "before" }),
+  }),
   hostile(
     "words of failure taken for acceptance",
     ACCEPTANCE,
