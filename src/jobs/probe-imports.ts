@@ -128,7 +128,7 @@ function tellAccepted({ report }: Probe, what: string, outcome: Outcome): void {
   const acceptance = readAcceptance(answer);
   const shape = answer.body.length === 0 ? "an empty body" : describeShape(parsed(answer) ?? "text");
   const verdict =
-    acceptance.kind === "accepted" && acceptance.doubt === undefined
+    acceptance.kind === "accepted" && acceptance.doubt?.why !== "words"
       ? "accepted"
       : acceptance.kind === "accepted"
         ? `answered with words that speak against it (${acceptance.doubt?.words})`
