@@ -1,30 +1,23 @@
-import type { InputOptions, OutputOptions, Plugin, RolldownOptions } from "rolldown";
+import type { InputOptions, OutputOptions } from "rolldown";
 
-/** What undici brings along for HTTP/2, fetch and another parser: the client uses none of it, and each start would read it. */
-const UNUSED = /\/undici\/lib\/(web\/|milo\/|dispatcher\/client-h2\.js$)/;
-
-const leaveOut: Plugin = {
-  name: "leave-out",
-  load: (id) => (UNUSED.test(id) ? "module.exports = {};" : null),
-};
-
-export type Bundle = InputOptions & { plugins: Plugin[]; output: OutputOptions & { file: string } };
+export type Bundle = InputOptions & { output: OutputOptions & { dir: string } };
 
 /**
- * One file of everything that `input` imports. CommonJS, because an ES module's `import` of a part of Node reads all that
- * this part offers: of node:http that is a whole fetch. ASCII, because one other letter doubles what V8 keeps of the text.
+ * The programs of `input` (file name → source) and what they share, in one folder; a command's part is read when it is called.
+ * CommonJS, because an ES module's `import` of a part of Node reads all that this part offers: of node:http that is a whole
+ * fetch. ASCII, because one other letter doubles what V8 keeps of the text.
  */
-export function bundleOf(input: string, file: string): Bundle {
+export function bundleOf(input: Record<string, string>, dir: string): Bundle {
   return {
     input,
     platform: "node",
     // The native module loads its prebuilt binary from its own package folder, so it stays outside the bundle.
     external: ["better-sqlite3"],
-    plugins: [leaveOut],
     output: {
-      file,
+      dir,
       format: "cjs",
-      codeSplitting: false,
+      entryFileNames: "[name].cjs",
+      chunkFileNames: "part-[name].cjs",
       comments: false,
       // Names and lines stay as they were written: a stack trace in the debug log can be read.
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
@@ -32,12 +25,14 @@ export function bundleOf(input: string, file: string): Bundle {
   };
 }
 
-export default [
-  bundleOf("src/main.ts", "dist/erp-bridge.cjs"),
+const PROGRAMS = {
+  "erp-bridge": "src/main.ts",
   // Copies a database in a process of its own; it is looked for beside the program.
-  bundleOf("src/backup/copy-child.ts", "dist/copy-child.cjs"),
+  "copy-child": "src/backup/copy-child.ts",
   // Moves a long write-ahead log into the database, likewise.
-  bundleOf("src/store/checkpoint-child.ts", "dist/checkpoint-child.cjs"),
+  "checkpoint-child": "src/store/checkpoint-child.ts",
   // Tries a feed's SELECT in a process of its own.
-  bundleOf("src/store/source-child.ts", "dist/source-child.cjs"),
-] satisfies RolldownOptions[];
+  "source-child": "src/store/source-child.ts",
+};
+
+export default bundleOf(PROGRAMS, "dist");

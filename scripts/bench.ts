@@ -35,8 +35,8 @@ const service = fork(path.join(import.meta.dirname, "bench", "service.ts"));
 try {
   const port = String(await new Promise((resolve) => service.once("message", resolve)));
   const launcher = await installProgram(path.join(work, "program"));
-  const worker = path.join(work, "program", "dist", "bench-worker.cjs");
-  await writeBundle(bundleOf("scripts/bench/worker.ts", worker));
+  const worker = path.join(work, "program", "bench", "worker.cjs");
+  await writeBundle(bundleOf({ worker: "scripts/bench/worker.ts" }, path.dirname(worker)));
   const bench: Bench = { work, worker, port, stored: Number(values.stored) };
   if (isWanted("orders") || isWanted("start")) {
     const large = await makeDatabase(bench, "large", bench.stored);
@@ -51,8 +51,8 @@ try {
       ]);
     }
   }
-  const feedWorker = path.join(work, "program", "dist", "bench-feed-worker.cjs");
-  await writeBundle(bundleOf("scripts/bench/feed-worker.ts", feedWorker));
+  const feedWorker = path.join(work, "program", "bench-feeds", "worker.cjs");
+  await writeBundle(bundleOf({ worker: "scripts/bench/feed-worker.ts" }, path.dirname(feedWorker)));
   const makeEmpty = (name: string) => makeDatabase(bench, name, 0);
   const feeds = { work, makeEmpty, feedWorker, port, rows: Number(values.rows) };
   if (isWanted("giants")) await benchGiants(bench, () => benchFirstPush(feeds), feeds.rows);

@@ -5,12 +5,9 @@ import config, { type Bundle } from "../rolldown.config.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
 
-/** Writes the program's bundles below this folder, as rolldown.config.ts describes them. */
+/** Writes the program's bundles below this folder, as rolldown.config.ts describes it. */
 export async function writeBundles(folder: string, plugins: Plugin[] = []): Promise<void> {
-  for (const bundle of config) {
-    const file = path.join(folder, bundle.output.file);
-    await writeBundle({ ...bundle, plugins: [...bundle.plugins, ...plugins], output: { ...bundle.output, file } });
-  }
+  await writeBundle({ ...config, plugins, output: { ...config.output, dir: path.join(folder, config.output.dir) } });
 }
 
 export async function writeBundle({ output, ...input }: Bundle): Promise<void> {

@@ -1,22 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { approve } from "./commands/approve.ts";
-import { backup } from "./commands/backup.ts";
-import { check } from "./commands/check.ts";
-import { type Command as BridgeCommand, configFileOf } from "./commands/command.ts";
-import { configCheck, configSchemaCommand, configShow } from "./commands/config.ts";
-import { init } from "./commands/init.ts";
+import type { Command as BridgeCommand } from "./commands/command.ts";
 import type { InitOptions } from "./commands/init-answers.ts";
-import { order } from "./commands/order.ts";
-import { probe } from "./commands/probe.ts";
-import { quarantineDrop, quarantineList, quarantineShow } from "./commands/quarantine.ts";
-import { quarantineRetry } from "./commands/quarantine-retry.ts";
-import { remapCommand } from "./commands/remap.ts";
-import { restore } from "./commands/restore.ts";
-import { resume } from "./commands/resume.ts";
-import { run } from "./commands/run.ts";
-import { sandbox } from "./commands/sandbox.ts";
-import { status } from "./commands/status.ts";
-import { sync } from "./commands/sync.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
 import { JOB_NAMES } from "./domain/job-names.ts";
 import { localeLanguage } from "./domain/locale.ts";
@@ -58,7 +42,8 @@ export async function main(argv: readonly string[], plain: Terminal = processTer
 }
 
 type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
-type Act = <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => Promise<void>;
+/** A command is read only when it is called: none waits for the others. */
+type Act = <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => Promise<void>;
 
 /** All commands, with their help in the terminal's language. `done` is told the exit code of the one that runs. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
@@ -81,7 +66,8 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .option("-i, --instance <name>", "instead of --config: /etc/erp-bridge/NAME.yaml")
       .option("--json", "results in a stable machine form")
       .addHelpText("after", exampleText(example));
-  const act = async <Options>(command: BridgeCommand<Options>, common: Common, options: Options) => {
+  const act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
+    const [command, { configFileOf }] = await Promise.all([load(), import("./commands/command.ts")]);
     const json = common.json === true;
     const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
     const call = { terminal: progress.terminal, configFile: configFileOf(common, terminal.env), json, progress };
@@ -93,7 +79,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   };
 
   add(program, "run", "the daemon: keeps everything in step until it is stopped", "run --config config.yaml").action(
-    (common: Common) => act(run, common, {}),
+    (common: Common) => act(async () => (await import("./commands/run.ts")).run, common, {}),
   );
   add(
     program,
@@ -105,37 +91,45 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .option("--dry-run", "what would be sent, old and new value, from the database alone")
     .option("--only <key>", "of one feed only this row, for example A-1 or A-1/north")
     .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string }) =>
-      act(sync, options, { ...options, jobs: jobs ?? [] }),
+      act(async () => (await import("./commands/sync.ts")).sync, options, { ...options, jobs: jobs ?? [] }),
     );
   add(program, "check", "configuration, database, permissions and disk", "check --online")
     .option("--online", "also credentials, subscription and clocks, harmlessly")
-    .action((options: Common & { online?: boolean }) => act(check, options, options));
+    .action((options: Common & { online?: boolean }) =>
+      act(async () => (await import("./commands/check.ts")).check, options, options),
+    );
   add(program, "status", "is all well? one sentence, then a line a flow", "status --json")
     .option("--watch", "again every two seconds, until it is interrupted")
-    .action((options: Common & { watch?: boolean }) => act(status, options, options));
+    .action((options: Common & { watch?: boolean }) =>
+      act(async () => (await import("./commands/status.ts")).status, options, options),
+    );
   addRepairs(program, add, act);
   add(program, "resume", "lift a hold after its cause was put right", "resume imports")
     .argument("<area>", "orders, updates, statuses, imports, a feed, account, or observations")
-    .action((area: string, common: Common) => act(resume, common, { area }));
+    .action((area: string, common: Common) =>
+      act(async () => (await import("./commands/resume.ts")).resume, common, { area }),
+    );
   add(program, "approve", "let through what a feed's guard holds", "approve stocks")
     .argument("<feed>", "stocks, prices, catalog or images")
-    .action((feed: string, common: Common) => act(approve, common, { feed }));
+    .action((feed: string, common: Common) =>
+      act(async () => (await import("./commands/approve.ts")).approve, common, { feed }),
+    );
   const config = addGroup(program, "config", "the configuration", "config show");
   add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
-    act(configShow, common, {}),
+    act(async () => (await import("./commands/config.ts")).configShow, common, {}),
   );
   add(
     config,
     "check",
     "whether a running daemon would take it over, quickly; systemctl reload asks it first",
     "config check",
-  ).action((common: Common) => act(configCheck, common, {}));
+  ).action((common: Common) => act(async () => (await import("./commands/config.ts")).configCheck, common, {}));
   add(
     config,
     "schema",
     "JSON Schema of the configuration file, for editors",
     "config schema > erp-bridge.schema.json",
-  ).action((common: Common) => act(configSchemaCommand, common, {}));
+  ).action((common: Common) => act(async () => (await import("./commands/config.ts")).configSchemaCommand, common, {}));
   addBeginnings(program, add, act);
   addSandbox(program, terminal, done);
   return program;
@@ -145,7 +139,9 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
 function addRepairs(program: Command, add: Add, act: Act): void {
   add(program, "order", "one order's story: received, stored, confirmed, changed, taken by the ERP", "order 1001")
     .argument("<name>", "its id or its number")
-    .action((name: string, common: Common) => act(order, common, { name }));
+    .action((name: string, common: Common) =>
+      act(async () => (await import("./commands/order.ts")).order, common, { name }),
+    );
   add(
     program,
     "backup",
@@ -153,7 +149,9 @@ function addRepairs(program: Command, add: Add, act: Act): void {
     "backup /mnt/disk/bridge-monday.db",
   )
     .argument("<file>", "the copy; it must not exist yet")
-    .action((file: string, common: Common) => act(backup, common, { file }));
+    .action((file: string, common: Common) =>
+      act(async () => (await import("./commands/backup.ts")).backup, common, { file }),
+    );
   add(
     program,
     "restore",
@@ -162,26 +160,35 @@ function addRepairs(program: Command, add: Add, act: Act): void {
   )
     .argument("<file>", "a copy made by backup or by the daemon")
     .option("--yes", "do not ask")
-    .action((file: string, options: Common & { yes?: boolean }) => act(restore, options, { ...options, file }));
+    .action((file: string, options: Common & { yes?: boolean }) =>
+      act(async () => (await import("./commands/restore.ts")).restore, options, { ...options, file }),
+    );
   const quarantine = addGroup(program, "quarantine", "records that could not be used", "quarantine list");
   add(
     quarantine,
     "list",
     "all of them and the batches that could not be read, with the reason",
     "quarantine list",
-  ).action((common: Common) => act(quarantineList, common, {}));
+  ).action((common: Common) => act(async () => (await import("./commands/quarantine.ts")).quarantineList, common, {}));
   add(quarantine, "show", "one record with its payload", "quarantine show 17")
     .argument("<name>", "its number, or batch:NUMBER")
-    .action((name: string, common: Common) => act(quarantineShow, common, { name }));
+    .action((name: string, common: Common) =>
+      act(async () => (await import("./commands/quarantine.ts")).quarantineShow, common, { name }),
+    );
   add(quarantine, "retry", "read records again with the present mapping, or send rows again", "quarantine retry --all")
     .argument("[names...]", "their numbers, or batch:NUMBER")
     .option("--all", "everything that is held")
     .action((names: string[], options: Common & { all?: boolean }) =>
-      act(quarantineRetry, options, { names, ...(options.all === undefined ? {} : { all: options.all }) }),
+      act(async () => (await import("./commands/quarantine-retry.ts")).quarantineRetry, options, {
+        names,
+        ...(options.all === undefined ? {} : { all: options.all }),
+      }),
     );
   add(quarantine, "drop", "take records out of the way; they stay in the table quarantine", "quarantine drop 17")
     .argument("<names...>", "their numbers, or batch:NUMBER")
-    .action((names: string[], common: Common) => act(quarantineDrop, common, { names }));
+    .action((names: string[], common: Common) =>
+      act(async () => (await import("./commands/quarantine.ts")).quarantineDrop, common, { names }),
+    );
   add(
     program,
     "remap",
@@ -189,7 +196,9 @@ function addRepairs(program: Command, add: Add, act: Act): void {
     "remap --dry-run",
   )
     .option("--dry-run", "only say what would change")
-    .action((options: Common & { dryRun?: boolean }) => act(remapCommand, options, options));
+    .action((options: Common & { dryRun?: boolean }) =>
+      act(async () => (await import("./commands/remap.ts")).remapCommand, options, options),
+    );
 }
 
 /** What a newcomer needs before anything runs. */
@@ -204,7 +213,8 @@ function addBeginnings(program: Command, add: Add, act: Act): void {
     .option("--force", "keep what is there under another name, and make a new one")
     .addOption(new Option("--client-secret [secret]").hideHelp())
     .action((options: Common & InitOptions & { clientSecret?: unknown }) => {
-      if (options.clientSecret === undefined) return act(init, options, options);
+      if (options.clientSecret === undefined)
+        return act(async () => (await import("./commands/init.ts")).init, options, options);
       throw new BridgeError(
         "usage",
         "A secret on the command line can be read by every user of this machine; it was not used.",
@@ -215,7 +225,9 @@ function addBeginnings(program: Command, add: Add, act: Act): void {
     });
   add(program, "probe", "find out, as harmlessly as it can be done, what the interface document leaves open", "probe")
     .option("--yes", "also the two requests that could have an effect, without asking")
-    .action((options: Common & { yes?: boolean }) => act(probe, options, options));
+    .action((options: Common & { yes?: boolean }) =>
+      act(async () => (await import("./commands/probe.ts")).probe, options, options),
+    );
 }
 
 function addSandbox(program: Command, terminal: Terminal, done: (exitCode: number) => void): void {
@@ -229,7 +241,7 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
     .option("--client-secret <secret>", "client secret to accept", "sandbox-secret")
     .option("--switches <file>", "JSON file with switches: how the service behaves")
     .addHelpText("after", exampleText("sandbox --port 8080 --rate 30"))
-    .action(async (options) => done(await sandbox(terminal, options)));
+    .action(async (options) => done(await (await import("./commands/sandbox.ts")).sandbox(terminal, options)));
 }
 
 /** A command that only leads to others. */

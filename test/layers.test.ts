@@ -70,7 +70,7 @@ const ROOMS: Record<string, { rooms: string[]; packages: RegExp }> = {
   jobs: { rooms: ["api", "backup", "domain", "platform", "store", "config"], packages: /^node:/ },
   words: { rooms: ["domain"], packages: /^$/ },
   domain: { rooms: [], packages: /^node:(crypto|buffer)$/ },
-  api: { rooms: ["domain"], packages: /^(node:|undici(\/lib\/.+)?$|p-retry$)/ },
+  api: { rooms: ["domain"], packages: /^(node:|undici$|p-retry$)/ },
   store: { rooms: ["domain", "platform"], packages: /^(node:|better-sqlite3$|drizzle-orm(\/|$))/ },
   platform: { rooms: ["domain", "words"], packages: /^(node:|pino$)/ },
   sandbox: { rooms: [], packages: /^node:/ },

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setFlagsFromString } from "node:v8";
 import Database from "better-sqlite3";
-import { HttpAgent } from "../../src/api/agent.ts";
+import { Agent } from "undici";
 import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -104,7 +104,7 @@ async function firstPush(): Promise<Partial<FeedFigures>> {
 /** Reads, serialises and posts: nothing is compared, and nothing is kept of what was sent. */
 async function pushFloor(): Promise<Partial<FeedFigures>> {
   const db = new Database(file, { readonly: true });
-  const agent = new HttpAgent({ connections: 1 });
+  const agent = new Agent({ connections: 1 });
   const post = async (stocks: readonly object[]) => {
     const answer = await agent.request({
       origin: `http://127.0.0.1:${port}`,

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
-import { HttpAgent } from "../../src/api/agent.ts";
+import { Agent } from "undici";
 
 export interface FloorOrder {
   order_id: string;
@@ -100,7 +100,7 @@ export class FloorWriter {
 /** Fetches and stores until the service has nothing new. Returns how many orders that were. */
 export async function runFloor(file: string, port: string): Promise<number> {
   const writer = new FloorWriter(file);
-  const agent = new HttpAgent({ connections: 4, pipelining: 1 });
+  const agent = new Agent({ connections: 4, pipelining: 1 });
   const origin = `http://127.0.0.1:${port}`;
   let count = 0;
   for (;;) {

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { launcherOf } from "../install-program.ts";
 
@@ -11,12 +11,15 @@ export type Plant = readonly (readonly [text: string, instead: string])[];
  */
 export function plantMistake(program: string, folder: string, plant: Plant): string {
   cpSync(path.dirname(path.dirname(program)), folder, { recursive: true, verbatimSymlinks: true });
-  const file = path.join(folder, "dist", "erp-bridge.cjs");
-  let text = readFileSync(file, "utf8");
+  const files = globSync(path.join(folder, "dist", "*.cjs"));
   for (const [old, instead] of plant) {
-    if (!text.includes(old)) throw new Error(`the bundle does not hold this text: ${old}`);
-    text = text.replaceAll(old, () => instead);
+    const holders = files.filter((file) => readFileSync(file, "utf8").includes(old));
+    if (holders.length === 0) throw new Error(`the bundle does not hold this text: ${old}`);
+    for (const file of holders)
+      writeFileSync(
+        file,
+        readFileSync(file, "utf8").replaceAll(old, () => instead),
+      );
   }
-  writeFileSync(file, text);
   return launcherOf(folder);
 }

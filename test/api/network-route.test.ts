@@ -168,7 +168,7 @@ describe("a network that lets nothing out directly", () => {
     // The default leaves the environment alone.
     const agent = createHttpAgent(new URL("https://service.test"), { proxy: null, authorities: [] }, {});
     onTestFinished(() => agent.destroy());
-    expect(agent.constructor.name).toBe("HttpAgent");
+    expect(agent.constructor.name).toBe("Agent");
   });
 
   it.each([undefined, "0"])("never gets a request whose certificate it answers itself, with %s", async (ignored) => {
