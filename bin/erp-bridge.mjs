@@ -17,12 +17,6 @@ async function start() {
   // and the launcher switch that off with --disable-sigusr1 from the first instant on; this is for every other way to start.
   process.on("SIGUSR1", () => {});
 
-  // A daemon that mostly waits is better small than fast: going through a large table takes 100 MB less and a tenth longer.
-  const { setFlagsFromString } = await import("node:v8");
-  setFlagsFromString("--optimize-for-size");
-  // The parser of HTTP is WebAssembly. Compiling it once more, to be quicker, takes 12 MB that are never given back.
-  setFlagsFromString("--wasm-tiering-budget=1000000000");
-
   const { createRequire } = await import("node:module");
   const require = createRequire(import.meta.url);
   const source = "../src/main.ts";

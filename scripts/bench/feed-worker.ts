@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { setFlagsFromString } from "node:v8";
 import Database from "better-sqlite3";
 import { Agent } from "undici";
 import { parseConfig } from "../../src/config/load.ts";
@@ -12,10 +11,6 @@ import { Bridge } from "../../src/daemon.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { median } from "./print.ts";
 import { type SecureFigures, type TurnFigures, Turns, watchSecure } from "./turns.ts";
-
-// As in bin/erp-bridge.mjs.
-setFlagsFromString("--optimize-for-size");
-setFlagsFromString("--wasm-tiering-budget=1000000000");
 
 export interface FeedFigures extends TurnFigures, Partial<SecureFigures> {
   seconds: number;

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { setFlagsFromString } from "node:v8";
 import Database from "better-sqlite3";
 import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon.ts";
@@ -13,10 +12,6 @@ import { type FloorOrder, FloorWriter, runFloor } from "./floor.ts";
 import { orderText } from "./order-data.ts";
 import { median } from "./print.ts";
 import { type SecureFigures, type TurnFigures, Turns, watchSecure } from "./turns.ts";
-
-// As in bin/erp-bridge.mjs.
-setFlagsFromString("--optimize-for-size");
-setFlagsFromString("--wasm-tiering-budget=1000000000");
 
 /** Orders that the ERP has not taken. */
 const PENDING = 100;
