@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { checkAccount, liftCredentialHolds, refuseOtherAccount } from "./account.ts";
 import type { ServiceClient } from "./api/client.ts";
 import { saveHeld } from "./backup/save-held.ts";
@@ -32,7 +31,7 @@ import { Scheduler } from "./scheduler/scheduler.ts";
 import { ErpObjects } from "./store/erp-objects.ts";
 import { disarmTriggers } from "./store/feed-triggers.ts";
 import { acquireInstanceLock, type InstanceLock } from "./store/instance-lock.ts";
-import { loadMigrations } from "./store/migrate.ts";
+import { loadMigrations, MIGRATIONS_FOLDER } from "./store/migrate.ts";
 import { type OpenMode, openStore } from "./store/open.ts";
 import { savePageSilent } from "./store/page-silence.ts";
 import { saveFlow } from "./store/runs.ts";
@@ -41,8 +40,6 @@ import { finishSwap } from "./store/swap-files.ts";
 import { closeSyncRequests, type SyncOutcome } from "./store/sync-requests.ts";
 import type { WebServer } from "./web/web-server.ts";
 
-/** Beside the sources and beside the bundle alike. */
-export const MIGRATIONS_FOLDER = fileURLToPath(new URL("../drizzle", import.meta.url));
 /** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
 const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;

@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { bridgeSettings, type Changed, type Forms } from "./forms.ts";
 

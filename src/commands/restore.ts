@@ -1,11 +1,11 @@
 import path from "node:path";
-import { MIGRATIONS_FOLDER } from "../daemon.ts";
 import { counted, describeCounts } from "../domain/counted.ts";
 import { BridgeError, EXIT } from "../domain/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { jsonLine } from "../platform/terminal.ts";
 import { type RestorePlan, type RestoreReport, restoreDatabase } from "../restore-bridge.ts";
+import { MIGRATIONS_FOLDER } from "../store/migrate.ts";
 import { type Call, type Command, load } from "./command.ts";
 
 /** Puts a copy in the database's place and brings over what it lacks. The daemon must not be running. */

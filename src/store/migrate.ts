@@ -8,8 +8,9 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { counted } from "../domain/counted.ts";
 import { BridgeError } from "../domain/errors.ts";
@@ -41,6 +42,11 @@ export interface MigrationReport {
   /** The copy made before, where there was something to copy. */
   backup: string | undefined;
 }
+
+/** The folder of the migrations: one level above the bundle, two above this source. */
+export const MIGRATIONS_FOLDER = ["../drizzle", "../../drizzle"]
+  .map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
+  .reduce((first, second) => (existsSync(first) ? first : second));
 
 const MIGRATIONS_TABLE = "__drizzle_migrations";
 const BREAKPOINT = "--> statement-breakpoint";

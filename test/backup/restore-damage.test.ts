@@ -16,7 +16,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { RULES } from "../../src/backup/carry-tables.ts";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { ProgressNote } from "../../src/store/progress-note.ts";
 import { finishSwap, swapDatabase } from "../../src/store/swap-files.ts";

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { FileTrouble } from "../../src/store/store.ts";
 import { tempFolder } from "../support/temp.ts";

@@ -1,6 +1,5 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { compileFeed } from "../../src/domain/feed.ts";
 import {
   clearSetAside,
@@ -15,6 +14,7 @@ import {
   wakeSetAside,
 } from "../../src/store/feed-outbox.ts";
 import { approveGuarded, loadKeyState, markShown, saveGuard, saveOwed, touchOwed } from "../../src/store/feeds.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { tempFolder } from "../support/temp.ts";
 

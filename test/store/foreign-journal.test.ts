@@ -1,9 +1,9 @@
 import { copyFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { listIllnesses } from "../../src/domain/health.ts";
 import { describeStatus } from "../../src/domain/status.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { loadStatusFacts } from "../../src/store/status.ts";
 import { tempFolder } from "../support/temp.ts";

@@ -12,7 +12,7 @@ import {
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { FileTrouble, Store } from "../../src/store/store.ts";
 import { tempFolder } from "../support/temp.ts";

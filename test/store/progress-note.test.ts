@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, utimesSync
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
 import { decodeSlots, encodeSlot, isBehind, type Note, SLOT_BYTES, SLOTS } from "../../src/domain/progress.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { markSettled, readNote } from "../../src/store/progress-note.ts";
 import type { Store } from "../../src/store/store.ts";

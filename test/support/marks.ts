@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/daemon.ts";
+import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
 import { openStore } from "../../src/store/open.ts";
 import { saveNewOrder } from "../../src/store/orders.ts";
 import type { Store } from "../../src/store/store.ts";
