@@ -30,9 +30,9 @@ const PROGRAMS = {
   // Copies a database in a process of its own; it is looked for beside the program.
   "copy-child": "src/backup/copy-child.ts",
   // Moves a long write-ahead log into the database, likewise.
-  "checkpoint-child": "src/store/checkpoint-child.ts",
+  "checkpoint-child": "src/database/checkpoint-child.ts",
   // Tries a feed's SELECT in a process of its own.
-  "source-child": "src/store/source-child.ts",
+  "source-child": "src/feeds/source-child.ts",
 };
 
 export default bundleOf(PROGRAMS, "dist");

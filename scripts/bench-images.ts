@@ -15,9 +15,9 @@ import os from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { parseConfig } from "../src/config/load.ts";
-import { Bridge } from "../src/daemon.ts";
+import { Bridge } from "../src/daemon/bridge.ts";
+import { markCompareOwed } from "../src/feeds/feed-rows.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import { markCompareOwed } from "../src/store/feeds.ts";
 
 const LARGEST_BYTES = 50_000_000;
 const RECORDS = {

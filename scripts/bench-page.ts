@@ -10,9 +10,9 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseConfig } from "../src/config/load.ts";
-import { Bridge } from "../src/daemon.ts";
-import type { Log } from "../src/domain/ports.ts";
+import { Bridge } from "../src/daemon/bridge.ts";
 import { systemClock } from "../src/platform/clock.ts";
+import type { Log } from "../src/platform/ports.ts";
 
 const PATHS = ["/health", "/metrics", "/"];
 const ROUND_MS = 10_000;

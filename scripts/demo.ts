@@ -7,7 +7,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseConfig } from "../src/config/load.ts";
-import { Bridge } from "../src/daemon.ts";
+import { Bridge } from "../src/daemon/bridge.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createLogger } from "../src/platform/logger.ts";
 import { startLiveOrders } from "../src/sandbox/live-orders.ts";

@@ -1,15 +1,15 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import type { Command as BridgeCommand } from "./commands/command.ts";
-import type { InitOptions } from "./commands/init-answers.ts";
-import { asError, BridgeError, EXIT, exitCodeOf } from "./domain/errors.ts";
-import { JOB_NAMES } from "./domain/job-names.ts";
-import { localeLanguage } from "./domain/locale.ts";
+import type { Command as BridgeCommand } from "./cli/command.ts";
+import type { InitOptions } from "./cli/init-answers.ts";
+import { Progress } from "./cli/progress.ts";
+import { speakHelp } from "./cli/spoken-help.ts";
+import { spokenTerminal } from "./cli/spoken-terminal.ts";
+import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
+import { localeLanguage } from "./messages/locale.ts";
+import { JOB_NAMES } from "./pass/job-names.ts";
 import { systemClock } from "./platform/clock.ts";
-import { Progress } from "./platform/progress.ts";
-import { spokenTerminal } from "./platform/spoken-terminal.ts";
-import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./platform/terminal.ts";
+import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
 import { VERSION } from "./platform/version.ts";
-import { speakHelp } from "./spoken-help.ts";
 
 interface Common {
   config?: string;
@@ -67,7 +67,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .option("--json", "results in a stable machine form")
       .addHelpText("after", exampleText(example));
   const act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
-    const [command, { configFileOf }] = await Promise.all([load(), import("./commands/command.ts")]);
+    const [command, { configFileOf }] = await Promise.all([load(), import("./cli/command.ts")]);
     const json = common.json === true;
     const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
     const call = { terminal: progress.terminal, configFile: configFileOf(common, terminal.env), json, progress };
@@ -79,7 +79,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   };
 
   add(program, "run", "the daemon: keeps everything in step until it is stopped", "run --config config.yaml").action(
-    (common: Common) => act(async () => (await import("./commands/run.ts")).run, common, {}),
+    (common: Common) => act(async () => (await import("./cli/run.ts")).run, common, {}),
   );
   add(
     program,
@@ -91,45 +91,45 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .option("--dry-run", "what would be sent, old and new value, from the database alone")
     .option("--only <key>", "of one feed only this row, for example A-1 or A-1/north")
     .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string }) =>
-      act(async () => (await import("./commands/sync.ts")).sync, options, { ...options, jobs: jobs ?? [] }),
+      act(async () => (await import("./cli/sync.ts")).sync, options, { ...options, jobs: jobs ?? [] }),
     );
   add(program, "check", "configuration, database, permissions and disk", "check --online")
     .option("--online", "also credentials, subscription and clocks, harmlessly")
     .action((options: Common & { online?: boolean }) =>
-      act(async () => (await import("./commands/check.ts")).check, options, options),
+      act(async () => (await import("./cli/check.ts")).check, options, options),
     );
   add(program, "status", "is all well? one sentence, then a line a flow", "status --json")
     .option("--watch", "again every two seconds, until it is interrupted")
     .action((options: Common & { watch?: boolean }) =>
-      act(async () => (await import("./commands/status.ts")).status, options, options),
+      act(async () => (await import("./cli/status.ts")).status, options, options),
     );
   addRepairs(program, add, act);
   add(program, "resume", "lift a hold after its cause was put right", "resume imports")
     .argument("<area>", "orders, updates, statuses, imports, a feed, account, or observations")
     .action((area: string, common: Common) =>
-      act(async () => (await import("./commands/resume.ts")).resume, common, { area }),
+      act(async () => (await import("./cli/resume.ts")).resume, common, { area }),
     );
   add(program, "approve", "let through what a feed's guard holds", "approve stocks")
     .argument("<feed>", "stocks, prices, catalog or images")
     .action((feed: string, common: Common) =>
-      act(async () => (await import("./commands/approve.ts")).approve, common, { feed }),
+      act(async () => (await import("./cli/approve.ts")).approve, common, { feed }),
     );
   const config = addGroup(program, "config", "the configuration", "config show");
   add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
-    act(async () => (await import("./commands/config.ts")).configShow, common, {}),
+    act(async () => (await import("./cli/config.ts")).configShow, common, {}),
   );
   add(
     config,
     "check",
     "whether a running daemon would take it over, quickly; systemctl reload asks it first",
     "config check",
-  ).action((common: Common) => act(async () => (await import("./commands/config.ts")).configCheck, common, {}));
+  ).action((common: Common) => act(async () => (await import("./cli/config.ts")).configCheck, common, {}));
   add(
     config,
     "schema",
     "JSON Schema of the configuration file, for editors",
     "config schema > erp-bridge.schema.json",
-  ).action((common: Common) => act(async () => (await import("./commands/config.ts")).configSchemaCommand, common, {}));
+  ).action((common: Common) => act(async () => (await import("./cli/config.ts")).configSchemaCommand, common, {}));
   addBeginnings(program, add, act);
   addSandbox(program, terminal, done);
   return program;
@@ -140,7 +140,7 @@ function addRepairs(program: Command, add: Add, act: Act): void {
   add(program, "order", "one order's story: received, stored, confirmed, changed, taken by the ERP", "order 1001")
     .argument("<name>", "its id or its number")
     .action((name: string, common: Common) =>
-      act(async () => (await import("./commands/order.ts")).order, common, { name }),
+      act(async () => (await import("./cli/order.ts")).order, common, { name }),
     );
   add(
     program,
@@ -150,7 +150,7 @@ function addRepairs(program: Command, add: Add, act: Act): void {
   )
     .argument("<file>", "the copy; it must not exist yet")
     .action((file: string, common: Common) =>
-      act(async () => (await import("./commands/backup.ts")).backup, common, { file }),
+      act(async () => (await import("./cli/backup.ts")).backup, common, { file }),
     );
   add(
     program,
@@ -161,7 +161,7 @@ function addRepairs(program: Command, add: Add, act: Act): void {
     .argument("<file>", "a copy made by backup or by the daemon")
     .option("--yes", "do not ask")
     .action((file: string, options: Common & { yes?: boolean }) =>
-      act(async () => (await import("./commands/restore.ts")).restore, options, { ...options, file }),
+      act(async () => (await import("./cli/restore.ts")).restore, options, { ...options, file }),
     );
   const quarantine = addGroup(program, "quarantine", "records that could not be used", "quarantine list");
   add(
@@ -169,17 +169,17 @@ function addRepairs(program: Command, add: Add, act: Act): void {
     "list",
     "all of them and the batches that could not be read, with the reason",
     "quarantine list",
-  ).action((common: Common) => act(async () => (await import("./commands/quarantine.ts")).quarantineList, common, {}));
+  ).action((common: Common) => act(async () => (await import("./cli/quarantine.ts")).quarantineList, common, {}));
   add(quarantine, "show", "one record with its payload", "quarantine show 17")
     .argument("<name>", "its number, or batch:NUMBER")
     .action((name: string, common: Common) =>
-      act(async () => (await import("./commands/quarantine.ts")).quarantineShow, common, { name }),
+      act(async () => (await import("./cli/quarantine.ts")).quarantineShow, common, { name }),
     );
   add(quarantine, "retry", "read records again with the present mapping, or send rows again", "quarantine retry --all")
     .argument("[names...]", "their numbers, or batch:NUMBER")
     .option("--all", "everything that is held")
     .action((names: string[], options: Common & { all?: boolean }) =>
-      act(async () => (await import("./commands/quarantine-retry.ts")).quarantineRetry, options, {
+      act(async () => (await import("./cli/quarantine-retry.ts")).quarantineRetry, options, {
         names,
         ...(options.all === undefined ? {} : { all: options.all }),
       }),
@@ -187,7 +187,7 @@ function addRepairs(program: Command, add: Add, act: Act): void {
   add(quarantine, "drop", "take records out of the way; they stay in the table quarantine", "quarantine drop 17")
     .argument("<names...>", "their numbers, or batch:NUMBER")
     .action((names: string[], common: Common) =>
-      act(async () => (await import("./commands/quarantine.ts")).quarantineDrop, common, { names }),
+      act(async () => (await import("./cli/quarantine.ts")).quarantineDrop, common, { names }),
     );
   add(
     program,
@@ -197,7 +197,7 @@ function addRepairs(program: Command, add: Add, act: Act): void {
   )
     .option("--dry-run", "only say what would change")
     .action((options: Common & { dryRun?: boolean }) =>
-      act(async () => (await import("./commands/remap.ts")).remapCommand, options, options),
+      act(async () => (await import("./cli/remap.ts")).remapCommand, options, options),
     );
 }
 
@@ -214,7 +214,7 @@ function addBeginnings(program: Command, add: Add, act: Act): void {
     .addOption(new Option("--client-secret [secret]").hideHelp())
     .action((options: Common & InitOptions & { clientSecret?: unknown }) => {
       if (options.clientSecret === undefined)
-        return act(async () => (await import("./commands/init.ts")).init, options, options);
+        return act(async () => (await import("./cli/init.ts")).init, options, options);
       throw new BridgeError(
         "usage",
         "A secret on the command line can be read by every user of this machine; it was not used.",
@@ -226,7 +226,7 @@ function addBeginnings(program: Command, add: Add, act: Act): void {
   add(program, "probe", "find out, as harmlessly as it can be done, what the interface document leaves open", "probe")
     .option("--yes", "also the two requests that could have an effect, without asking")
     .action((options: Common & { yes?: boolean }) =>
-      act(async () => (await import("./commands/probe.ts")).probe, options, options),
+      act(async () => (await import("./cli/probe.ts")).probe, options, options),
     );
 }
 
@@ -241,7 +241,7 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
     .option("--client-secret <secret>", "client secret to accept", "sandbox-secret")
     .option("--switches <file>", "JSON file with switches: how the service behaves")
     .addHelpText("after", exampleText("sandbox --port 8080 --rate 30"))
-    .action(async (options) => done(await (await import("./commands/sandbox.ts")).sandbox(terminal, options)));
+    .action(async (options) => done(await (await import("./cli/sandbox.ts")).sandbox(terminal, options)));
 }
 
 /** A command that only leads to others. */

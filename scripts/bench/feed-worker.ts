@@ -7,7 +7,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { Agent } from "undici";
 import { parseConfig } from "../../src/config/load.ts";
-import { Bridge } from "../../src/daemon.ts";
+import { Bridge } from "../../src/daemon/bridge.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { median } from "./print.ts";
 import { type SecureFigures, type TurnFigures, Turns, watchSecure } from "./turns.ts";

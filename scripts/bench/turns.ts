@@ -1,6 +1,6 @@
 /* How long one turn of the event loop takes: by the clock, as whoever waits meets it, and on the processor alone. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/database/store.ts";
 
 export interface TurnFigures {
   gapP999Ms: number;

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { parseConfig } from "../../src/config/load.ts";
-import { Bridge } from "../../src/daemon.ts";
+import { Bridge } from "../../src/daemon/bridge.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { type FloorOrder, FloorWriter, runFloor } from "./floor.ts";
 import { orderText } from "./order-data.ts";

@@ -5,17 +5,17 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { parseConfig } from "../../src/config/load.ts";
-import { compileFeed, type FeedRules } from "../../src/domain/feed.ts";
-import { refuseMissingDatabase } from "../../src/missing-database.ts";
+import { refuseMissingDatabase } from "../../src/daemon/missing-database.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
+import type { Store } from "../../src/database/store.ts";
+import { verifyTables } from "../../src/database/verify-tables.ts";
+import { compileFeed, type FeedRules } from "../../src/feeds/feed.ts";
+import { loadSendable } from "../../src/feeds/feed-outbox.ts";
+import { saveOwed } from "../../src/feeds/feed-rows.ts";
+import { indexKey, isKeyFound } from "../../src/feeds/feed-triggers.ts";
+import { countRefusedConfirms } from "../../src/orders/batch-rows.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { countRefusedConfirms } from "../../src/store/batches.ts";
-import { loadSendable } from "../../src/store/feed-outbox.ts";
-import { indexKey, isKeyFound } from "../../src/store/feed-triggers.ts";
-import { saveOwed } from "../../src/store/feeds.ts";
-import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
-import { openStore } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/store.ts";
-import { verifyTables } from "../../src/store/verify-tables.ts";
 
 export type Check = () => Promise<string | undefined> | string | undefined;
 

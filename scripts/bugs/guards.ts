@@ -3,11 +3,11 @@
 /* Guards of the files, and of what starts and restores conclude from them, each left out once. */
 import { direct, type PlantedBug } from "./bug.ts";
 
-const STORE = "src/store/store.ts";
-const LOG_CHECK = "src/store/log-check.ts";
-const PROGRESS = "src/domain/progress.ts";
+const STORE = "src/database/store.ts";
+const LOG_CHECK = "src/database/log-check.ts";
+const PROGRESS = "src/database/progress.ts";
 const LACK = "src/backup/find-lack.ts";
-const RESTORE = "src/restore-bridge.ts";
+const RESTORE = "src/cli/restore-bridge.ts";
 
 const OF_FILES: readonly PlantedBug[] = [
   direct("emptied log", "an emptied log is no cut one", LOG_CHECK, [
@@ -30,7 +30,7 @@ const OF_FILES: readonly PlantedBug[] = [
     "if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();",
     "if (this.#keeper?.isCut()) throw new FilesSpoilt();",
   ]),
-  direct("overwritten database", "pages that nobody moved are no damage", "src/store/database-check.ts", [
+  direct("overwritten database", "pages that nobody moved are no damage", "src/database/database-check.ts", [
     "if (!isMovedBetween(this.#known.moved, after) && now.pages !== this.#known.pages) return true;",
     "",
   ]),
@@ -38,11 +38,11 @@ const OF_FILES: readonly PlantedBug[] = [
     "      if (journalSince(this.path) !== undefined) throw foreignJournalError(this.path);\n",
     "",
   ]),
-  direct("foreign journal", "a foreign journal is never seen", "src/store/foreign-journal.ts", [
+  direct("foreign journal", "a foreign journal is never seen", "src/database/foreign-journal.ts", [
     "return stat === undefined || stat.size === 0 ? undefined : stat.ctime.toISOString();",
     "return stat?.size === -1 ? stat.ctime.toISOString() : undefined;",
   ]),
-  direct("unclean end", "a database that was left unclean is trusted", "src/store/open.ts", [
+  direct("unclean end", "a database that was left unclean is trusted", "src/database/open.ts", [
     "(isWrittenAfterLog(file) || (isSmall && isLogLeft(file)))",
     "(isWrittenAfterLog(file) || (isSmall && size === -1))",
   ]),
@@ -50,7 +50,7 @@ const OF_FILES: readonly PlantedBug[] = [
     '      if (error !== thrown) this.#noteTrouble("write", error);\n',
     "",
   ]),
-  direct("own trouble", "what the daemon meets is not said", "src/domain/status.ts", [
+  direct("own trouble", "what the daemon meets is not said", "src/health/status.ts", [
     "return facts.met === undefined ? list : [facts.met.sentence, ...list];",
     "return list;",
   ]),
@@ -77,15 +77,15 @@ const OF_PROGRESS: readonly PlantedBug[] = [
 ];
 
 const OF_STORED: readonly PlantedBug[] = [
-  direct("swallowing trigger", "a commit beside a trigger that swallows", "src/jobs/commit.ts", [
+  direct("swallowing trigger", "a commit beside a trigger that swallows", "src/pass/commit.ts", [
     "        objects?.refuseSwallowing();\n        return done;",
     "        return done;",
   ]),
-  direct("same body", "a longer body is the same", "src/jobs/keep-body.ts", [
+  direct("same body", "a longer body is the same", "src/orders/keep-body.ts", [
     "  return at === other.length;",
     "  return at <= other.length;",
   ]),
-  direct("open body", "parts that are being written are removed", "src/store/body-parts.ts", [
+  direct("open body", "parts that are being written are removed", "src/database/body-parts.ts", [
     "AND p.body_id NOT IN (SELECT value FROM json_each(?)) LIMIT ?",
     "AND json_valid(?) LIMIT ?",
   ]),

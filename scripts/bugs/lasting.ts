@@ -3,17 +3,17 @@
 /* Bugs by which passing trouble leaves lasting damage, in the order of the rules that they break. */
 import { direct, hostile, one, type PlantedBug } from "./bug.ts";
 
-const HOLDS = "src/domain/holds.ts";
-const ACCEPTANCE = "src/domain/acceptance.ts";
-const READS = "src/jobs/read-orders.ts";
-const REFUSALS = "src/domain/refusal-trial.ts";
-const LEVEL = "src/domain/feed-level.ts";
-const BATCHES = "src/jobs/store-batches.ts";
-const FOLLOW_JOB = "src/jobs/follow-updates.ts";
+const HOLDS = "src/pass/holds.ts";
+const ACCEPTANCE = "src/service/acceptance.ts";
+const READS = "src/updates/read-orders.ts";
+const REFUSALS = "src/feeds/refusal-trial.ts";
+const LEVEL = "src/config/feed-level.ts";
+const BATCHES = "src/orders/store-batches.ts";
+const FOLLOW_JOB = "src/updates/follow-updates.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */
 const ANY_FORM = {
-  file: "src/domain/answer-form.ts",
+  file: "src/service/answer-form.ts",
   find: "  return (since !== null || form.doubt !== null) && ",
   replace: "  return since === form.kind && ",
 } as const;
@@ -29,19 +29,19 @@ const LONG = { ms: [25 * 60_000, 3_600_000, 6 * 3_600_000] };
 
 /** A refusal says something about one record only if the service was well while it said it. */
 const OF_REFUSALS: readonly PlantedBug[] = [
-  hostile("a page that lacks its oldest changes taken for whole", "src/domain/page-cover.ts", [
+  hostile("a page that lacks its oldest changes taken for whole", "src/updates/page-cover.ts", [
     "  return first !== undefined && !(isRising && last !== first);",
     "  return false && first !== undefined && !(isRising && last !== first);",
   ]),
-  hostile("a missing order believed at once", "src/jobs/missing-orders.ts", [
+  hostile("a missing order believed at once", "src/updates/missing-orders.ts", [
     "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
     "      return true;",
   ]),
-  hostile("a missing order believed within a minute", "src/domain/missing-order.ts", [
+  hostile("a missing order believed within a minute", "src/orders/missing-order.ts", [
     "MISSING_FOR_MS = 10 * 60_000",
     "MISSING_FOR_MS = 1_000",
   ]),
-  hostile("a web page believed about an order", "src/domain/missing-order.ts", [" && !error.isWebPage;", ";"], {
+  hostile("a web page believed about an order", "src/orders/missing-order.ts", [" && !error.isWebPage;", ";"], {
     step: lie({ on: "snapshot", status: MISSING, body: "html" }),
   }),
   hostile(
@@ -50,24 +50,24 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     ['if (health === "well" && each.missing !== undefined) {', "if (each.missing !== undefined) {"],
     { step: lie({ on: "snapshot", status: MISSING, of: "all", span: LONG, body: SAID }) },
   ),
-  hostile("an order removed for good", "src/store/orders.ts", [", removed_at = NULL", ""], {
+  hostile("an order removed for good", "src/orders/order-rows.ts", [", removed_at = NULL", ""], {
     step: lie({ on: "snapshot", status: MISSING, of: { nth: [0, 1, 2, 3] }, span: LONG, body: SAID }),
   }),
   hostile(
     "a web page believed about a status",
-    "src/domain/plan-status.ts",
+    "src/statuses/plan-status.ts",
     [" && !error.isWebPage) return", ") return"],
     { step: lie({ on: "status", status: REFUSED, body: "html" }) },
   ),
   hostile(
     "a refused status believed at once",
-    "src/domain/plan-status.ts",
+    "src/statuses/plan-status.ts",
     ["  if (times < 2) return false;\n", "  if (times > 0) return true;\n"],
     { step: lie({ on: "status", status: REFUSED, body: "refusal" }) },
   ),
   hostile(
     "a refusal believed over the order itself",
-    "src/jobs/settle-status.ts",
+    "src/statuses/settle-status.ts",
     [
       'if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {',
       'if (seen.kind === "order" && sent.statusSent === sent.statusBefore) {',
@@ -115,13 +115,13 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   ),
   hostile(
     "a kept answer that only a person settles",
-    "src/jobs/settle-kept.ts",
+    "src/orders/settle-kept.ts",
     ["if (clock.monotonicMs() < this.#lookAtMs) return 0;", "if (clock.monotonicMs() >= 0) return 0;"],
     { step: lie({ on: "orders", body: ["changing shape", "another endpoint"] }) },
   ),
   hostile(
     "a pass that sleeps for one order",
-    "src/jobs/send-statuses.ts",
+    "src/statuses/send-statuses.ts",
     [
       "    if (error === undefined) {\n",
       "    await clock.sleep(8_000, pass.signal);\n    if (error === undefined) {\n",
@@ -139,7 +139,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   unlearned(
     hostile(
       "success 0 taken for acceptance",
-      "src/domain/error-words.ts",
+      "src/service/error-words.ts",
       ["if (isZero || isFailure(said))", "if (isFailure(said))"],
       { step: lie({ on: "import", body: "success 0", status: SUCCESS }) },
     ),
@@ -158,7 +158,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   ),
   hostile(
     "a status sent again after a refusal without a look",
-    "src/jobs/settle-status.ts",
+    "src/statuses/settle-status.ts",
     ["  return wasAnswered && statusSent === status", '  return status === "" && wasAnswered && statusSent === status'],
     { step: lie({ on: "status", status: [401, 402, 403, 423, 451] }) },
   ),
@@ -170,7 +170,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   ),
   hostile(
     "an error without records read as nothing new",
-    "src/domain/read-answer.ts",
+    "src/orders/read-answer.ts",
     ["  if (error !== undefined) throw reportedError(error);\n", ""],
     { step: lie({ on: ["orders", "updates"], body: "error beside nothing", status: SUCCESS }) },
   ),
@@ -180,7 +180,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
 const OF_VALUES: readonly PlantedBug[] = [
   hostile(
     "a stamp beyond 2262 written as it is",
-    "src/domain/seen-changes.ts",
+    "src/updates/seen-changes.ts",
     [
       "  return stampNs > LAST_STAMP_NS ? LAST_STAMP_NS : stampNs;",
       "  return stampNs < LAST_STAMP_NS ? stampNs : stampNs;",
@@ -213,13 +213,13 @@ const OF_VALUES: readonly PlantedBug[] = [
   },
   hostile(
     "text that is no UTF-8 sent as it is shown",
-    "src/store/utf8.ts",
+    "src/feeds/utf8.ts",
     ["  return found ?? null;", "  return null;"],
     { step: { do: "odd status", what: "no UTF-8" } },
   ),
   hostile(
     "a row for each content of a bad record",
-    "src/store/quarantine.ts",
+    "src/pass/quarantine-rows.ts",
     ["  if (replaceHeld(store, bad)) return true;\n", ""],
     { step: lie({ on: ["updates", "snapshot"], body: "changing record", status: SUCCESS }) },
   ),
@@ -233,7 +233,7 @@ const OF_VALUES: readonly PlantedBug[] = [
 const OF_POSITIONS: readonly PlantedBug[] = [
   hostile(
     "no position taken for one",
-    "src/domain/next-token.ts",
+    "src/updates/next-token.ts",
     ["  return NOTHING.has(token.trim().toLowerCase()) ? undefined : token;", "  return token;"],
     { step: lie({ on: "updates", body: ["next empty", "next zero"], status: SUCCESS }) },
   ),
@@ -246,11 +246,11 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     ],
     { step: { do: "flood" } },
   ),
-  hostile("confirmed batches kept for ever", "src/jobs/keep-house.ts", [
+  hostile("confirmed batches kept for ever", "src/daemon/keep-house.ts", [
     "      batches: (limit: number) => deleteConfirmedBefore(store, isoTime(nowMs - batchesMs), limit),\n",
     "",
   ]),
-  direct("old refusals", "refused confirms counted among the newest alone", "src/store/batches.ts", [
+  direct("old refusals", "refused confirms counted among the newest alone", "src/orders/batch-rows.ts", [
     "batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?\"",
     "batches WHERE state = 'refused' AND last_error IS NOT ? AND id > (SELECT max(id) FROM batches) - 20000\"",
   ]),
@@ -258,23 +258,23 @@ const OF_POSITIONS: readonly PlantedBug[] = [
 
 /** The file is not the bridge's alone. */
 const OF_FILES: readonly PlantedBug[] = [
-  direct("removed log", "a removed log not noticed", "src/store/file-watch.ts", [
+  direct("removed log", "a removed log not noticed", "src/database/file-watch.ts", [
     '    if (stat === undefined) return "gone";',
     '    if (stat === undefined) return "same";',
   ]),
-  direct("foreign collation", "a table of the ERP's ends the verification", "src/store/verify-tables.ts", [
+  direct("foreign collation", "a table of the ERP's ends the verification", "src/database/verify-tables.ts", [
     "    if (!isUnknownHere(error)) throw error;\n  }\n  const tables",
     "    throw error;\n  }\n  const tables",
   ]),
-  direct("renamed table", "an index that went with a renamed table", "src/store/feed-triggers.ts", [
+  direct("renamed table", "an index that went with a renamed table", "src/feeds/feed-triggers.ts", [
     "return { isRight: isHere && standing.sql === ownIndexSql(rules) };",
     "return { isRight: isHere || standing.sql !== ownIndexSql(rules) };",
   ]),
-  direct("shared folders", "another shop's copies taken for own", "src/domain/owner.ts", [
+  direct("shared folders", "another shop's copies taken for own", "src/platform/owner.ts", [
     "return made.account !== undefined && made.account !== own.account;",
     "return made.account !== undefined && made.account === own.account;",
   ]),
-  direct("missing database", "a database that is gone begun anew", "src/missing-database.ts", [
+  direct("missing database", "a database that is gone begun anew", "src/daemon/missing-database.ts", [
     "if (copy === undefined && !hasJournal && !existsSync(idOf(file))) return;",
     "if (copy === undefined && !hasJournal) return;",
   ]),
@@ -284,19 +284,19 @@ const OF_FILES: readonly PlantedBug[] = [
 const OF_PERSONS: readonly PlantedBug[] = [
   hostile(
     "history removed by the machine's clock alone",
-    "src/jobs/keep-house.ts",
+    "src/daemon/keep-house.ts",
     ["const nowMs = this.#confirmedNow() ?? 0;", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
     { step: { do: "clock" } },
   ),
   hostile(
     "a changed key that forgets what was sent",
-    "src/jobs/feed-table.ts",
+    "src/feeds/feed-table.ts",
     ["      if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });\n", ""],
     { step: { do: "reload", what: "other key" } },
   ),
   hostile(
     "a hold that outlives the secret",
-    "src/account.ts",
+    "src/daemon/account.ts",
     [
       'return known === undefined ? 0 : deleteHoldsFor(store, "credentials");',
       'return known !== undefined ? 0 : deleteHoldsFor(store, "credentials");',
@@ -305,7 +305,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
   ),
   hostile(
     "the same status with a new comment not sent",
-    "src/domain/plan-status.ts",
+    "src/statuses/plan-status.ts",
     ["    if (hasStatus && saysNothingNew(body, status, order, rules)) return", "    if (hasStatus) return"],
     { step: { do: "odd status", what: "the same" } },
   ),
@@ -324,14 +324,14 @@ const OF_PERSONS: readonly PlantedBug[] = [
     ],
     { step: { do: "journal" } },
   ),
-  direct("whole tree", "a whole table without rows whose parent waits", "src/store/feed-outbox.ts", [
+  direct("whole tree", "a whole table without rows whose parent waits", "src/feeds/feed-outbox.ts", [
     'if (rules.parent === null || rules.scope === "whole")',
     "if (rules.parent === null)",
   ]),
   {
     ...one(
       "a failed handshake taken for a request that may have arrived",
-      "src/api/client.ts",
+      "src/service/client.ts",
       'const effect = this.#begun.has(sent) ? "unknown" : "none";',
       'const effect = this.#begun.has(sent) || codeOf(error).startsWith("ERR_SSL") ? "unknown" : "none";',
     ),
@@ -341,7 +341,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
 
 /** Nothing blocks the loop. */
 const OF_LOOP: readonly PlantedBug[] = [
-  direct("turns", "a large answer read at once", "src/domain/slices.ts", [
+  direct("turns", "a large answer read at once", "src/answers/slices.ts", [
     "    if (step.done) return step.value;\n    await turn();",
     "    if (step.done) return step.value;",
   ]),

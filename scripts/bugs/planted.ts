@@ -3,12 +3,12 @@ import { type Edit, one, type PlantedBug } from "./bug.ts";
 import { GUARD_BUGS } from "./guards.ts";
 import { LASTING_BUGS } from "./lasting.ts";
 
-const PULL = "src/jobs/pull-orders.ts";
-const FOLLOW_JOB = "src/jobs/follow-updates.ts";
-const FOLLOW = "src/domain/follow.ts";
-const SEND = "src/jobs/send-rows.ts";
-const OUTBOX = "src/store/feed-outbox.ts";
-const CLIENT = "src/api/client.ts";
+const PULL = "src/orders/pull-orders.ts";
+const FOLLOW_JOB = "src/updates/follow-updates.ts";
+const FOLLOW = "src/updates/follow.ts";
+const SEND = "src/feeds/send-rows.ts";
+const OUTBOX = "src/feeds/feed-outbox.ts";
+const CLIENT = "src/service/client.ts";
 
 /** A watermark that is not what the service sent, made by `how` from what it sent. */
 const otherWatermark = (name: string, how: string): PlantedBug =>
@@ -45,12 +45,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: "simulation",
     edits: [
       {
-        file: "src/store/open.ts",
+        file: "src/database/open.ts",
         find: 'db.pragma("synchronous = FULL");',
         replace: 'db.pragma("synchronous = NORMAL");',
       },
       {
-        file: "src/store/open.ts",
+        file: "src/database/open.ts",
         find: "const expected = { synchronous: 2,",
         replace: "const expected = { synchronous: 1,",
       },
@@ -73,7 +73,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   one(
     "missing key read as empty",
-    "src/domain/read-answer.ts",
+    "src/orders/read-answer.ts",
     'if (found.state === "null") return undefined;',
     'if (found.state !== "value") return undefined;',
   ),
@@ -114,7 +114,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askFrom(ns,", "  return askFrom(ns,"),
   one(
     "older over newer",
-    "src/domain/plan-order.ts",
+    "src/orders/plan-order.ts",
     'const isNewer = source === "snapshot" || isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);',
     "const isNewer = isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone) || source !== null;",
   ),
@@ -123,12 +123,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: "simulation",
     edits: [
       {
-        file: "src/store/orders.ts",
+        file: "src/orders/order-rows.ts",
         find: '  store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(order.orderKey);\n',
         replace: "",
       },
       {
-        file: "src/store/orders.ts",
+        file: "src/orders/order-rows.ts",
         find: "`INSERT INTO order_line_rows (order_key, line_no, sku, name, quantity, price, payload) VALUES (?, ?, ?, ?, ?, ?, ?)`",
         replace:
           "`INSERT OR REPLACE INTO order_line_rows (order_key, line_no, sku, name, quantity, price, payload) VALUES (?, ?, ?, ?, ?, ?, ?)`",
@@ -159,19 +159,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   one(
     "Retry-After unclamped",
-    "src/domain/retry-after.ts",
+    "src/service/retry-after.ts",
     "  return Math.min(Math.max(Math.ceil(Math.max(...waits)), RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);",
     "  return Math.ceil(Math.max(...waits));",
   ),
   one(
     "401 retried at once",
-    "src/domain/holds.ts",
+    "src/pass/holds.ts",
     '      return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };',
     "      return undefined;",
   ),
   one(
     "one hold for both areas",
-    "src/domain/holds.ts",
+    "src/pass/holds.ts",
     "  const area: Area = error.area;",
     '  const area: Area = error.area === "imports" ? "orders" : error.area;',
   ),
@@ -189,7 +189,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   one(
     "status repeated blindly",
-    "src/jobs/settle-status.ts",
+    "src/statuses/settle-status.ts",
     '    if (request.state === "sending") return await this.#resolveFound(request, counts, signal);\n',
     `    if (request.state === "sending") {
       await commit(this.#context, signal, () => markPendingAgain(this.#context.store, request.id, null));
@@ -199,7 +199,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   one(
     "odd value not named",
-    "src/jobs/absorb-feed.ts",
+    "src/feeds/absorb-feed.ts",
     "  saveQuarantinedRow(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });\n",
     "",
   ),
@@ -208,7 +208,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: "encoded id",
     edits: [
       {
-        file: "src/api/orders.ts",
+        file: "src/service/orders.ts",
         find: "path: `${ORDERS}/${encodeURIComponent(serviceId)}`",
         replace: "path: `${ORDERS}/${serviceId}`",
       },
@@ -228,7 +228,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "second instance allowed",
     foundBy: "second instance",
-    edits: [{ file: "src/store/instance-lock.ts", find: '    db.exec("BEGIN EXCLUSIVE");\n', replace: "" }],
+    edits: [{ file: "src/database/instance-lock.ts", find: '    db.exec("BEGIN EXCLUSIVE");\n', replace: "" }],
   },
   one(
     "no monotonic guard",

@@ -1,4 +1,4 @@
-import type { Bridge } from "../../src/daemon.ts";
+import type { Bridge } from "../../src/daemon/bridge.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import type { DemoErp } from "./erp.ts";

@@ -1,4 +1,4 @@
-import { JOB_NAMES } from "../../src/domain/job-names.ts";
+import { JOB_NAMES } from "../../src/pass/job-names.ts";
 import type { CommandWords, OptionWords } from "./words.ts";
 
 const FEEDS = ["stocks", "prices", "catalog", "images"];

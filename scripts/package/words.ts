@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from "commander";
+import { processTerminal } from "../../src/cli/terminal.ts";
 import { buildProgram } from "../../src/main.ts";
-import { processTerminal } from "../../src/platform/terminal.ts";
 
 /** One command as it is typed, `config show`, with what a manual and a shell need to know of it. */
 export interface CommandWords {

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { parseConfig } from "../../src/config/load.ts";
-import { Bridge } from "../../src/daemon.ts";
-import type { Log } from "../../src/domain/ports.ts";
+import { Bridge } from "../../src/daemon/bridge.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import type { Log } from "../../src/platform/ports.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
 
 export const SHOP_STATES = ["starting", "empty", "healthy", "attention", "ill"] as const;

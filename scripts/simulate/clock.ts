@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/domain/ports.ts";
+import type { Clock } from "../../src/platform/ports.ts";
 import type { Random } from "../../src/sandbox/random.ts";
 
 interface Due {

@@ -1,5 +1,5 @@
-import { clearPullMark } from "../../src/store/batches.ts";
-import { approveGuarded } from "../../src/store/feeds.ts";
+import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { clearPullMark } from "../../src/orders/batch-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import { differencesOf, unitOf } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";

@@ -1,7 +1,7 @@
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
-import { BridgeError } from "../../src/domain/errors.ts";
-import type { JournalEntry } from "../../src/domain/journal-frame.ts";
-import type { Clock } from "../../src/domain/ports.ts";
+import type { JournalEntry } from "../../src/backup/journal-frame.ts";
+import { BridgeError } from "../../src/platform/errors.ts";
+import type { Clock } from "../../src/platform/ports.ts";
 
 /** The disk of the journal, the same for all lives of the program. */
 export class JournalDisk {

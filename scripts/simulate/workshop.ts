@@ -3,8 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
-import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
-import { openStore } from "../../src/store/open.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
 import { bridgeSettings, type Changed, type Forms } from "./forms.ts";
 
 /** Where fsync costs nothing; its meaning is not what is simulated here. */

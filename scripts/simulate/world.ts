@@ -1,5 +1,5 @@
 import type { LoadedConfig } from "../../src/config/load.ts";
-import type { RunResult } from "../../src/jobs/run-job.ts";
+import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { LedgerEntry } from "../../src/sandbox/ledger.ts";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { integerBetween, type Random, seededRandom } from "../../src/sandbox/random.ts";

@@ -8,8 +8,14 @@ import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, r
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { readTimeInName, timeInName } from "../domain/copy-names.ts";
-import { BridgeError } from "../domain/errors.ts";
+import { inTurns } from "../answers/slices.ts";
+import { readTimeInName, timeInName } from "../database/copy-names.ts";
+import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { openRegular } from "../platform/fresh-file.ts";
+import { isForeign, type Owner } from "../platform/owner.ts";
+import type { Clock } from "../platform/ports.ts";
+import { syncFolder } from "./copy-database.ts";
 import {
   FIRST_NOTE_BYTES,
   frameHeadInSlices,
@@ -18,13 +24,7 @@ import {
   type ReadFrames,
   readFirstNote,
   readFrames,
-} from "../domain/journal-frame.ts";
-import { isForeign, type Owner } from "../domain/owner.ts";
-import type { Clock } from "../domain/ports.ts";
-import { inTurns } from "../domain/slices.ts";
-import { openRegular } from "../platform/fresh-file.ts";
-import { asBridgeError, describePermissions, faultCodeOf } from "../store/sqlite-errors.ts";
-import { syncFolder } from "./copy-database.ts";
+} from "./journal-frame.ts";
 
 /** Files of a size that is read at once when restoring. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;

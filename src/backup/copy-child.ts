@@ -7,7 +7,7 @@
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
 import Database from "better-sqlite3";
-import { verifyTables } from "../store/verify-tables.ts";
+import { verifyTables } from "../database/verify-tables.ts";
 
 export interface CopyOrder {
   source: string;

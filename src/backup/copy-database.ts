@@ -17,10 +17,10 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { BridgeError } from "../domain/errors.ts";
+import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
+import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
+import { BridgeError } from "../platform/errors.ts";
 import { beforeRandom, createFile, freshName, leftNames, removeName, setMode } from "../platform/fresh-file.ts";
-import { foreignJournalError, journalSince } from "../store/foreign-journal.ts";
-import { asBridgeError, faultCodeOf } from "../store/sqlite-errors.ts";
 import type { CopyMessage, CopyOrder } from "./copy-child.ts";
 
 /** Beside this file, in the sources and in the bundle alike. */

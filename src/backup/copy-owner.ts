@@ -2,10 +2,10 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { findCopies } from "../domain/copy-names.ts";
-import type { Owner } from "../domain/owner.ts";
-import type { Progress } from "../domain/progress.ts";
-import { progressOf } from "../store/progress-note.ts";
+import { findCopies } from "../database/copy-names.ts";
+import type { Progress } from "../database/progress.ts";
+import { progressOf } from "../database/progress-note.ts";
+import type { Owner } from "../platform/owner.ts";
 
 /** Nothing is known of a file that cannot be read, or that an older version made. */
 export function readOwnerOfCopy(file: string): Owner {

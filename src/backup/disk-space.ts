@@ -1,5 +1,5 @@
 import { statfsSync } from "node:fs";
-import type { DiskSpace } from "../domain/disk-space.ts";
+import type { DiskSpace } from "./space-rule.ts";
 
 /** What the file system of a folder has left. Throws where the folder is not there. */
 export function readDiskSpace(folder: string): DiskSpace {

@@ -5,10 +5,10 @@
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
-import { BridgeError } from "../domain/errors.ts";
-import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../store/migrate.ts";
-import { faultCodeOf } from "../store/sqlite-errors.ts";
-import { verifyTables } from "../store/verify-tables.ts";
+import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/migrate.ts";
+import { faultCodeOf } from "../database/sqlite-errors.ts";
+import { verifyTables } from "../database/verify-tables.ts";
+import { BridgeError } from "../platform/errors.ts";
 import { hasTable, isDamage } from "./rows.ts";
 
 const PROBLEMS_MAX = 3;

@@ -4,10 +4,10 @@
  * compared with the result. Only reads.
  */
 import type Database from "better-sqlite3";
-import { counted } from "../domain/counted.ts";
-import { isBehind, isUnnoted, type Note, type Standing } from "../domain/progress.ts";
-import { progressOf } from "../store/progress-note.ts";
-import type { Store } from "../store/store.ts";
+import { isBehind, isUnnoted, type Note, type Standing } from "../database/progress.ts";
+import { progressOf } from "../database/progress-note.ts";
+import type { Store } from "../database/store.ts";
+import { counted } from "../messages/counted.ts";
 import { lastNumber } from "./carry-orders.ts";
 import type { Replaced } from "./examine.ts";
 import { hasTable, isDamage } from "./rows.ts";

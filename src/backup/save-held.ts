@@ -5,11 +5,11 @@
 import { closeSync, renameSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { copyName } from "../domain/copy-names.ts";
+import { copyName } from "../database/copy-names.ts";
+import type { Store } from "../database/store.ts";
+import { savedStem } from "../database/swap-files.ts";
+import { verifyTables } from "../database/verify-tables.ts";
 import { createFile, freshName, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
-import type { Store } from "../store/store.ts";
-import { savedStem } from "../store/swap-files.ts";
-import { verifyTables } from "../store/verify-tables.ts";
 import { syncFolder } from "./copy-database.ts";
 
 /** The copy's name; undefined where nothing whole could be read any more. */

@@ -4,10 +4,10 @@
  * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
  * made, so a crash leaves nothing but that file.
  */
-import type { Progress } from "../domain/progress.ts";
-import { openPullMark } from "../store/batches.ts";
-import { saveHold } from "../store/holds.ts";
-import type { Store } from "../store/store.ts";
+import type { Progress } from "../database/progress.ts";
+import type { Store } from "../database/store.ts";
+import { openPullMark } from "../orders/batch-rows.ts";
+import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
 import type { Pair } from "./rows.ts";
 

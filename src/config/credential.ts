@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import path from "node:path";
-import { BridgeError } from "../domain/errors.ts";
+import { BridgeError } from "../platform/errors.ts";
 import type { LoadedConfig } from "./load.ts";
 
 /** Where the units take the Client Secret from. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { FILE_NAMES, IMAGE_SENDS } from "../domain/image-feed.ts";
-import { IMAGE_TYPES } from "../domain/image-file.ts";
+import { FILE_NAMES, IMAGE_SENDS } from "../feeds/images/image-feed.ts";
+import { IMAGE_TYPES } from "../feeds/images/image-file.ts";
 import { bytes, type Json, key, name, oneOf, refuse, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
 

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { type FeedName, KEY_COLUMNS_MAX } from "../domain/feed.ts";
-import { tableProblem } from "../domain/source-text.ts";
+import { type FeedName, KEY_COLUMNS_MAX } from "../feeds/feed.ts";
 import { requestPath } from "./addresses.ts";
 import { imageKeys, refuseImages } from "./images.ts";
 import type { Json, Template } from "./kinds.ts";
@@ -22,6 +21,7 @@ import {
   textsOf,
   worded,
 } from "./kinds.ts";
+import { tableProblem } from "./source-text.ts";
 import { deletionProblem, namesIn } from "./syntax.ts";
 
 interface FeedDefaults {

@@ -1,6 +1,6 @@
 import { validate as isCron } from "node-cron";
 import * as z from "zod";
-import { queryProblem } from "../domain/source-text.ts";
+import { queryProblem } from "./source-text.ts";
 import { expressionProblem, pathProblem, templateKeyProblem, templateProblem } from "./syntax.ts";
 import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration } from "./units.ts";
 

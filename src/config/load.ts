@@ -1,7 +1,7 @@
 import path from "node:path";
 import * as z from "zod";
-import { isNameOfDatabase } from "../domain/copy-names.ts";
-import { localeLanguage } from "../domain/locale.ts";
+import { isNameOfDatabase } from "../database/copy-names.ts";
+import { localeLanguage } from "../messages/locale.ts";
 import {
   type DocumentProblem,
   type Expectations,

@@ -1,4 +1,4 @@
-import { BridgeError } from "../domain/errors.ts";
+import { BridgeError } from "../platform/errors.ts";
 
 /** One thing that is wrong with the file. Lines and columns count from 1; null where there is no place. */
 export interface ConfigProblem {

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { BridgeError } from "../domain/errors.ts";
+import { BridgeError } from "../platform/errors.ts";
 import type { Config } from "./schema.ts";
 import { readSmallFile } from "./small-file.ts";
 

@@ -1,7 +1,7 @@
-import { ExpressionSyntaxError, parseExpression } from "../domain/expression.ts";
-import { type LevelSettings, levelProblem } from "../domain/feed-level.ts";
-import { PathSyntaxError, parsePath } from "../domain/json-path.ts";
-import { parseTemplate, placeholdersOf, TemplateSyntaxError } from "../domain/template.ts";
+import { ExpressionSyntaxError, parseExpression } from "../answers/expression.ts";
+import { PathSyntaxError, parsePath } from "../answers/json-path.ts";
+import { parseTemplate, placeholdersOf, TemplateSyntaxError } from "../answers/template.ts";
+import { type LevelSettings, levelProblem } from "./feed-level.ts";
 
 /**
  * The small languages that appear inside values. Each function returns what is wrong, or null. The words may quote

@@ -7,7 +7,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { type UserInfo, userInfo } from "node:os";
 import path from "node:path";
-import { BridgeError } from "../domain/errors.ts";
+import { BridgeError } from "./errors.ts";
 
 interface Owner {
   uid: number;

@@ -1,5 +1,5 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
-import type { Clock } from "../domain/ports.ts";
+import type { Clock } from "./ports.ts";
 
 /** The machine's own time and chance. */
 export const systemClock: Clock = {

@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { pino } from "pino";
-import type { Log } from "../domain/ports.ts";
-import { secretFilter } from "../domain/secrets.ts";
+import type { Log } from "./ports.ts";
+import { secretFilter } from "./secrets.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 

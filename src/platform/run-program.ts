@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { BridgeError } from "../domain/errors.ts";
+import { BridgeError } from "./errors.ts";
 
 /** A program that has not ended by then is stopped; after the grace it is killed, with whatever it started. */
 const LIMIT_MS = 30_000;

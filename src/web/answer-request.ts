@@ -3,8 +3,8 @@
  * only the exact names of this machine are answered (a name that was rebound to 127.0.0.1 is none of them), nothing is
  * ever changed, no other origin may read, and no answer carries a stack trace, a path or foreign text.
  */
-import { asError } from "../domain/errors.ts";
-import type { Log } from "../domain/ports.ts";
+import { asError } from "../platform/errors.ts";
+import type { Log } from "../platform/ports.ts";
 
 export interface WebRequest {
   method: string;

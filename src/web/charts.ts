@@ -1,7 +1,7 @@
-import { isoTime } from "../domain/ports.ts";
-import { longestAges } from "../domain/site-age.ts";
-import { firstOrderKeySince, loadSuccesses, nextOrderKey } from "../store/monitor.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../database/store.ts";
+import { firstOrderKeySince, loadSuccesses, nextOrderKey } from "../health/monitor.ts";
+import { longestAges } from "../health/site-age.ts";
+import { isoTime } from "../platform/ports.ts";
 
 export const DAYS = 14;
 export const HOURS = 24;

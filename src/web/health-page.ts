@@ -1,7 +1,7 @@
-import { asError } from "../domain/errors.ts";
-import { isoTime } from "../domain/ports.ts";
-import type { FlowStatus, StatusLimits } from "../domain/status.ts";
-import type { Troubles } from "../domain/troubles.ts";
+import type { FlowStatus, StatusLimits } from "../health/status.ts";
+import { asError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { Troubles } from "../platform/troubles.ts";
 import type { Page } from "./answer-request.ts";
 import { type Reading, reportOf } from "./reading.ts";
 

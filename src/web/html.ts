@@ -1,4 +1,4 @@
-import { inertText } from "../domain/inert-text.ts";
+import { inertText } from "../answers/inert-text.ts";
 
 /** Text that is HTML already. Everything else becomes text when it is put into a template. */
 export class Html {

@@ -1,7 +1,7 @@
-import { FEED_NAMES } from "../domain/feed.ts";
-import { parseStamp } from "../domain/stamp.ts";
-import type { FlowStatus } from "../domain/status.ts";
-import type { WatermarkRow } from "../store/monitor.ts";
+import { parseStamp } from "../answers/stamp.ts";
+import { FEED_NAMES } from "../feeds/feed.ts";
+import type { WatermarkRow } from "../health/monitor.ts";
+import type { FlowStatus } from "../health/status.ts";
 import type { LoopDelay } from "./event-loop.ts";
 import type { Metric, Sample } from "./metrics-text.ts";
 import type { Reading } from "./reading.ts";

@@ -1,4 +1,4 @@
-import type { StatusFacts } from "../domain/status.ts";
+import type { StatusFacts } from "../health/status.ts";
 import type { PageWords } from "./page-words.ts";
 
 /** Something that a person can do. */

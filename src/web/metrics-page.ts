@@ -1,5 +1,5 @@
-import { databaseBytes, loadWatermarks } from "../store/monitor.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../database/store.ts";
+import { databaseBytes, loadWatermarks } from "../health/monitor.ts";
 import type { Page } from "./answer-request.ts";
 import type { LoopWatch } from "./event-loop.ts";
 import { listMetrics } from "./list-metrics.ts";

@@ -1,5 +1,5 @@
-import type { FlowStatus } from "../domain/status.ts";
-import { errorWords, holdWords, type StatusWords, statusWords } from "../domain/status-words.ts";
+import type { FlowStatus } from "../health/status.ts";
+import { errorWords, holdWords, type StatusWords, statusWords } from "../health/status-words.ts";
 import { type Html, html } from "./html.ts";
 import { type FlowKey, type FlowState, flowName, type PageWords } from "./page-words.ts";
 import type { View } from "./status-page.ts";

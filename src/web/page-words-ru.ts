@@ -1,4 +1,4 @@
-import { count } from "../domain/status-words-ru.ts";
+import { count } from "../health/status-words-ru.ts";
 import type { PageWords } from "./page-words.ts";
 
 const DAY = { weekday: "short", day: "numeric", month: "short" } as const;

@@ -2,13 +2,14 @@
  * One look at the database, shared by everything that asks within a moment. However often a browser, a scraper or a
  * hostile page asks, looks take a small share of the event loop: after each one there is a rest of many times its cost.
  */
-import { type HealthNow, type Illness, listIllnesses, measureAges } from "../domain/health.ts";
-import type { Clock } from "../domain/ports.ts";
-import { describeStatus, type StatusFacts, type StatusLimits, type StatusReport, withWords } from "../domain/status.ts";
-import type { Language } from "../domain/status-words.ts";
-import { machineFaultOf } from "../store/sqlite-errors.ts";
-import { loadStatusFacts } from "../store/status.ts";
-import type { Store } from "../store/store.ts";
+
+import { machineFaultOf } from "../database/sqlite-errors.ts";
+import type { Store } from "../database/store.ts";
+import { type HealthNow, type Illness, listIllnesses, measureAges } from "../health/health.ts";
+import { describeStatus, type StatusFacts, type StatusLimits, type StatusReport, withWords } from "../health/status.ts";
+import { loadStatusFacts } from "../health/status-rows.ts";
+import type { Language } from "../health/status-words.ts";
+import type { Clock } from "../platform/ports.ts";
 
 const REST_MIN_MS = 1_000;
 /** At most two per cent of the time goes into looks. */

@@ -1,5 +1,5 @@
-import { loadLastRunId, loadRunTotals } from "../store/monitor.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../database/store.ts";
+import { loadLastRunId, loadRunTotals } from "../health/monitor.ts";
 
 export interface Counted {
   runs: { job: string; outcome: string; count: number }[];

@@ -3,9 +3,9 @@
  * flow, and how it went. Readable on a phone, without JavaScript and by ear. It tells names, numbers and times only.
  */
 import { createHash } from "node:crypto";
-import { isoTime } from "../domain/ports.ts";
-import { clockTime, describeFreshness, type StatusLimits } from "../domain/status.ts";
-import { type Language, statusWords } from "../domain/status-words.ts";
+import { clockTime, describeFreshness, type StatusLimits } from "../health/status.ts";
+import { type Language, statusWords } from "../health/status-words.ts";
+import { isoTime } from "../platform/ports.ts";
 import { CLOSED_POLICY, type Page } from "./answer-request.ts";
 import type { Charts } from "./charts.ts";
 import { Html, html } from "./html.ts";

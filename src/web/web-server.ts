@@ -5,10 +5,10 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { asError } from "../domain/errors.ts";
-import { type Clock, isoTime, type Log } from "../domain/ports.ts";
-import { loadPageSilent, type PageSilence, savePageSilent } from "../store/page-silence.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../database/store.ts";
+import { loadPageSilent, type PageSilence, savePageSilent } from "../health/page-silence.ts";
+import { asError } from "../platform/errors.ts";
+import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import type { Answer, WebRequest } from "./answer-request.ts";
 import type { LoopWatch } from "./event-loop.ts";
 

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ORDER_IS_HERE } from "../../src/backup/carry-tables.ts";
-import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
-import { openStore } from "../../src/store/open.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
 import { tempFolder } from "../support/temp.ts";
 
 function openEmpty() {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { readOwnerOfCopy } from "../../src/backup/copy-owner.ts";
-import { isForeign } from "../../src/domain/owner.ts";
+import { isForeign } from "../../src/platform/owner.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";

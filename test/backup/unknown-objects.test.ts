@@ -2,8 +2,8 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER, migrateDatabase } from "../../src/store/migrate.ts";
-import { openStore } from "../../src/store/open.ts";
+import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER, migrateDatabase } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
 

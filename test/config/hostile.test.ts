@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { excessIn } from "../../src/config/depth.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { showConfig } from "../../src/config/show.ts";
-import { BridgeError } from "../../src/domain/errors.ts";
+import { BridgeError } from "../../src/platform/errors.ts";
 import { MINIMAL, parse } from "./support.ts";
 
 /** Loads and shows, or refuses in words; anything else is a stack trace on somebody's screen. */

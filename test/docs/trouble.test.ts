@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BridgeError, type ErrorCode, exitCodeOf } from "../../src/domain/errors.ts";
-import { englishStatus } from "../../src/domain/status-words-en.ts";
+import { englishStatus } from "../../src/health/status-words-en.ts";
+import { BridgeError, type ErrorCode, exitCodeOf } from "../../src/platform/errors.ts";
 
 const trouble = readFileSync("docs/trouble.md", "utf8");
 const operations = readFileSync("docs/operations.md", "utf8");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { describeStatus } from "../../src/domain/status.ts";
+import { describeStatus } from "../../src/health/status.ts";
+import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { loadStatusFacts } from "../../src/store/status.ts";
 import { startFollowed } from "../support/followed.ts";
 
 const QUARTER_MS = 900_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { secretFilter } from "../../src/domain/secrets.ts";
+import { speaking } from "../../src/messages/translator.ts";
 import { createLogger, type LoggerOptions, logForm } from "../../src/platform/logger.ts";
-import { speaking } from "../../src/words/translator.ts";
+import { secretFilter } from "../../src/platform/secrets.ts";
 
 function collect(
   form: "journal" | "json" | "text",

@@ -3,11 +3,10 @@ import path from "node:path";
 import { inject, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
-import { Bridge } from "../../src/daemon.ts";
-import type { FlowName } from "../../src/domain/job-names.ts";
-import type { Clock, Log } from "../../src/domain/ports.ts";
-
-import type { RunResult } from "../../src/jobs/run-job.ts";
+import { Bridge } from "../../src/daemon/bridge.ts";
+import type { RunResult } from "../../src/daemon/run-job.ts";
+import type { FlowName } from "../../src/pass/job-names.ts";
+import type { Clock, Log } from "../../src/platform/ports.ts";
 import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { memoryFolder } from "./temp.ts";
 

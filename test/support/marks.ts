@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
-import { openStore } from "../../src/store/open.ts";
-import { saveNewOrder } from "../../src/store/orders.ts";
-import type { Store } from "../../src/store/store.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
+import type { Store } from "../../src/database/store.ts";
+import { saveNewOrder } from "../../src/orders/order-rows.ts";
 import { tempFolder } from "./temp.ts";
 
 /** An order that the ERP has never seen, and another one beside it. */

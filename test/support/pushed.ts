@@ -1,10 +1,10 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { JobName } from "../../src/domain/job-names.ts";
+import { markCompareOwed } from "../../src/feeds/feed-rows.ts";
+import type { JobName } from "../../src/pass/job-names.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Feed } from "../../src/sandbox/messages.ts";
 import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
-import { markCompareOwed } from "../../src/store/feeds.ts";
 import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 
 /** The deadline of an import in these tests, in milliseconds of the test's clock. */

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { expect } from "vitest";
 import { copyDatabase } from "../../src/backup/copy-database.ts";
-import { type RestoreReport, restoreDatabase } from "../../src/restore-bridge.ts";
-import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
+import { type RestoreReport, restoreDatabase } from "../../src/cli/restore-bridge.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { collectingLog, configFor, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 import { createOrders } from "./pull.ts";
 import { tempFolder } from "./temp.ts";

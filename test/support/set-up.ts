@@ -3,8 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
 import { installProgram } from "../../scripts/install-program.ts";
-import { MIGRATIONS_FOLDER } from "../../src/store/migrate.ts";
-import { openStore } from "../../src/store/open.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

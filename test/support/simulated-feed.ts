@@ -1,3 +1,4 @@
+import { formatStamp, parseStamp, readStamp, type StampForm } from "../../src/answers/stamp.ts";
 import {
   type Asked,
   type FollowRules,
@@ -6,8 +7,7 @@ import {
   planFirstAsk,
   planNextPage,
   raiseHigh,
-} from "../../src/domain/follow.ts";
-import { formatStamp, parseStamp, readStamp, type StampForm } from "../../src/domain/stamp.ts";
+} from "../../src/updates/follow.ts";
 
 export interface FeedChange {
   id: number;

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { RunResult } from "../../src/jobs/run-job.ts";
+import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { LedgerEntry } from "../../src/sandbox/ledger.ts";
 import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";

@@ -1,5 +1,5 @@
-import type { Input } from "../../src/platform/prompt.ts";
-import type { Terminal } from "../../src/platform/terminal.ts";
+import type { Input } from "../../src/cli/prompt.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 
 export interface TypingTerminal extends Terminal {
   stdout: string[];

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { loadStatusFacts } from "../../src/store/status.ts";
+import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { askPort, startWebBridge } from "../support/web.ts";
 

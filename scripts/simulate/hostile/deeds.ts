@@ -1,9 +1,9 @@
 /* What happens in the hostile world alone. */
 
-import { retryRecords } from "../../../src/repair.ts";
+import { retryRecords } from "../../../src/daemon/repair.ts";
+import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
+import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/pass/held-rows.ts";
 import { writeStamp } from "../../../src/sandbox/stamps.ts";
-import { approveGuarded } from "../../../src/store/feeds.ts";
-import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/store/quarantine-retry.ts";
 import { KEYS } from "../erp.ts";
 import type { Changed } from "../forms.ts";
 import type { HostileDeed, OddStatus, PersonDeed, Reload } from "../schedule.ts";

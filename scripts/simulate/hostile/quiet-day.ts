@@ -2,10 +2,11 @@
  * The oracle of lasting damage: after the last fault a day goes by in which the ERP, the customers and the service do
  * what they do, and no person does anything but approve what the guard holds. Then nothing of the trouble is left.
  */
-import { measureAges } from "../../../src/domain/health.ts";
-import { describeStatus, type StatusFacts } from "../../../src/domain/status.ts";
-import { approveGuarded } from "../../../src/store/feeds.ts";
-import { loadStatusFacts } from "../../../src/store/status.ts";
+
+import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
+import { measureAges } from "../../../src/health/health.ts";
+import { describeStatus, type StatusFacts } from "../../../src/health/status.ts";
+import { loadStatusFacts } from "../../../src/health/status-rows.ts";
 import { createOrder, endFaults } from "../deeds.ts";
 import { missingOrders, OWED, staleOrders, unitOf } from "../differences.ts";
 import type { Losses } from "../ending.ts";

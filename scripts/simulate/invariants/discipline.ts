@@ -2,7 +2,7 @@
  * How the bridge behaves towards the service: the rate, the waits it was asked for, holds that stay in their area,
  * no pull repeated at once, nobody else asked.
  */
-import type { RunResult } from "../../../src/jobs/run-job.ts";
+import type { RunResult } from "../../../src/daemon/run-job.ts";
 import type { Lie, LieBody } from "../hostile/grammar.ts";
 import type { ProgramLife } from "../life.ts";
 import type { Sent, Told } from "../network.ts";

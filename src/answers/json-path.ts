@@ -1,0 +1,214 @@
+import type { Buffer } from "node:buffer";
+import { counted } from "../messages/counted.ts";
+import {
+  countInside,
+  elementAt,
+  firstMembersOf,
+  kindOf,
+  MEMBERS_MAX,
+  memberOf,
+  membersOf,
+  type Span,
+  someMember,
+} from "./json-text.ts";
+
+/** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
+export type PathStep = string | number;
+
+/** A path in SQLite's syntax: what it finds here, `json_extract` and `->` find in the database. */
+export interface JsonPath {
+  readonly text: string;
+  readonly steps: readonly PathStep[];
+}
+
+/** A path that cannot be read. `column` counts characters from 1. */
+export class PathSyntaxError extends Error {
+  readonly column: number;
+
+  constructor(what: string, column: number) {
+    super(`${what} (column ${column})`);
+    this.name = "PathSyntaxError";
+    this.column = column;
+  }
+}
+
+/** What a path finds. `at` names the place in the same syntax; `found` says in words what stands there. */
+export type Resolved =
+  | { readonly state: "value"; readonly span: Span }
+  /** An explicit null, at the end of the path or on the way. */
+  | { readonly state: "null"; readonly at: string }
+  /** Nothing there. `at` is the deepest part that exists; `keysSeen` are the first keys of the object there. */
+  | { readonly state: "absent"; readonly at: string; readonly keysSeen: string[]; readonly found: string };
+
+/** Enough to recognise a renamed key in an error, few enough for one line. */
+const KEYS_SEEN_MAX = 20;
+
+/**
+ * Reads `$`, `.key`, `."any key"` (with JSON's escapes), `[n]` and `[#-n]`. An unquoted key takes everything up to the next
+ * `.` or `[`, as in SQLite, so Cyrillic and blanks need no quotes.
+ *
+ * @throws PathSyntaxError also for what SQLite would take but never find (`[#]`), or reads differently in older versions.
+ */
+export function parsePath(text: string): JsonPath {
+  if (!text.startsWith("$")) throw new PathSyntaxError("a path begins with $", 1);
+  if (!text.isWellFormed() || text.includes("\0")) {
+    throw new PathSyntaxError("a path cannot hold NUL or half of a surrogate pair; escape it inside quotes", 1);
+  }
+  const steps: PathStep[] = [];
+  let at = 1;
+  while (at < text.length) {
+    const read = text[at] === "[" ? readIndex(text, at) : readKey(text, at);
+    steps.push(read.step);
+    at = read.end;
+  }
+  return { text, steps };
+}
+
+interface Read {
+  step: PathStep;
+  end: number;
+}
+
+function readIndex(text: string, at: number): Read {
+  const match = /\[(#-)?([0-9]+)\]/y;
+  match.lastIndex = at;
+  const found = match.exec(text);
+  if (found === null) {
+    throw new PathSyntaxError("between [ and ] stands a number from 0, or #-1 for the last element", at + 2);
+  }
+  const number = Math.min(Number(found[2]), Number.MAX_SAFE_INTEGER);
+  if (found[1] !== undefined && number === 0) {
+    throw new PathSyntaxError("[#-0] is the place after the last element, where nothing stands", at + 1);
+  }
+  return { step: found[1] === undefined ? number : -number, end: match.lastIndex };
+}
+
+function readKey(text: string, at: number): Read {
+  if (text[at] !== ".") throw new PathSyntaxError("after a step comes . or [ or the end", at + 1);
+  if (text[at + 1] === '"') return readQuotedKey(text, at + 1);
+  const match = /[^.[]+/y;
+  match.lastIndex = at + 1;
+  const found = match.exec(text);
+  if (found === null) throw new PathSyntaxError('after . comes a key; an empty key is written ""', at + 2);
+  return { step: found[0], end: match.lastIndex };
+}
+
+function readQuotedKey(text: string, at: number): Read {
+  const match = /"((?:[^"\\]|\\.)*)"/sy;
+  match.lastIndex = at;
+  const found = match.exec(text);
+  if (found === null) throw new PathSyntaxError("the quoted key has no closing quote", at + 1);
+  const raw = found[1] ?? "";
+  if (!raw.includes("\\")) return { step: raw, end: match.lastIndex };
+  // SQLite takes control characters as they are; JSON.parse wants them escaped.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
+  const escaped = raw.replace(/[\u0000-\u001f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  try {
+    return { step: JSON.parse(`"${escaped}"`) as string, end: match.lastIndex };
+  } catch {
+    throw new PathSyntaxError("the quoted key holds an escape that JSON does not know", at + 1);
+  }
+}
+
+/** The path of `steps` in SQLite's syntax; keys are quoted unless they are plain words. */
+export function formatPath(steps: readonly PathStep[]): string {
+  let text = "$";
+  for (const step of steps) {
+    if (typeof step === "number") text += step < 0 ? `[#${step}]` : `[${step}]`;
+    else text += /^[\p{L}_][\p{L}\p{N}_]*$/u.test(step) ? `.${step}` : `.${JSON.stringify(step)}`;
+  }
+  return text;
+}
+
+/**
+ * Follows `path` from the value at `root`, as SQLite's `->` does: of equal keys the first one counts. Tells an explicit
+ * null (an empty answer) from a key that is not there (a wrong configuration or a changed service).
+ */
+export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved {
+  let span = root;
+  for (let done = 0; done < path.steps.length; done++) {
+    if (kindOf(bytes, span) === "null") return { state: "null", at: formatPath(path.steps.slice(0, done)) };
+    const next = stepInto(bytes, span, path.steps[done]!);
+    if (next === undefined) {
+      return { state: "absent", at: formatPath(path.steps.slice(0, done)), ...describe(bytes, span) };
+    }
+    span = next;
+  }
+  return kindOf(bytes, span) === "null" ? { state: "null", at: formatPath(path.steps) } : { state: "value", span };
+}
+
+/**
+ * The first place on the way of `path` that stands more than once in its object, or undefined. Readers differ in which of
+ * equal keys they take, so what an answer says there is ambiguous.
+ *
+ * @example
+ * findRepeated(bytes, root, parsePath("$.data.orders")); // "$.data.orders" for {"data":{"orders":[…],"orders":[]}}
+ */
+export function findRepeated(bytes: Buffer, root: Span, { steps }: JsonPath): string | undefined {
+  let span: Span | undefined = root;
+  for (const [done, step] of steps.entries()) {
+    if (span === undefined) return undefined;
+    let next: Span | undefined;
+    if (typeof step === "number") next = elementAt(bytes, span, step);
+    else {
+      const isAgain = someMember(
+        bytes,
+        root.ends === undefined ? span : { ...span, ends: root.ends },
+        ({ key, value }) => {
+          const isSecond = key === step && next !== undefined;
+          if (key === step) next ??= value;
+          return isSecond;
+        },
+      );
+      if (isAgain) return formatPath(steps.slice(0, done + 1));
+    }
+    span = next;
+  }
+  return undefined;
+}
+
+/** Several paths that begin at one place. */
+export interface PathSet {
+  readonly paths: readonly JsonPath[];
+  /** The keys with which paths begin, each once, and what is left of each path behind its key; undefined: it begins with none. */
+  readonly keys: readonly string[];
+  readonly rests: readonly ({ readonly key: number; readonly rest: JsonPath } | undefined)[];
+}
+
+export function compilePathSet(paths: readonly JsonPath[]): PathSet {
+  const keys = [...new Set(paths.map(({ steps }) => steps[0]).filter((step) => typeof step === "string"))];
+  const rests = paths.map(({ steps }) => {
+    const [first, ...rest] = steps;
+    return typeof first === "string"
+      ? { key: keys.indexOf(first), rest: { text: formatPath(rest), steps: rest } }
+      : undefined;
+  });
+  return { paths, keys, rests };
+}
+
+/** Where each path leads to from the value at `root`, as {@link resolvePath} finds it, in one walk over the members there. */
+export function resolvePaths(bytes: Buffer, root: Span, { paths, keys, rests }: PathSet): (Span | "null" | "absent")[] {
+  const isNull = kindOf(bytes, root) === "null";
+  const members = firstMembersOf(bytes, root, keys);
+  return paths.map((path, index) => {
+    const split = rests[index];
+    const from = split === undefined ? root : members[split.key];
+    if (from === undefined) return isNull ? "null" : "absent";
+    const found = resolvePath(bytes, from, split?.rest ?? path);
+    return found.state === "value" ? found.span : found.state;
+  });
+}
+
+function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {
+  if (typeof step === "string") return memberOf(bytes, span, step);
+  return elementAt(bytes, span, step);
+}
+
+function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: string } {
+  const kind = kindOf(bytes, span);
+  if (kind === "array") return { keysSeen: [], found: `a list of ${countInside(bytes, span, MEMBERS_MAX)}` };
+  if (kind !== "object") return { keysSeen: [], found: `a ${kind}` };
+  const keysSeen = membersOf(bytes, span, KEYS_SEEN_MAX).map((member) => member.key);
+  const count = countInside(bytes, span, MEMBERS_MAX);
+  return { keysSeen, found: `an object of ${counted(count, "key")}` };
+}

@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { SLICE_BYTES } from "../answers/json-text.ts";
+import { atOnce, type Slices } from "../answers/slices.ts";
+
+/** Says where a frame begins, also behind one that is damaged. */
+const MAGIC = Buffer.from("EBJ1");
+const HASH_BYTES = 32;
+const HEADER_BYTES = MAGIC.length + 4 + 4 + HASH_BYTES;
+/** A note is a few hundred bytes; a longer one is no length but damage. */
+const NOTE_BYTES_MAX = 65_536;
+
+/** What is known of a body, beside the body itself. */
+export interface JournalNote {
+  /** When the answer came: UTC, ISO 8601. */
+  receivedAt: string;
+  /** What makes it the same batch again. */
+  fingerprint: string;
+  /** The `Date` header of the answer. */
+  date: string | undefined;
+  /** Whose batch it is; absent in journals of older versions. */
+  account?: string | undefined;
+  database?: string | undefined;
+}
+
+export interface JournalEntry {
+  note: JournalNote;
+  body: Buffer;
+}
+
+/** What stands before the body in a file: lengths, a digest of all that follows, the note. The body is as large as an answer. */
+export function* frameHeadInSlices({ note, body }: JournalEntry): Slices<Buffer> {
+  const noteBytes = Buffer.from(JSON.stringify(note), "utf8");
+  const lengths = Buffer.alloc(8);
+  lengths.writeUInt32LE(noteBytes.length, 0);
+  lengths.writeUInt32LE(body.length, 4);
+  return Buffer.concat([MAGIC, lengths, yield* digestInSlices(lengths, noteBytes, body), noteBytes]);
+}
+
+export interface ReadFrames {
+  entries: JournalEntry[];
+  /** The file ends in the middle of a frame: the program or the machine died while it was written. */
+  torn: boolean;
+  /** Bytes in the middle that are no frame: damage. */
+  damagedBytes: number;
+}
+
+/** Reads a file of frames. What is damaged is passed over, up to the next frame that is whole. */
+export function readFrames(bytes: Buffer): ReadFrames {
+  const entries: JournalEntry[] = [];
+  let at = 0;
+  let goodUntil = 0;
+  let damagedBytes = 0;
+  while (at < bytes.length) {
+    const frame = frameAt(bytes, at);
+    if (frame !== undefined) {
+      damagedBytes += at - goodUntil;
+      entries.push(frame.entry);
+      at = frame.end;
+      goodUntil = at;
+      continue;
+    }
+    const next = bytes.indexOf(MAGIC, at + 1);
+    at = next === -1 ? bytes.length : next;
+  }
+  return { entries, torn: goodUntil < bytes.length, damagedBytes };
+}
+
+/** The note of the first frame, from the beginning of a file; undefined where there is none. */
+export function readFirstNote(head: Buffer): JournalNote | undefined {
+  if (head.length < HEADER_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+  const length = head.readUInt32LE(MAGIC.length);
+  if (length > NOTE_BYTES_MAX || HEADER_BYTES + length > head.length) return undefined;
+  try {
+    return JSON.parse(head.subarray(HEADER_BYTES, HEADER_BYTES + length).toString("utf8")) as JournalNote;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Enough of a file for its first note. */
+export const FIRST_NOTE_BYTES = HEADER_BYTES + NOTE_BYTES_MAX;
+
+function frameAt(bytes: Buffer, at: number): { entry: JournalEntry; end: number } | undefined {
+  if (at + HEADER_BYTES > bytes.length || !bytes.subarray(at, at + MAGIC.length).equals(MAGIC)) return undefined;
+  const lengths = bytes.subarray(at + MAGIC.length, at + MAGIC.length + 8);
+  const noteLength = lengths.readUInt32LE(0);
+  const noteStart = at + HEADER_BYTES;
+  const bodyStart = noteStart + noteLength;
+  const end = bodyStart + lengths.readUInt32LE(4);
+  if (noteLength > NOTE_BYTES_MAX || end > bytes.length) return undefined;
+  const noteBytes = bytes.subarray(noteStart, bodyStart);
+  const body = bytes.subarray(bodyStart, end);
+  const written = bytes.subarray(at + MAGIC.length + 8, noteStart);
+  if (!atOnce(digestInSlices(lengths, noteBytes, body)).equals(written)) return undefined;
+  return { entry: { note: JSON.parse(noteBytes.toString("utf8")) as JournalNote, body }, end };
+}
+
+function* digestInSlices(lengths: Buffer, note: Buffer, body: Buffer): Slices<Buffer> {
+  const sum = createHash("sha256").update(lengths).update(note);
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    if (at > 0) yield;
+    sum.update(body.subarray(at, at + SLICE_BYTES));
+  }
+  return sum.digest();
+}

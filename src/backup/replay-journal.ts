@@ -1,0 +1,64 @@
+/*
+ * Stores batches that the journal holds and a restored database lacks, through the same code as a pull. Confirms
+ * nothing: that they were stored is told to the service by the next pull, as for any batch whose confirm is owed. Every
+ * entry may be read twice; the one that a known batch began with is passed over.
+ */
+
+import { loadBatch } from "../orders/batch-rows.ts";
+import { JournalBatches } from "../orders/journal-batches.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { beginPass } from "../orders/pull-pass.ts";
+import { StoreBatches } from "../orders/store-batches.ts";
+import type { JobContext } from "../pass/job.ts";
+import { asError } from "../platform/errors.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { JournalEntry } from "./journal-frame.ts";
+
+export interface Replayed {
+  batches: number;
+  orders: number;
+  /** Bodies that the present configuration cannot read; they are kept. */
+  unread: number;
+}
+
+export class ReplayJournal {
+  readonly #context: JobContext;
+  readonly #batches: StoreBatches;
+  /** While an entry is stored, the time at which it was received. */
+  #nowMs: number | undefined;
+  readonly replayed: Replayed = { batches: 0, orders: 0, unread: 0 };
+
+  constructor(context: JobContext, rules: OrderRules) {
+    const { clock } = context;
+    const asReceived: Clock = {
+      nowMs: () => this.#nowMs ?? clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      random: () => clock.random(),
+    };
+    this.#context = { ...context, clock: asReceived };
+    this.#batches = new StoreBatches(this.#context, rules, new JournalBatches(context, undefined));
+  }
+
+  async store({ note, body }: JournalEntry, signal: AbortSignal): Promise<void> {
+    const known = loadBatch(this.#context.store, note.fingerprint);
+    // The same batch may have been served once more with newer content: that entry counts too.
+    if (known?.receivedAt === note.receivedAt) return;
+    const pass = beginPass(signal);
+    const receivedMs = Date.parse(note.receivedAt);
+    this.#nowMs = Number.isNaN(receivedMs) ? undefined : receivedMs;
+    try {
+      const answer = { status: 200, contentType: "application/json", body, date: note.date };
+      // Counted as tried: it was confirmed once, most likely, and "not found" then says just that.
+      const stored = await this.#batches.store(answer, pass, true);
+      if (stored === undefined) return;
+      if (known === undefined) this.replayed.batches += 1;
+      this.replayed.orders += pass.counts["created"] ?? 0;
+    } catch (error) {
+      if (asError(error).code !== "answer_shape") throw error;
+      this.replayed.unread += 1;
+    } finally {
+      this.#nowMs = undefined;
+    }
+  }
+}

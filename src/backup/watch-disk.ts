@@ -1,0 +1,68 @@
+/*
+ * Stops asking for orders while there is still room to finish what was begun: a disk that fills up would otherwise stop
+ * confirms, pushes and the ERP as well, in the middle of whatever they do. The hold is a row, so that it is seen; it
+ * goes away by itself with the first look that finds room. A crash changes nothing: the next pass looks again.
+ */
+import path from "node:path";
+import { commit } from "../pass/commit.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type DiskSpace, describeBytes, judgeSpace } from "./space-rule.ts";
+
+export type ReadSpace = (folder: string) => DiskSpace;
+
+const AREA = "orders";
+
+export class WatchDisk {
+  readonly #context: JobContext;
+  readonly #readSpace: ReadSpace;
+  #isToldLow = false;
+
+  constructor(context: JobContext, readSpace: ReadSpace) {
+    this.#context = context;
+    this.#readSpace = readSpace;
+  }
+
+  /**
+   * Before a batch is asked for. Undefined where there is room; else what the pass ends with, after it has confirmed
+   * what is stored. The hold stands by then.
+   */
+  async findNoRoom(signal: AbortSignal): Promise<BridgeError | undefined> {
+    const { store, clock, log } = this.#context;
+    const folder = path.dirname(store.path);
+    const space = this.#look(folder);
+    if (space === undefined) return undefined;
+    const isStopped = loadHoldsOf(store, AREA).some(({ reason }) => reason === "disk");
+    const judged = judgeSpace(space, isStopped);
+    if (judged === "full") {
+      const detail = `Only ${describeBytes(space.free)} are free in ${folder}: no further orders are asked for until there is room.`;
+      const hold = { area: AREA, reason: "disk" as const, since: isoTime(clock.nowMs()), nextProbeAt: null, detail };
+      if (!isStopped) await commit(this.#context, signal, () => saveHold(store, hold));
+      return new BridgeError("disk_full", detail, { hint: "Free some space; the bridge goes on by itself." });
+    }
+    if (isStopped) {
+      await commit(this.#context, signal, () => deleteHold(store, AREA, "disk"));
+      log.info({ area: AREA, free: space.free }, "There is room on the disk again; orders are asked for.");
+    }
+    this.#tellLow(judged === "low", space, folder);
+    return undefined;
+  }
+
+  /** A file system that cannot be looked at is no reason to stop orders. */
+  #look(folder: string): DiskSpace | undefined {
+    try {
+      return this.#readSpace(folder);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #tellLow(isLow: boolean, { free }: DiskSpace, folder: string): void {
+    if (isLow && !this.#isToldLow) {
+      this.#context.log.warn({ folder, free }, `Only ${describeBytes(free)} are free in ${folder}.`);
+    }
+    this.#isToldLow = isLow;
+  }
+}

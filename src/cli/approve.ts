@@ -1,0 +1,34 @@
+import { openDatabase } from "../daemon/bridge.ts";
+import { FEED_NAMES, type FeedName } from "../feeds/feed.ts";
+import { approveGuarded } from "../feeds/feed-rows.ts";
+import { counted } from "../messages/counted.ts";
+import { deleteHold } from "../pass/hold-rows.ts";
+import { EXIT } from "../platform/errors.ts";
+import { askDaemon } from "./ask-daemon.ts";
+import { type Command, load, requireDatabase, unknownWord } from "./command.ts";
+import { jsonLine } from "./terminal.ts";
+
+/** Lets the rows go on that a feed's guard holds back. */
+export const approve: Command<{ feed: string }> = (call, { feed }) => {
+  const name = FEED_NAMES.find((known) => known === feed);
+  if (name === undefined) throw unknownWord("feed", feed, FEED_NAMES);
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "command");
+  try {
+    const rows = store.write(() => {
+      deleteHold(store, name, "guard");
+      return approveGuarded(store, name satisfies FeedName);
+    });
+    const asked = rows > 0 && askDaemon(store, [name]);
+    if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked }));
+    else if (rows === 0) call.terminal.out(`${name}: nothing waits for approval.`);
+    else
+      call.terminal.out(
+        `${name}: ${counted(rows, "row")} may go${asked ? "; the daemon sends them now." : " at the next pass."}`,
+      );
+    return EXIT.ok;
+  } finally {
+    store.close();
+  }
+};

@@ -1,0 +1,68 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import path from "node:path";
+import { inertText } from "../answers/inert-text.ts";
+import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
+import { describeBytes } from "../backup/space-rule.ts";
+import { showConfig } from "../config/show.ts";
+import { isNameOfDatabase } from "../database/copy-names.ts";
+import { resolveDatabasePath } from "../database/file-checks.ts";
+import { BridgeError, EXIT } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type Command, load, requireDatabase } from "./command.ts";
+import type { Step } from "./progress.ts";
+import { jsonLine } from "./terminal.ts";
+
+const BYTES_PER_MB = 1024 * 1024;
+
+/** A consistent, verified copy, also while the daemon runs, with the effective configuration beside it. */
+export const backup: Command<{ file: string }> = async (call, { file }) => {
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  try {
+    const source = resolveDatabasePath(loaded.config.database.path);
+    refuseOwnName(path.resolve(file), source);
+    let far: CopyProgress = { step: "copying", share: 0 };
+    const copying = () =>
+      copyDatabase({
+        source,
+        target: path.resolve(file),
+        at: isoTime(Date.now()),
+        configText: showConfig(loaded),
+        signal: abort.signal,
+        onProgress: (progress) => {
+          far = progress;
+        },
+      });
+    const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
+    if (call.json) call.terminal.out(jsonLine(made));
+    else call.terminal.out(`${made.file}: a verified copy (${describeBytes(made.bytes)}).`);
+    if (!call.json && made.skipped.length > 0) {
+      const names = made.skipped.join(", ");
+      call.terminal.out(inertText(`Copied, but not verified, because only the ERP has what they need: ${names}.`));
+    }
+    return EXIT.ok;
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  }
+};
+
+/** SQLite would take such a copy for its own, and destroy it or the database. */
+function refuseOwnName(target: string, database: string): void {
+  const folder = path.dirname(target);
+  const real = path.join(existsSync(folder) ? realpathSync(folder) : folder, path.basename(target));
+  if (!isNameOfDatabase(real, database)) return;
+  throw new BridgeError("usage", `${target} is a name that belongs to the database itself.`, {
+    hint: "Choose another name.",
+  });
+}
+
+function stepOf({ step, share }: CopyProgress, bytes: number): Step {
+  if (step === "verifying") return { what: "Verifying the copy" };
+  const total = bytes / BYTES_PER_MB;
+  return { what: "Copying", unit: "MB", done: share * total, total };
+}

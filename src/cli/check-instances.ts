@@ -1,0 +1,87 @@
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { accountOf } from "../daemon/account.ts";
+import { EXIT, type ExitCode } from "../platform/errors.ts";
+import type { CheckResult } from "./check.ts";
+
+/** What two instances of one machine must not share, and what comes of it. */
+interface Shared {
+  of: (config: LoadedConfig["config"]) => string | null;
+  problem: (value: string, file: string) => string;
+  exitCode: ExitCode;
+}
+
+const NOT_SHARED: readonly Shared[] = [
+  {
+    of: accountOf,
+    problem: (_, file) => `${file} names the same account: each instance would take the other's orders`,
+    exitCode: EXIT.config,
+  },
+  {
+    of: ({ database }) => realPath(database.path),
+    problem: (value, file) => `${file} names the same database, ${value}`,
+    exitCode: EXIT.config,
+  },
+  {
+    of: ({ http }) => (http.listen === null ? null : `${http.listen.host}:${http.listen.port}`),
+    problem: (value, file) => `${file} listens on ${value} as well: only one of the two has a status page`,
+    exitCode: EXIT.attention,
+  },
+  {
+    of: ({ backup }) => (backup.journal === null ? null : realPath(backup.journal)),
+    problem: (value, file) => `${file} keeps its journal in ${value} as well; give each instance a folder of its own`,
+    exitCode: EXIT.attention,
+  },
+  {
+    of: ({ backup }) => realPath(backup.dir),
+    problem: (value, file) => `${file} keeps its copies in ${value} as well; give each instance a folder of its own`,
+    exitCode: EXIT.attention,
+  },
+];
+
+/** The configurations that lie beside this one, as those of other instances do. Files that are none are left out. */
+export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConfig[] {
+  const own = path.resolve(file);
+  const folder = path.dirname(own);
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return [];
+  }
+  return names
+    .filter((name) => /\.ya?ml$/.test(name) && path.join(folder, name) !== own)
+    .sort()
+    .flatMap((name) => {
+      try {
+        // Its secret is none of this instance's business, and may not be readable.
+        return [loadConfig({ file: path.join(folder, name), env, secret: "none" })];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** Whether another instance has what only one may have. */
+export function checkInstances(loaded: LoadedConfig, env: NodeJS.ProcessEnv): CheckResult[] {
+  const others = loadNeighbours(loaded.file, env);
+  if (others.length === 0) return [];
+  const found = others.flatMap((other) =>
+    NOT_SHARED.flatMap(({ of, problem, exitCode }): CheckResult[] => {
+      const value = of(loaded.config);
+      if (value === null || value !== of(other.config)) return [];
+      return [{ check: "instances", ok: false, message: problem(value, other.file), exitCode }];
+    }),
+  );
+  if (found.length > 0) return found;
+  const message = `account, database, folders and port are shared with none of: ${others.map(({ file }) => path.basename(file)).join(", ")}`;
+  return [{ check: "instances", ok: true, message, exitCode: EXIT.ok }];
+}
+
+/** Links resolved as far as the place is there. */
+function realPath(place: string): string {
+  if (existsSync(place)) return realpathSync(place);
+  const folder = path.dirname(place);
+  return folder === place ? place : path.join(realPath(folder), path.basename(place));
+}

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
+import { nearest, printable } from "../config/problems.ts";
+import { becomeOwnerOf } from "../platform/become-owner.ts";
+import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
+import { secretFilter } from "../platform/secrets.ts";
+import type { Progress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What every command is handed. */
+export interface Call {
+  terminal: Terminal;
+  /** `--config`, `--instance` or neither, resolved to a file. */
+  configFile: string;
+  json: boolean;
+  /** For whatever may take longer than two seconds. */
+  progress: Progress;
+}
+
+export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;
+
+const FOLDER = "/etc/erp-bridge";
+const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** The configuration file that a call means. */
+export function configFileOf(options: { config?: string; instance?: string }, env: NodeJS.ProcessEnv): string {
+  if (options.config !== undefined && options.instance !== undefined) {
+    throw new BridgeError("usage", "--config and --instance exclude each other.");
+  }
+  if (options.config !== undefined) return options.config;
+  if (options.instance !== undefined) {
+    if (!INSTANCE.test(options.instance))
+      throw new BridgeError("usage", "An instance's name holds letters, digits, . _ and - only.");
+    return `${FOLDER}/${options.instance}.yaml`;
+  }
+  return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;
+}
+
+/**
+ * The one way to the configuration, and so to the database: whoever has come this way is not root any more where the
+ * database's folder is not root's.
+ * @throws ConfigError with everything that is wrong, at once
+ */
+export function load({ configFile, terminal }: Call, secret: SecretNeed = "needed"): LoadedConfig {
+  const loaded = loadConfig({ file: configFile, env: terminal.env, secret });
+  terminal.speak?.(loaded.config.language);
+  terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
+  becomeOwnerOf(path.dirname(loaded.config.database.path), terminal.env);
+  return loaded;
+}
+
+/** @throws BridgeError where there is no database to look into yet. */
+export function requireDatabase(loaded: LoadedConfig): void {
+  const file = loaded.config.database.path;
+  if (!existsSync(file)) {
+    throw new BridgeError("database_refused", `There is no database at ${file} yet.`, {
+      hint: "It is made at the first erp-bridge run or erp-bridge sync.",
+    });
+  }
+}
+
+/** The exit code of a command that came to several ends: the first that applies, in the documented order. */
+export function worstOf(codes: readonly ExitCode[]): ExitCode {
+  return Object.values(EXIT).find((code) => codes.includes(code)) ?? EXIT.ok;
+}
+
+/** A word on the command line that is none of those that are known. */
+export function unknownWord(what: string, word: string, known: readonly string[]): BridgeError {
+  const near = nearest(word, known);
+  return new BridgeError("usage", `There is no ${what} ${printable(word)}.`, {
+    hint: near === null ? `Known: ${known.join(", ")}` : `Did you mean ${near}?`,
+  });
+}

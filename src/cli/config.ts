@@ -1,0 +1,51 @@
+import { existsSync } from "node:fs";
+import { findStaleCredential } from "../config/credential.ts";
+import { configJsonSchema, showConfig } from "../config/show.ts";
+import { refuseOtherAccount } from "../daemon/account.ts";
+import { openDatabase } from "../daemon/bridge.ts";
+import { isLocked } from "../database/instance-lock.ts";
+import { EXIT } from "../platform/errors.ts";
+import { type Command, load, requireDatabase } from "./command.ts";
+import { jsonLine } from "./terminal.ts";
+
+/** systemd's name of the daemon's process, for what ExecReload= starts: there is a daemon, and so a database. */
+const RELOADED = "MAINPID";
+
+/** The effective configuration, defaults included, without secrets. */
+export const configShow: Command = (call) => {
+  const loaded = load(call);
+  const text = showConfig(loaded);
+  call.terminal.out(call.json ? jsonLine({ file: loaded.file, config: text }) : text.trimEnd(), "as it is");
+  return EXIT.ok;
+};
+
+/**
+ * Whether a running daemon would take this configuration over: the file, and the account of the database. Looks at nothing
+ * that takes long, so that a reload can wait for it. The secret is the daemon's: systemd hands it over to no program that
+ * a reload starts.
+ */
+export const configCheck: Command = (call) => {
+  const loaded = load(call, "optional");
+  const database = loaded.config.database.path;
+  if (call.terminal.env[RELOADED] !== undefined) requireDatabase(loaded);
+  if (existsSync(database)) {
+    const store = openDatabase(loaded, "readonly");
+    try {
+      refuseOtherAccount(store, loaded);
+    } finally {
+      store.close();
+    }
+  }
+  const stale = findStaleCredential(isLocked(database)?.holder?.secret);
+  if (stale !== undefined) throw stale;
+  const message = `${loaded.file} is valid`;
+  call.terminal.out(call.json ? jsonLine({ ok: true, file: loaded.file }) : message);
+  return EXIT.ok;
+};
+
+/** JSON Schema of the configuration file, for editors. */
+export const configSchemaCommand: Command = (call) => {
+  const schema = configJsonSchema();
+  call.terminal.out(call.json ? jsonLine({ schema }) : JSON.stringify(schema, null, 2), "as it is");
+  return EXIT.ok;
+};

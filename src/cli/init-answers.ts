@@ -1,0 +1,253 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { problemOf, readSecretFile, secretProblemOf } from "../config/problem-of.ts";
+import { printable } from "../config/problems.ts";
+import { BridgeError } from "../platform/errors.ts";
+import type { Input } from "./prompt.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface InitOptions {
+  baseUrl?: string;
+  clientId?: string;
+  clientSecretFile?: string;
+  database?: string;
+  alertWebhook?: string;
+  alertCommand?: string;
+  force?: boolean;
+}
+
+/** Everything that the configuration is made from. Places are absolute. */
+export interface Answers {
+  baseUrl: string;
+  clientId: string;
+  secret: string;
+  secretFile: string;
+  /** The secret was found in its file, which stays as it is. */
+  isSecretThere: boolean;
+  database: string;
+  webhook: string | null;
+  command: string | null;
+  /** Of the status page; null: the default. */
+  listen: string | null;
+}
+
+/** Places that are proposed; each instance beside another one gets its own. */
+export interface Places {
+  secretFile: string;
+  database: string;
+  listen: string | null;
+}
+
+export const SECRET_VARIABLE = "ERP_BRIDGE_CLIENT_SECRET";
+const SECRET_BYTES_MAX = 16_384;
+const STDIN_WITHIN_MS = 10_000;
+/** Somebody who cannot answer by then needs to look something up first. */
+const TRIES_MAX = 10;
+
+/** Where an installed service keeps its configuration and its data; the units name the same places. */
+export const SERVICE_CONFIG = "/etc/erp-bridge";
+const SERVICE_DATA = "/var/lib/erp-bridge";
+
+export function proposedPlaces(configFile: string): Omit<Places, "listen"> {
+  const folder = path.dirname(path.resolve(configFile));
+  const name = path.basename(configFile, path.extname(configFile));
+  const isMain = name === "config";
+  const secretFile = path.join(folder, isMain ? "client-secret" : `${name}-client-secret`);
+  if (folder !== SERVICE_CONFIG)
+    return { secretFile, database: path.join(folder, isMain ? "bridge.db" : `${name}.db`) };
+  // An instance of the service may write to a folder of its own and to nothing else.
+  return { secretFile, database: path.join(SERVICE_DATA, isMain ? "" : name, "bridge.db") };
+}
+
+/** Answers that the service did not like, and which of them are asked for again. */
+export interface Retry {
+  before: Answers;
+  again: "address" | "credentials";
+}
+
+/** Asks on a terminal for whatever the options leave open, and again where an answer is wrong. */
+export async function askAnswers(
+  terminal: Terminal,
+  input: Input,
+  options: InitOptions,
+  places: Places,
+  retry?: Retry,
+): Promise<Answers> {
+  const { env } = terminal;
+  const asker = new Asker(terminal, input);
+  const ask = (
+    question: string,
+    given: string | undefined,
+    problem: (answer: string) => string | null,
+    standard?: string,
+  ) => asker.ask({ question, given, problem, standard });
+  const given =
+    retry === undefined
+      ? options
+      : {
+          ...options,
+          ...(retry.again === "address" ? { clientId: retry.before.clientId } : { baseUrl: retry.before.baseUrl }),
+        };
+  if (retry?.again === "address") delete given.baseUrl;
+  if (retry?.again === "credentials") delete given.clientId;
+  const baseUrl = await ask("Address of the service: ", given.baseUrl, (value) =>
+    problemOf("service.base_url", value, env),
+  );
+  const clientId = await ask("Client ID: ", given.clientId, (value) => problemOf("service.client_id", value, env));
+  if (retry?.again === "address") return { ...retry.before, baseUrl };
+  const secret = await asker.secret(options, places);
+  if (retry !== undefined) return { ...retry.before, clientId, ...secret };
+  const database = await ask(
+    `Database file [${places.database}]: `,
+    options.database,
+    (value) => problemOf("database.path", value, env),
+    places.database,
+  );
+  const alert = await ask(
+    "Who is told of trouble? A webhook address, the path of a program, or nothing: ",
+    options.alertWebhook ?? options.alertCommand,
+    (value) => alertProblem(value, env),
+    "",
+  );
+  return {
+    baseUrl,
+    clientId,
+    ...secret,
+    database: path.resolve(database),
+    ...alertOf(alert, options),
+    listen: places.listen,
+  };
+}
+
+function alertOf(answer: string, options: InitOptions): Pick<Answers, "webhook" | "command"> {
+  if (options.alertWebhook !== undefined)
+    return { webhook: options.alertWebhook, command: options.alertCommand ?? null };
+  if (/^https?:/i.test(answer)) return { webhook: answer, command: options.alertCommand ?? null };
+  return { webhook: null, command: answer === "" ? null : answer };
+}
+
+function alertProblem(value: string, env: NodeJS.ProcessEnv): string | null {
+  if (value === "") return null;
+  if (/^https?:/i.test(value)) return problemOf("alerts.webhook", value, env);
+  return existsSync(value)
+    ? problemOf("alerts.command", value, env)
+    : "is neither an address nor a program that is there";
+}
+
+/**
+ * The same without anybody to ask: from options, the environment and standard input alone.
+ * @throws BridgeError `usage` with everything that is missing or wrong, at once
+ */
+export async function readAnswers(terminal: Terminal, options: InitOptions, places: Places): Promise<Answers> {
+  const { env } = terminal;
+  const wrong: string[] = [];
+  const take = (flag: string, value: string | undefined, problem: (value: string) => string | null) => {
+    const what = value === undefined ? "is missing" : problem(value);
+    if (what !== null) wrong.push(`${flag} ${what}`);
+    return value ?? "";
+  };
+  const baseUrl = take("--base-url", options.baseUrl, (value) => problemOf("service.base_url", value, env));
+  const clientId = take("--client-id", options.clientId, (value) => problemOf("service.client_id", value, env));
+  const database = take("--database", options.database ?? places.database, (value) =>
+    problemOf("database.path", value, env),
+  );
+  const { alertWebhook: webhook, alertCommand: command } = options;
+  if (webhook !== undefined) take("--alert-webhook", webhook, (value) => problemOf("alerts.webhook", value, env));
+  if (command !== undefined) take("--alert-command", command, (value) => alertProblem(value, env));
+  const secretFile = path.resolve(options.clientSecretFile ?? places.secretFile);
+  const found = await findSecret(terminal, secretFile);
+  if ("problem" in found) wrong.push(found.problem);
+  if (wrong.length > 0 || "problem" in found) {
+    throw new BridgeError("usage", `Nobody can be asked here, and not everything is given: ${wrong.join("; ")}.`, {
+      hint: `Give what is missing, or run erp-bridge init on a terminal. The secret comes from ${SECRET_VARIABLE}, standard input or its file.`,
+    });
+  }
+  return {
+    baseUrl,
+    clientId,
+    ...found,
+    secretFile,
+    database: path.resolve(database),
+    webhook: webhook ?? null,
+    command: command ?? null,
+    listen: places.listen,
+  };
+}
+
+type FoundSecret = { secret: string; isSecretThere: boolean } | { problem: string };
+
+async function findSecret(terminal: Terminal, secretFile: string): Promise<FoundSecret> {
+  const fromEnv = terminal.env[SECRET_VARIABLE];
+  if (fromEnv !== undefined && fromEnv !== "") return checked(fromEnv, SECRET_VARIABLE);
+  if (existsSync(secretFile)) {
+    const read = readSecretFile(secretFile);
+    return "problem" in read ? { problem: `--client-secret-file ${read.problem}` } : { ...read, isSecretThere: true };
+  }
+  const piped = await terminal.input?.readAll(SECRET_BYTES_MAX, STDIN_WITHIN_MS);
+  const secret = (piped ?? "").replace(/[\r\n]+$/, "");
+  return secret === ""
+    ? { problem: "the client secret is missing" }
+    : checked(secret, "the client secret on standard input");
+}
+
+function checked(secret: string, where: string): FoundSecret {
+  const problem = secretProblemOf(secret);
+  return problem === null ? { secret, isSecretThere: false } : { problem: `${where} ${problem}` };
+}
+
+interface Question {
+  question: string;
+  /** From the command line: taken without a question where it is right. */
+  given?: string | undefined;
+  problem: (answer: string) => string | null;
+  /** What an empty answer stands for. */
+  standard?: string | undefined;
+}
+
+class Asker {
+  readonly #terminal: Terminal;
+  readonly #input: Input;
+
+  constructor(terminal: Terminal, input: Input) {
+    this.#terminal = terminal;
+    this.#input = input;
+  }
+
+  async ask({ question, given, problem, standard }: Question): Promise<string> {
+    let answer = given;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      answer ??= (await this.#input.ask(question)).trim() || (standard ?? "");
+      const what = answer === "" && standard === undefined ? "is needed" : problem(answer);
+      if (what === null) return answer;
+      this.#terminal.err(`  ${printable(`"${answer}" ${what}`)}`);
+      answer = undefined;
+    }
+    throw tooOften();
+  }
+
+  /** From its file or the environment where it is there already. What is typed is never shown again. */
+  async secret(
+    options: InitOptions,
+    places: Places,
+  ): Promise<Pick<Answers, "secret" | "secretFile" | "isSecretThere">> {
+    const secretFile = path.resolve(options.clientSecretFile ?? places.secretFile);
+    const fromEnv = this.#terminal.env[SECRET_VARIABLE];
+    if (fromEnv !== undefined && secretProblemOf(fromEnv) === null)
+      return { secret: fromEnv, secretFile, isSecretThere: false };
+    const read = existsSync(secretFile) ? readSecretFile(secretFile) : undefined;
+    const isThere = read !== undefined && "secret" in read;
+    const standard = isThere ? ` [the one in ${secretFile}]` : "";
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const secret = await this.#input.askSecret(`Client Secret (not shown)${standard}: `);
+      if (secret === "" && isThere) return { secret: read.secret, secretFile, isSecretThere: true };
+      const problem = secretProblemOf(secret);
+      if (problem === null) return { secret, secretFile, isSecretThere: false };
+      this.#terminal.err(`  the secret ${problem}`);
+    }
+    throw tooOften();
+  }
+}
+
+function tooOften(): BridgeError {
+  return new BridgeError("usage", "That was asked often enough; nothing was written.");
+}

@@ -1,0 +1,235 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { exampleConfig } from "../config/example.ts";
+import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
+import { checkAccount } from "../daemon/account.ts";
+import { openDatabase, probeService, sendTestAlerts } from "../daemon/bridge.ts";
+import { removeNote } from "../database/progress-note.ts";
+import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
+import { systemClock } from "../platform/clock.ts";
+import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
+import { makeFolder, placeFile } from "../platform/place-file.ts";
+import type { CheckResult } from "./check.ts";
+import { loadNeighbours } from "./check-instances.ts";
+import { type Call, type Command, worstOf } from "./command.ts";
+import {
+  type Answers,
+  askAnswers,
+  type InitOptions,
+  type Places,
+  proposedPlaces,
+  type Retry,
+  readAnswers,
+  SERVICE_CONFIG,
+} from "./init-answers.ts";
+import { jsonLine } from "./terminal.ts";
+
+const SECRET_MODE = 0o600;
+/** The file may hold a receiver's token, and the service's user reads it through its group. */
+const CONFIG_MODE = 0o640;
+/** How often credentials that the service refuses may be typed again. */
+const ROUNDS_MAX = 3;
+/** Of the status page, where nothing else is written. */
+const DEFAULT_PORT = 9469;
+
+/** Makes a configuration, the secret's file and an empty database, and tries at once whether they work. */
+export const init: Command<InitOptions> = async (call, options) => {
+  const file = path.resolve(call.configFile);
+  refuseExisting(file, options);
+  const places = proposedPlaces(file);
+  const { answers, loaded, checks } = await decide(call, file, options, { ...places, listen: freeListen(file, call) });
+  const data = path.dirname(answers.database);
+  const madeDatabase = asOwnerOf(data, () => makeDatabase(loaded));
+  const kept = writeFiles(file, answers, options);
+  const written = loadConfig({ file, env: call.terminal.env });
+  becomeOwnerOf(data, call.terminal.env);
+  const alerts = await call.progress.during(
+    () => ({ what: "Sending a test message" }),
+    () => sendTestAlerts(written, systemClock),
+  );
+  const exitCode = worstOf([
+    ...checks.map((check) => check.exitCode),
+    ...alerts.map(({ error }) => (error === undefined ? EXIT.ok : EXIT.attention)),
+  ]);
+  report(call, { file, answers, madeDatabase, kept, checks, alerts, exitCode });
+  return exitCode;
+};
+
+function refuseExisting(file: string, { force }: InitOptions): void {
+  if (force === true || !existsSync(file)) return;
+  throw new BridgeError("usage", `${file} is there already; nothing was changed.`, {
+    hint: `Try it with: erp-bridge check --online${configFlag(file)}. With --force the old one is kept beside the new one.`,
+  });
+}
+
+interface Decision {
+  answers: Answers;
+  loaded: LoadedConfig;
+  checks: CheckResult[];
+}
+
+/** The answers, tried at the service before anything is written. On a terminal refused credentials are asked for again. */
+async function decide(call: Call, file: string, given: InitOptions, places: Places): Promise<Decision> {
+  const { terminal } = call;
+  const { input } = terminal;
+  const isAsking = input?.isInteractive === true && !call.json;
+  let retry: Retry | undefined;
+  for (let round = 1; ; round++) {
+    const answers = isAsking
+      ? await askAnswers(terminal, input, given, places, retry)
+      : await readAnswers(terminal, given, places);
+    const loaded = parseConfig({ text: configText(file, answers, answers.secret), file, env: terminal.env });
+    const checks = await call.progress.during(
+      () => ({ what: "Asking the service" }),
+      () => probeService(loaded, systemClock),
+    );
+    const failed = checks.filter(({ ok }) => !ok);
+    const isRefused = failed.some(({ exitCode }) => exitCode === EXIT.credentials);
+    const isFar = failed.some(({ exitCode }) => exitCode === EXIT.unreachable);
+    if (!isAsking || round >= ROUNDS_MAX || !(isRefused || isFar)) return { answers, loaded, checks };
+    for (const { check, message } of failed) terminal.err(`  ${check}: ${message}`);
+    const again = await input.ask(isRefused ? "Type the credentials again? [Y/n] " : "Type the address again? [Y/n] ");
+    if (/^n/i.test(again.trim())) return { answers, loaded, checks };
+    retry = { before: answers, again: isRefused ? "credentials" : "address" };
+  }
+}
+
+/** @param inline the secret itself, where the file that will hold it is not there yet */
+function configText(file: string, answers: Answers, inline?: string): string {
+  const folder = path.dirname(file);
+  const secret =
+    inline === undefined
+      ? { "service.client_secret_file": secretPlace(folder, answers.secretFile) }
+      : { "service.client_secret": inline };
+  return exampleConfig({
+    "service.base_url": answers.baseUrl,
+    "service.client_id": answers.clientId,
+    ...secret,
+    "database.path": near(folder, answers.database),
+    "backup.dir": near(folder, path.join(path.dirname(answers.database), "backups")),
+    ...(answers.listen === null ? {} : { "http.listen": answers.listen }),
+    ...(answers.webhook === null ? {} : { "alerts.webhook": answers.webhook }),
+    ...(answers.command === null ? {} : { "alerts.command": answers.command }),
+  });
+}
+
+/** An installed service may not read the file itself: systemd hands it a copy, and only commands of root read the file. */
+function secretPlace(folder: string, file: string): string {
+  if (path.dirname(file) !== SERVICE_CONFIG) return near(folder, file);
+  return `\${CREDENTIALS_DIRECTORY:-${SERVICE_CONFIG}}/${path.basename(file)}`;
+}
+
+/** Relative to the configuration where it lies below it, so that the folder can be moved as a whole. */
+function near(folder: string, place: string): string {
+  const relative = path.relative(folder, place);
+  return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? place : relative;
+}
+
+/** Where another instance has the port of the status page, the next one that none has; null: the default is free. */
+function freeListen(file: string, { terminal }: Call): string | null {
+  const taken = new Set(loadNeighbours(file, terminal.env).map(({ config }) => config.http.listen?.port));
+  if (!taken.has(DEFAULT_PORT)) return null;
+  let port = DEFAULT_PORT + 1;
+  while (taken.has(port)) port += 1;
+  return `127.0.0.1:${port}`;
+}
+
+/** True where it was made now; one that is there is only looked at, and must belong to this account. */
+function makeDatabase(loaded: LoadedConfig): boolean {
+  const file = loaded.config.database.path;
+  const isNew = !existsSync(file);
+  makeFolder(path.dirname(file));
+  const store = openDatabase(loaded, "command");
+  try {
+    // One that is begun anew on purpose is not what became of the former one.
+    if (isNew) removeNote(store.path);
+    checkAccount(store, loaded);
+  } finally {
+    store.close();
+  }
+  return isNew;
+}
+
+/** The secret first: a configuration that is there is complete. Gives where old files are kept. */
+function writeFiles(file: string, answers: Answers, { force }: InitOptions): string[] {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+  const keep = (name: string) => (force === true ? { keepOld: `${name}.before-${stamp}` } : {});
+  const kept: (string | undefined)[] = [];
+  try {
+    const place = (name: string, content: string, mode: number) =>
+      asOwnerOf(path.dirname(name), () => {
+        makeFolder(path.dirname(name));
+        kept.push(placeFile(name, content, { mode, ...keep(name) }));
+      });
+    if (!answers.isSecretThere) place(answers.secretFile, `${answers.secret}\n`, SECRET_MODE);
+    place(file, configText(file, answers), CONFIG_MODE);
+  } catch (error) {
+    const { code, path: place, dest } = error as NodeJS.ErrnoException & { dest?: string };
+    if (code === undefined) throw error;
+    const name = dest ?? place ?? file;
+    if (code === "EEXIST") {
+      throw new BridgeError("usage", `${name} is there already and was not changed.`, {
+        hint: "Name it with --client-secret-file and give no other secret, or keep it beside a new one with --force.",
+      });
+    }
+    throw new BridgeError("config_invalid", `${name} could not be written (${code}).`, {
+      hint: "Run erp-bridge init as the user who may write there, or choose another place with --config.",
+    });
+  }
+  return kept.filter((name) => name !== undefined);
+}
+
+interface Outcome {
+  file: string;
+  answers: Answers;
+  madeDatabase: boolean;
+  kept: string[];
+  checks: readonly CheckResult[];
+  alerts: readonly { channel: string; error: string | undefined }[];
+  exitCode: ExitCode;
+}
+
+function report({ terminal, json }: Call, outcome: Outcome): void {
+  const { file, answers, madeDatabase, kept, checks, alerts } = outcome;
+  const isWell = checks.every(({ ok }) => ok);
+  const next = `erp-bridge ${isWell ? "sync orders updates" : "check --online"}${configFlag(file)}`;
+  if (json) {
+    terminal.out(
+      jsonLine({
+        ok: outcome.exitCode === EXIT.ok,
+        config: file,
+        client_secret_file: answers.secretFile,
+        database: answers.database,
+        kept,
+        checks: checks.map(({ check, ok, message }) => ({ check, ok, message })),
+        alerts: alerts.map(({ channel, error }) => ({ channel, ok: error === undefined, message: error ?? null })),
+        next,
+      }),
+    );
+    return;
+  }
+  terminal.out(`Configuration: ${file}`);
+  terminal.out(
+    `Client secret: ${answers.secretFile}${answers.isSecretThere ? " (as it was)" : " (readable by its owner alone)"}`,
+  );
+  terminal.out(`Database:      ${answers.database}${madeDatabase ? " (empty)" : " (it was there already)"}`);
+  for (const name of kept) terminal.out(`Kept:          ${name}`);
+  for (const { check, ok, message } of checks) terminal.out(`${ok ? "ok  " : "FAIL"} ${check}: ${message}`);
+  for (const { channel, error } of alerts) {
+    terminal.out(
+      error === undefined ? `ok   alerts: the ${channel} took a test message` : `FAIL alerts: the ${channel}: ${error}`,
+    );
+  }
+  terminal.out("");
+  terminal.out(isWell ? `Next: ${next}` : `When that is put right: ${next}`);
+}
+
+const INSTANCE_FILE = new RegExp(`^${SERVICE_CONFIG}/([A-Za-z0-9][A-Za-z0-9._-]*)\\.yaml$`);
+
+/** As it is typed in a shell; nothing for the place that is looked at by itself. */
+function configFlag(file: string): string {
+  if (file === `${SERVICE_CONFIG}/config.yaml`) return "";
+  const [, instance] = INSTANCE_FILE.exec(file) ?? [];
+  if (instance !== undefined) return ` --instance ${instance}`;
+  return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
+}

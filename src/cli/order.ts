@@ -1,0 +1,41 @@
+import { inertText } from "../answers/inert-text.ts";
+import { openDatabase } from "../daemon/bridge.ts";
+import { headOf, tellOrder } from "../orders/story.ts";
+import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
+import { BridgeError, EXIT } from "../platform/errors.ts";
+import { shortWords } from "../service/service-error.ts";
+import { type Command, load, requireDatabase } from "./command.ts";
+import { jsonLine } from "./terminal.ts";
+
+/** A number need not be unique; more than these are not what somebody looks for. */
+const ORDERS_MAX = 10;
+
+/** One order's story: received, stored, confirmed, changed, taken by the ERP, status sent. */
+export const order: Command<{ name: string }> = (call, { name }) => {
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "readonly");
+  try {
+    const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
+    if (stories.length === 0) {
+      throw new BridgeError("usage", `There is no order ${shortWords(name)}.`, {
+        hint: "Name it by its id or its number, as in the table orders; a record that could not be stored is in erp-bridge quarantine list.",
+      });
+    }
+    if (call.json) {
+      const orders = stories.map((story) => ({ ...story, timeline: tellOrder(story) }));
+      call.terminal.out(inertText(jsonLine({ orders })));
+      return EXIT.ok;
+    }
+    const { say = (words: string) => words } = call.terminal;
+    for (const story of stories) {
+      call.terminal.out(headOf(story));
+      for (const { at, what, text } of tellOrder(story)) {
+        call.terminal.out(`  ${(at ?? "now").padEnd(24)}  ${what.padEnd(10)}  ${say(text)}`, "as it is");
+      }
+    }
+    return EXIT.ok;
+  } finally {
+    store.close();
+  }
+};

@@ -1,0 +1,143 @@
+/*
+ * What the next passes would send, from the database alone: nobody is asked and nothing is written, so that it may run
+ * beside a daemon and as often as one likes. The decisions are the same pure functions that the jobs use.
+ */
+
+import type { Store } from "../database/store.ts";
+import { KNOWN, localRow, ROWS_PER_READ } from "../feeds/absorb-feed.ts";
+import { type FeedRules, keyTexts, referenceOf, type SourceRow } from "../feeds/feed.ts";
+import { loadKeyState, loadKnownKeys } from "../feeds/feed-rows.ts";
+import { loadSourcePage, loadSourceRows, type PageEnd } from "../feeds/feed-source.ts";
+import { readSourceKind } from "../feeds/feed-triggers.ts";
+import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../feeds/plan-feed.ts";
+import { openSource } from "../feeds/source-reader.ts";
+import { counted } from "../messages/counted.ts";
+import { loadUnconfirmed } from "../orders/batch-rows.ts";
+import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
+import { loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
+
+export interface PreviewRow {
+  key: string;
+  /** What the service has, as JSON text; null where it has nothing that is known. */
+  old: string | null;
+  /** What would be sent, as JSON text; null where nothing would. */
+  new: string | null;
+  why: string;
+  /** A row that goes to zero or away: what the guard counts. */
+  isDrop: boolean;
+}
+
+/**
+ * @param onRow called with each row of the source, also where it differs in nothing
+ * @throws BridgeError `table_missing`, `database_busy`
+ */
+export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void): Generator<PreviewRow> {
+  const isTracked = readSourceKind(store, rules) === "tracked";
+  const seen = new Set<string>();
+  for (const row of isTracked ? trackedRows(store, rules) : scannedRows(store, rules)) {
+    onRow?.();
+    const key = keyTexts(rules, row);
+    if (key === undefined) {
+      yield { key: "?", old: null, new: null, why: "cannot be sent: nothing names the row", isDrop: false };
+      continue;
+    }
+    if (!isTracked) seen.add(JSON.stringify(key));
+    const local = localRow(store, rules, [row]);
+    if (local.kind !== "unseen") yield* previewRow(store, rules, key, local);
+    else {
+      const why = "its file was not looked at yet";
+      yield { key: referenceOf(key), old: null, new: null, why, isDrop: false };
+    }
+  }
+  for (const table of KNOWN) {
+    for (let after: string[] | undefined; ; ) {
+      const known = loadKnownKeys(store, rules, { table, after, limit: ROWS_PER_READ });
+      if (known.length === 0) break;
+      after = known.at(-1);
+      for (const padded of known) {
+        const key = padded.slice(0, rules.keys.length);
+        const isThere = isTracked ? loadSourceRows(store, rules, key).length > 0 : seen.has(JSON.stringify(key));
+        // A key that is both acknowledged and owed is met in both lists.
+        if (isThere || (table === "feed_outbox" && loadKeyState(store, rules, key).sent?.gone === false)) continue;
+        yield* previewRow(store, rules, key, { kind: "absent" });
+      }
+    }
+  }
+}
+
+function* trackedRows(store: Store, rules: FeedRules): Generator<SourceRow> {
+  for (let after: PageEnd | undefined; ; ) {
+    const page = loadSourcePage(store, rules, after, ROWS_PER_READ);
+    if (page.end === undefined) return;
+    after = page.end;
+    yield* page.rows;
+  }
+}
+
+function* scannedRows(store: Store, rules: FeedRules): Generator<SourceRow> {
+  const reader = openSource(rules, store.path);
+  try {
+    yield* reader.rows(true);
+  } finally {
+    reader.close();
+  }
+}
+
+function* previewRow(
+  store: Store,
+  rules: FeedRules,
+  key: readonly string[],
+  local: LocalRow,
+): Generator<PreviewRow, void> {
+  const known = loadKeyState(store, rules, key);
+  const plan = planRow(rules, local, known);
+  const old = known.sent === undefined || known.sent.gone ? null : known.sent.record;
+  const row = (record: string | null, why: string, isDrop = false): PreviewRow => ({
+    key: referenceOf(key),
+    old,
+    new: record,
+    why,
+    isDrop,
+  });
+  if (plan.kind === "owe") yield row(plan.record, whyOwed(plan, known), plan.isDrop);
+  if (plan.kind === "bad") yield row(null, `cannot be sent: ${plan.reason}`);
+  const { outbox } = known;
+  if (plan.kind !== "keep" || outbox === undefined) return;
+  if (outbox.state === "refused") yield row(null, `refused: ${outbox.lastError ?? ""}`);
+  else yield row(outbox.record, whyOwed({ gone: outbox.gone }, known));
+}
+
+function whyOwed({ gone }: Pick<RowPlan & { kind: "owe" }, "gone">, { sent, outbox }: FeedKeyState): string {
+  if ((outbox?.doubtRecord ?? null) !== null) return "sent, answer unknown";
+  if (gone) return "gone";
+  if (sent === undefined || sent.gone) return "new";
+  return sent.current ? "changed" : "not known to be there any more";
+}
+
+/** The next request of each order. */
+export function* previewStatuses(store: Store, rules: StatusRules, limit: number): Generator<PreviewRow> {
+  for (const request of loadNextRequests(store, limit)) {
+    const order = loadRequestedOrder(store, request.orderId.toLowerCase());
+    const plan = planStatus(request, order, rules);
+    const old = order?.status === null || order === undefined ? null : JSON.stringify(order.status);
+    const row = (status: string | null, why: string) => ({
+      key: request.orderId,
+      old,
+      new: status === null ? null : JSON.stringify(status),
+      why,
+      isDrop: false,
+    });
+    if (plan.kind === "refuse") yield row(null, `cannot be sent: ${plan.reason}`);
+    else if (request.state === "sending")
+      yield row(request.statusSent, "sent, answer unknown: the order is read first");
+    else if (plan.kind === "send") yield row(plan.status, "requested");
+  }
+}
+
+/** Batches that are stored and not confirmed. */
+export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
+  for (const batch of loadUnconfirmed(store, limit)) {
+    const why = batch.confirmAttempts === 0 ? "stored" : `stored, tried ${counted(batch.confirmAttempts, "time")}`;
+    yield { key: `batch:${batch.id}`, old: null, new: batch.batchId ?? batch.orderIds, why, isDrop: false };
+  }
+}

@@ -1,0 +1,133 @@
+import { textsOf } from "../config/kinds.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { dotted, nearest } from "../config/problems.ts";
+import { namesIn } from "../config/syntax.ts";
+import { feedRulesOf } from "../daemon/build-jobs.ts";
+import type { Store } from "../database/store.ts";
+import { type FeedName, type FeedRules, keyOfReference, sourceOf } from "../feeds/feed.ts";
+import { loadFeed } from "../feeds/feed-rows.ts";
+import { MissingColumns } from "../feeds/feed-triggers.ts";
+import { type KeyShown, loadSentRow } from "../feeds/feed-views.ts";
+import { isGuarded } from "../feeds/plan-feed.ts";
+import { proveSource } from "../feeds/prove-source.ts";
+import { checkNewTable, openSource, type SourceReader } from "../feeds/source-reader.ts";
+import type { JobName } from "../pass/job-names.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { compileStatusRules } from "../statuses/plan-status.ts";
+import { type PreviewRow, previewConfirms, previewFeed, previewStatuses } from "./preview-sends.ts";
+
+/*
+ * What commands look at beside the daemon and leave as it is: what would be sent, where a key stands, and whether what
+ * feeds read from elsewhere can be read.
+ */
+
+export type { PreviewRow };
+
+/** Rows of one kind that a preview shows at most: more of them say no more. */
+const PREVIEWED_MAX = 100_000;
+
+/**
+ * What a pass of this job would send, from the database alone; and whether the feed's guard would hold rows back.
+ * @param onRow called with each row of a feed that was looked at
+ */
+export function* previewSends(
+  store: Store,
+  loaded: LoadedConfig,
+  job: JobName,
+  onRow?: () => void,
+): Generator<PreviewRow> {
+  if (job === "orders") return yield* previewConfirms(store, PREVIEWED_MAX);
+  const { statuses } = loaded.config;
+  if (job === "statuses" && statuses.path !== null) {
+    return yield* previewStatuses(store, compileStatusRules({ ...statuses, path: statuses.path }), PREVIEWED_MAX);
+  }
+  const rules = feedRulesOf(loaded).get(job as FeedName);
+  if (rules !== undefined) yield* previewFeed(store, rules, onRow);
+}
+
+/** How many rows a guard would keep from going to zero or away, if these went now; 0 where it would let them. */
+export function countGuarded(store: Store, loaded: LoadedConfig, job: JobName, drops: number): number {
+  const rules = feedRulesOf(loaded).get(job as FeedName);
+  if (rules === undefined) return 0;
+  const { liveCount } = loadFeed(store, rules.name);
+  return isGuarded(rules.guard, { pending: drops, recent: 0, live: liveCount }) ? drops : 0;
+}
+
+/** Where a key of a feed stands; undefined where neither its table nor the service has it. */
+export function describeKey(
+  store: Store,
+  loaded: LoadedConfig,
+  feed: FeedName,
+  reference: string,
+): KeyShown | undefined {
+  const rules = feedRulesOf(loaded).get(feed);
+  return rules === undefined ? undefined : loadSentRow(store, rules, keyOfReference(rules, reference));
+}
+
+/**
+ * Runs the SELECT behind a feed to its end, in a process that is stopped when it takes too long.
+ * @throws BridgeError `table_missing`, `database_busy`
+ */
+export async function proveSourceOf(loaded: LoadedConfig, job: JobName): Promise<void> {
+  const rules = feedRulesOf(loaded).get(job as FeedName);
+  if (rules !== undefined) await lookAt(rules, loaded);
+}
+
+export interface SourceLook {
+  feed: FeedName;
+  source: string;
+  makesWritersWait: boolean;
+  error: BridgeError | undefined;
+}
+
+/**
+ * Looks at what feeds read: whether it is there, has every column that is named, and ends. Of the rows nothing is kept.
+ * @param statements what a new database is made with, where there is none yet; null: there is one
+ */
+export async function readableSources(
+  loaded: LoadedConfig,
+  statements: readonly string[] | null,
+): Promise<SourceLook[]> {
+  const looks: SourceLook[] = [];
+  for (const feed of feedRulesOf(loaded).values()) {
+    const look: SourceLook = { feed: feed.name, source: sourceOf(feed), makesWritersWait: false, error: undefined };
+    try {
+      if (feed.file === null && statements !== null) {
+        // A query may read tables that the ERP will make.
+        if (feed.query === null && checkNewTable(feed, statements)) looks.push(look);
+        continue;
+      }
+      const { makesWritersWait } = await lookAt(feed, loaded);
+      looks.push({ ...look, makesWritersWait: feed.file !== null && makesWritersWait });
+    } catch (error) {
+      const isPlaced = error instanceof MissingColumns;
+      looks.push({ ...look, error: isPlaced ? placed(loaded, feed.name, error) : asError(error) });
+    }
+  }
+  return looks;
+}
+
+async function lookAt(rules: FeedRules, { config }: LoadedConfig): Promise<SourceReader> {
+  const databasePath = config.database.path;
+  const reader = openSource(rules, databasePath);
+  reader.close();
+  if (reader.mayNotEnd) await proveSource(rules, { databasePath, isStopping: () => false });
+  return reader;
+}
+
+/** The same error with the place in the file that names the column, and the column that was probably meant. */
+function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, message, hint }: MissingColumns): BridgeError {
+  const settings = loaded.config.imports[feed];
+  const places = missing.map((column) => {
+    const isNamed = (part: string) => namesIn(part).includes(column);
+    const inRecord = textsOf(settings.record).find(([, part]) => isNamed(part));
+    const at =
+      inRecord !== undefined ? ["record", ...inRecord[0]] : [settings.key.includes(column) ? "key" : "available"];
+    const near = nearest(column, there);
+    const where = loaded.positionOf(["imports", feed, ...at]);
+    const line = where === null ? loaded.file : `${loaded.file}:${where}`;
+    const place = `${line} (${dotted(["imports", feed, ...at])})`;
+    return near === null ? `It is named in ${place}.` : `It is named in ${place}; did you mean "${near}"?`;
+  });
+  return new BridgeError("config_invalid", `${message} ${places.join(" ")}`, hint === undefined ? {} : { hint });
+}

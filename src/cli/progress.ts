@@ -1,0 +1,136 @@
+import { duration } from "../health/status-words-en.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What is over sooner needs no progress. */
+const QUIET_MS = 2_000;
+const DRAW_EVERY_MS = 250;
+/** Looking takes a twentieth of the time at most, however long one look takes. */
+const LOOK_SHARE = 20;
+
+/** How far something is. Counts that are not known are left out. */
+export interface Step {
+  what: string;
+  unit?: string;
+  done?: number;
+  total?: number;
+}
+
+/**
+ * One line on standard error that says how far a long command is, for a person who waits: redrawn in its place, a few
+ * times a second at most, only after two seconds, and gone before anything else is written. Where nobody watches, or
+ * results are for machines, it does nothing at all.
+ */
+export class Progress {
+  /** The terminal to write to: it takes the line away first. */
+  readonly terminal: Terminal;
+  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
+  readonly #draw: ((line: string) => void) | undefined;
+  #isDrawn = false;
+  #drawnMs = 0;
+  #begunMs: number | undefined;
+  #first: { what: string; done: number; atMs: number } | undefined;
+
+  constructor(options: { terminal: Terminal; clock: Pick<Clock, "monotonicMs" | "sleep">; isOn: boolean }) {
+    const { terminal, clock, isOn } = options;
+    this.#clock = clock;
+    this.#draw = isOn ? terminal.draw : undefined;
+    this.terminal = {
+      ...terminal,
+      out: (text, kind) => {
+        this.#clear();
+        terminal.out(text, kind);
+      },
+      err: (text, kind) => {
+        this.#clear();
+        terminal.err(text, kind);
+      },
+    };
+  }
+
+  /** Says how far it is. May be called as often as one likes. */
+  show(step: Step): void {
+    if (this.#draw === undefined) return;
+    const nowMs = this.#clock.monotonicMs();
+    this.#begunMs ??= nowMs;
+    if (this.#first?.what !== step.what) this.#first = { what: step.what, done: step.done ?? 0, atMs: nowMs };
+    if (nowMs - this.#begunMs < QUIET_MS || (this.#isDrawn && nowMs - this.#drawnMs < DRAW_EVERY_MS)) return;
+    this.#drawnMs = nowMs;
+    this.#isDrawn = true;
+    this.#draw(describeStep(step, { from: this.#first.done, elapsedMs: nowMs - this.#first.atMs }));
+  }
+
+  /**
+   * Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts.
+   * Gives whether anybody watches.
+   */
+  announce(what: string): boolean {
+    if (this.#draw === undefined) return false;
+    this.#isDrawn = true;
+    this.#draw(`${what} …`);
+    return true;
+  }
+
+  /** Looks again and again how far it is while `work` is under way. A look that fails shows nothing and harms nothing. */
+  async during<T>(look: () => Step | undefined, work: () => Promise<T>): Promise<T> {
+    if (this.#draw === undefined) return await work();
+    const over = new AbortController();
+    const looking = this.#keepLooking(look, over.signal);
+    try {
+      return await work();
+    } finally {
+      over.abort();
+      await looking;
+      this.end();
+    }
+  }
+
+  /** Takes the line away; what comes next begins with its own two seconds. */
+  end(): void {
+    this.#clear();
+    this.#begunMs = undefined;
+    this.#first = undefined;
+  }
+
+  async #keepLooking(look: () => Step | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        const beforeMs = this.#clock.monotonicMs();
+        const step = quietly(look);
+        const tookMs = this.#clock.monotonicMs() - beforeMs;
+        if (step !== undefined) this.show(step);
+        await this.#clock.sleep(Math.max(DRAW_EVERY_MS, LOOK_SHARE * tookMs), signal);
+      }
+    } catch {
+      // The work is over.
+    }
+  }
+
+  #clear(): void {
+    if (this.#isDrawn) this.#draw?.("");
+    this.#isDrawn = false;
+  }
+}
+
+function quietly(look: () => Step | undefined): Step | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined; // the database is being closed, or held by somebody
+  }
+}
+
+/** `stocks: 1200 of 60000 rows, 300/s, 196 s left` */
+export function describeStep(step: Step, { from, elapsedMs }: { from: number; elapsedMs: number }): string {
+  const { what, unit, done, total } = step;
+  const elapsedS = elapsedMs / 1000;
+  if (done === undefined) return `${what}, ${duration(Math.floor(elapsedS))} …`;
+  const counted = `${Math.floor(done)}${total === undefined ? "" : ` of ${Math.floor(Math.max(done, total))}`}`;
+  const parts = [`${what}: ${counted}${unit === undefined ? "" : ` ${unit}`}`];
+  const rate = elapsedS > 0 ? (done - from) / elapsedS : 0;
+  if (rate > 0) parts.push(`${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`);
+  if (rate > 0 && total !== undefined && total > done) {
+    parts.push(`${duration(Math.ceil((total - done) / rate))} left`);
+  }
+  return parts.join(", ");
+}

@@ -1,0 +1,89 @@
+import { inertText } from "../answers/inert-text.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { refuseOtherAccount } from "../daemon/account.ts";
+import { openDatabase } from "../daemon/bridge.ts";
+import { type Retried, retryRecords } from "../daemon/repair.ts";
+import type { Store } from "../database/store.ts";
+import { loadHeldAfter, loadQuarantined, loadUnreadBatches, markUnreadUntried } from "../pass/held-rows.ts";
+import type { JobName } from "../pass/job-names.ts";
+import { BridgeError, EXIT } from "../platform/errors.ts";
+import { shortWords } from "../service/service-error.ts";
+import { askDaemon } from "./ask-daemon.ts";
+import { type Call, type Command, load, requireDatabase } from "./command.ts";
+import { parseName, unknownRecord } from "./quarantine.ts";
+import { jsonLine } from "./terminal.ts";
+
+const RECORDS_PER_COMMIT = 100;
+const BATCHES_MAX = 1_000;
+
+/** Reads quarantined records again with the present mapping; feed rows wait again; unread batches are tried again. */
+export const quarantineRetry: Command<{ names: readonly string[]; all?: boolean }> = (call, { names, all = false }) => {
+  if (all === names.length > 0) {
+    throw new BridgeError("usage", "Name the records to try again, or say --all.", {
+      hint: "See erp-bridge quarantine list.",
+    });
+  }
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "command");
+  try {
+    refuseOtherAccount(store, loaded);
+    const named = names.map(parseName);
+    for (const each of named) {
+      if (each.kind === "record" && loadQuarantined(store, each.id) === undefined) throw unknownRecord(each);
+    }
+    const ids = all ? heldIds(store) : named.filter(({ kind }) => kind === "record").map(({ id }) => id);
+    const batchIds = all
+      ? loadUnreadBatches(store, BATCHES_MAX).map(({ id }) => id)
+      : named.filter(({ kind }) => kind === "batch").map(({ id }) => id);
+    const retried = retryInParts(call, store, loaded, ids);
+    const batches = store.write(() => batchIds.filter((id) => markUnreadUntried(store, id)));
+    const jobs = new Set<JobName>(retried.flatMap(({ job }) => job ?? []));
+    if (batches.length > 0) jobs.add("orders");
+    const asked = askDaemon(store, [...jobs]);
+    report(call, { retried, batches, asked, jobs: [...jobs] });
+    return retried.some(({ outcome }) => outcome === "held") ? EXIT.attention : EXIT.ok;
+  } finally {
+    store.close();
+  }
+};
+
+function heldIds(store: Store): number[] {
+  const ids: number[] = [];
+  for (;;) {
+    const rows = loadHeldAfter(store, ids.at(-1) ?? 0, RECORDS_PER_COMMIT);
+    if (rows.length === 0) return ids;
+    ids.push(...rows.map(({ id }) => id));
+  }
+}
+
+function retryInParts({ progress }: Call, store: Store, loaded: LoadedConfig, ids: readonly number[]): Retried[] {
+  const retried: Retried[] = [];
+  for (let from = 0; from < ids.length; from += RECORDS_PER_COMMIT) {
+    const part = ids.slice(from, from + RECORDS_PER_COMMIT);
+    retried.push(...store.write(() => retryRecords(store, loaded, part, Date.now())));
+    progress.show({ what: "quarantine retry", unit: "records", done: retried.length, total: ids.length });
+  }
+  progress.end();
+  return retried;
+}
+
+function report(
+  { json, terminal }: Call,
+  done: { retried: readonly Retried[]; batches: readonly number[]; asked: boolean; jobs: readonly JobName[] },
+): void {
+  const { retried, batches, asked, jobs } = done;
+  if (json) {
+    terminal.out(inertText(jsonLine({ records: retried, batches, asked })));
+    return;
+  }
+  if (retried.length + batches.length === 0) terminal.out("Nothing is in quarantine.");
+  for (const { id, kind, reference, outcome, reason } of retried) {
+    const what = `${id}  ${kind}${reference === null ? "" : ` ${shortWords(reference)}`}`;
+    const why = reason === null ? "" : `: ${shortWords(reason)}`;
+    terminal.out(`${what}: ${outcome === "held" ? "still held" : outcome}${why}`);
+  }
+  for (const id of batches) terminal.out(`batch:${id}: is read again by the next pull`);
+  if (jobs.length === 0) return;
+  terminal.out(asked ? "The daemon does the rest now." : `The rest is done by: erp-bridge sync ${jobs.join(" ")}`);
+}

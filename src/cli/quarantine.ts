@@ -1,0 +1,155 @@
+import { hash } from "node:crypto";
+import { inertText } from "../answers/inert-text.ts";
+import { openDatabase } from "../daemon/bridge.ts";
+import type { Store } from "../database/store.ts";
+import { counted } from "../messages/counted.ts";
+import { dropKept } from "../orders/kept-bodies.ts";
+import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../pass/held-rows.ts";
+import { loadQuarantine } from "../pass/quarantine-rows.ts";
+import { BridgeError, EXIT } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { shortWords } from "../service/service-error.ts";
+import { type Call, type Command, load, requireDatabase } from "./command.ts";
+import { jsonLine } from "./terminal.ts";
+
+const SHOWN_MAX = 1_000;
+/** Of a payload on a terminal; `--json` has all of it. */
+const PAYLOAD_SHOWN_MAX = 20_000;
+
+/** A row of the quarantine by its number, or a batch that could not be read, written `batch:ID`. */
+export type RecordName = { kind: "record" | "batch"; id: number; text: string };
+
+/** Records that could not be used, and batches that could not be read, with the reason. */
+export const quarantineList: Command = (call) =>
+  withStore(call, "readonly", (store) => {
+    const records = loadQuarantine(store, SHOWN_MAX);
+    const batches = loadUnreadBatches(store, SHOWN_MAX);
+    const isEmpty = records.length + batches.length === 0;
+    if (call.json) {
+      call.terminal.out(inertText(jsonLine({ records, batches })));
+    } else if (isEmpty) {
+      call.terminal.out("Nothing is in quarantine.");
+    }
+    if (call.json) return isEmpty ? EXIT.ok : EXIT.attention;
+    for (const row of records) {
+      const reference = row.reference === null ? "" : ` ${shortWords(row.reference)}`;
+      call.terminal.out(
+        `${row.id}  ${row.kind}${reference}: ${shortWords(row.reason)} (since ${row.firstSeenAt}, seen ${row.times}×)`,
+      );
+    }
+    for (const { id, bytes, lastError, receivedAt } of batches) {
+      const why = lastError === null ? "it is being stored" : shortWords(lastError);
+      call.terminal.out(
+        `batch:${id}  a batch of ${counted(bytes, "byte")} is not read yet: ${why} (since ${receivedAt})`,
+      );
+    }
+    return isEmpty ? EXIT.ok : EXIT.attention;
+  });
+
+/** One record with its payload. */
+export const quarantineShow: Command<{ name: string }> = (call, { name }) =>
+  withStore(call, "readonly", (store) => {
+    const named = parseName(name);
+    const record = named.kind === "batch" ? batchAsRecord(store, named) : loadQuarantined(store, named.id);
+    if (record === undefined) throw unknownRecord(named);
+    if (call.json) {
+      const { payloadHash: _, ...shown } = { payloadHash: null, ...record };
+      call.terminal.out(inertText(jsonLine({ record: shown })));
+      return EXIT.ok;
+    }
+    const payload = record.payload ?? "";
+    const reference = record.reference === null ? "" : ` ${shortWords(record.reference)}`;
+    call.terminal.out(`${named.text}  ${record.kind}${reference} (${record.state})`);
+    call.terminal.out(`reason: ${inertText(record.reason).replaceAll("\n", " ")}`);
+    call.terminal.out(`first seen ${record.firstSeenAt}, last seen ${record.lastSeenAt}, ${record.times}×`);
+    call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
+    const rest = payload.length - PAYLOAD_SHOWN_MAX;
+    if (rest > 0) call.terminal.out(`… and ${counted(rest, "character")} more; --json has them all`);
+    return EXIT.ok;
+  });
+
+/** Takes records out of the way. They stay in the table, with the state `dropped`, and are not held again. */
+export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { names }) =>
+  withStore(call, "command", (store) => {
+    const named = names.map(parseName);
+    const at = isoTime(Date.now());
+    // Before the lock is taken: a large body takes a while.
+    const hashes = named.map((each) => (each.kind === "batch" ? hashOfBatch(store, each.id) : undefined));
+    const dropped = store.write(() =>
+      named.map((each, index) => {
+        const digest = hashes[index];
+        if (each.kind === "batch" ? digest === undefined : loadQuarantined(store, each.id) === undefined)
+          throw unknownRecord(each);
+        const isDropped =
+          digest === undefined
+            ? markQuarantined(store, each.id, "dropped")
+            : dropKept(store, each.id, { at, hash: digest });
+        if (!isDropped && each.kind === "batch") {
+          throw new BridgeError("usage", `${each.text} is being stored at this moment.`, {
+            hint: "Nothing was dropped.",
+          });
+        }
+        return { name: each.text, dropped: isDropped };
+      }),
+    );
+    if (call.json) call.terminal.out(jsonLine({ records: dropped }));
+    else {
+      for (const each of dropped) {
+        call.terminal.out(
+          `${each.name}: ${each.dropped ? "dropped; it stays in the table quarantine" : "was dropped already"}.`,
+        );
+      }
+    }
+    return EXIT.ok;
+  });
+
+function hashOfBatch(store: Store, id: number): Buffer | undefined {
+  const batch = loadUnreadBatch(store, id);
+  return batch === undefined ? undefined : hash("sha256", batch.body, "buffer");
+}
+
+export function withStore(
+  call: Call,
+  mode: "readonly" | "command",
+  use: (store: Store) => (typeof EXIT)[keyof typeof EXIT],
+): (typeof EXIT)[keyof typeof EXIT] {
+  const loaded = load(call);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, mode);
+  try {
+    return use(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** @throws BridgeError `usage` */
+export function parseName(text: string): RecordName {
+  const match = /^(batch:)?([1-9]\d{0,14})$/.exec(text);
+  if (match === null) {
+    throw new BridgeError("usage", `${shortWords(text)} names no record.`, {
+      hint: "A record is named by its number, a batch as batch:NUMBER; see erp-bridge quarantine list.",
+    });
+  }
+  return { kind: match[1] === undefined ? "record" : "batch", id: Number(match[2]), text };
+}
+
+export function unknownRecord({ text }: RecordName): BridgeError {
+  return new BridgeError("usage", `There is no ${text} in quarantine.`, { hint: "See erp-bridge quarantine list." });
+}
+
+function batchAsRecord(store: Store, { id, text }: RecordName) {
+  const batch = loadUnreadBatch(store, id);
+  if (batch === undefined) return undefined;
+  return {
+    id,
+    kind: "batch",
+    reference: text,
+    reason: batch.lastError ?? "it is being stored",
+    payload: batch.body.toString("utf8"),
+    state: "unread",
+    firstSeenAt: batch.receivedAt,
+    lastSeenAt: batch.receivedAt,
+    times: 1,
+  };
+}

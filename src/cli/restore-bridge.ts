@@ -1,0 +1,392 @@
+/*
+ * Puts a copy back in the database's place. Keeps the guarantee that nothing that either file holds is lost: everything
+ * happens on a new file, DATABASE.RANDOM.restoring, and only when that is complete, checked and flushed do the names change. The
+ * replaced file is kept under another name. A crash before that leaves the old state and a file that the next restore
+ * removes; a crash while the names change is finished by the next start.
+ */
+
+import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import { readJournal } from "../backup/batch-journal.ts";
+import { carryOver } from "../backup/carry-over.ts";
+import { RULES } from "../backup/carry-tables.ts";
+import { readDiskSpace } from "../backup/disk-space.ts";
+import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
+import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
+import { type Replayed, ReplayJournal } from "../backup/replay-journal.ts";
+import { CarryReport, isDamage } from "../backup/rows.ts";
+import {
+  doubtAcknowledged,
+  doubtHandOut,
+  doubtRequests,
+  forgetPassing,
+  raiseNumbers,
+  tellGap,
+} from "../backup/settle.ts";
+import { describeBytes } from "../backup/space-rule.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { accountOf, ownerOf } from "../daemon/account.ts";
+import { orderRulesOf } from "../daemon/build-jobs.ts";
+import { timeInName } from "../database/copy-names.ts";
+import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
+import { setJournalAside } from "../database/foreign-journal.ts";
+import { acquireInstanceLock, isLocked } from "../database/instance-lock.ts";
+import { openStore } from "../database/open.ts";
+import { markSettled, ProgressNote, readNote } from "../database/progress-note.ts";
+import { asBridgeError } from "../database/sqlite-errors.ts";
+import type { Store } from "../database/store.ts";
+import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "../database/swap-files.ts";
+import { verifyTables } from "../database/verify-tables.ts";
+import { counted } from "../messages/counted.ts";
+import { confirmNames } from "../orders/confirm.ts";
+import { createClient } from "../pass/build-client.ts";
+import { loadHoldsOf } from "../pass/hold-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { freshName, leftNames, openRegular, removeName, setMode } from "../platform/fresh-file.ts";
+import { isForeign } from "../platform/owner.ts";
+import { type Clock, isoTime, type Log } from "../platform/ports.ts";
+
+export interface RestoreOptions {
+  loaded: LoadedConfig;
+  file: string;
+  migrationsFolder: string;
+  clock: Clock;
+  log: Log;
+  /** Asked once everything is known and nothing has changed; false ends it. */
+  agree: (plan: RestorePlan) => Promise<boolean>;
+  /** One line for each longer step. */
+  onStep: (words: string) => void;
+}
+
+export interface RestorePlan {
+  copy: CopyFacts;
+  database: string;
+  replaced:
+    | { state: "gone"; why: string }
+    | {
+        state: "there";
+        continues: boolean;
+        orders: number | null;
+        activeAt: string | null;
+        /** SQLite's words for what is wrong with it. */
+        damage: string | null;
+      };
+}
+
+export interface RestoreReport {
+  database: string;
+  copiedAt: string | null;
+  /** The new name of the replaced file; null where there was none. */
+  replaced: string | null;
+  /** Everything was brought over: nothing is missing and nothing is in doubt. */
+  complete: boolean;
+  carried: Record<string, number>;
+  journal: Replayed & { torn: number; damaged: number };
+  /** What a person should know, in whole sentences. */
+  notes: string[];
+  /** What could not be brought back; null where nothing is missing. */
+  gap: string | null;
+}
+
+/** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
+const RESTORING = "restoring";
+/** The end of a gap, which stands once where an earlier one is still open. */
+const WHAT_TO_DO = / (Tables of the ERP may be|What the newest copy|Compare the newest) .*$/s;
+const OPEN_GAP_CHARACTERS = 1_000;
+
+/** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
+export async function restoreDatabase(options: RestoreOptions): Promise<RestoreReport | undefined> {
+  const { loaded, clock } = options;
+  const database = resolveDatabasePath(loaded.config.database.path);
+  const lock = acquireInstanceLock(database, { command: "restore", now: () => clock.nowMs() });
+  const work = freshName(database, RESTORING);
+  let replaced: Replaced | undefined;
+  try {
+    finishSwap(database);
+    checkDatabaseFile(database, "read"); // what this user may not read is not gone
+    setJournalAside(database); // otherwise nothing could be read of what is replaced
+    const copy = takeCopy(options, database, work);
+    const store = openWork(work, options.migrationsFolder, clock);
+    try {
+      refuseAccount(copy, loaded);
+      if (existsSync(database)) options.onStep(`Verifying ${database}`);
+      replaced = examineReplaced(database, { db: store.db, facts: copy }, options.migrationsFolder);
+      if (!(await options.agree(planOf(database, copy, replaced)))) return undefined;
+      return await build({ ...options, database, work, copy, store, replaced });
+    } finally {
+      store.close();
+    }
+  } finally {
+    if (replaced?.state === "there" && replaced.db.open) replaced.db.close();
+    if (!isSwapUnfinished(database)) removeWork(database);
+    lock.release();
+  }
+}
+
+/** A duplicate, because looking into a copy may write beside it, and bringing it up to date writes into it. */
+function takeCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
+  if (!existsSync(file))
+    throw new BridgeError("usage", `There is no file ${file}.`, { hint: "Copies lie in backup.dir." });
+  const stat = statSync(file);
+  if (!stat.isFile()) throw new BridgeError("usage", `${file} is no file.`, { hint: "Copies lie in backup.dir." });
+  const { size, ino, dev } = stat;
+  const mine = statSync(database, { throwIfNoEntry: false });
+  if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", `${file} is the database itself.`);
+  if (isLocked(file) !== undefined) throw new BridgeError("usage", `${file} is in use by another erp-bridge.`);
+  removeWork(database);
+  const free = readDiskSpace(path.dirname(database)).free;
+  if (free < 2 * size) {
+    throw new BridgeError(
+      "disk_full",
+      `Restoring needs ${describeBytes(2 * size)}, and ${describeBytes(free)} are free beside ${database}.`,
+    );
+  }
+  onStep(`Verifying ${file}`);
+  try {
+    for (const suffix of ["", "-wal"]) {
+      if (!existsSync(`${file}${suffix}`)) continue;
+      copyFileSync(`${file}${suffix}`, `${work}${suffix}`, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+      setMode(`${work}${suffix}`, 0o600);
+    }
+  } catch (error) {
+    throw asBridgeError(error, `Copying ${file}`, database);
+  }
+  return examineCopy(work, file);
+}
+
+/** Brings it up to this version. The copy that a migration makes is not needed: there is the one that was named. */
+function openWork(work: string, migrationsFolder: string, clock: Clock): Store {
+  const store = openStore({ path: work, migrationsFolder, mode: "command", now: () => clock.nowMs() });
+  if (store.migrated.backup !== undefined) rmSync(store.migrated.backup, { force: true });
+  return store;
+}
+
+function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
+  if (copy.account === null || copy.account === accountOf(config)) return;
+  const [url, id] = JSON.parse(copy.account) as [string, string];
+  throw new BridgeError(
+    "account_changed",
+    `The copy belongs to another account (${id} at ${url}); nothing was changed.`,
+    {
+      hint: "Use the configuration of that account, or name another copy.",
+    },
+  );
+}
+
+function planOf(database: string, copy: CopyFacts, replaced: Replaced): RestorePlan {
+  if (replaced.state === "gone") return { copy, database, replaced };
+  const { continues, orders, activeAt, damage = null } = replaced;
+  return { copy, database, replaced: { state: "there", continues, orders, activeAt, damage } };
+}
+
+interface BuildOptions extends RestoreOptions {
+  database: string;
+  work: string;
+  copy: CopyFacts;
+  store: Store;
+  replaced: Replaced;
+}
+
+async function build(options: BuildOptions): Promise<RestoreReport> {
+  const { loaded, store, replaced, clock, copy, onStep } = options;
+  const at = isoTime(clock.nowMs());
+  const report = new CarryReport();
+  const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
+  const copied = numbersOfCopy(store);
+  if (replaced.state === "there") {
+    onStep("Bringing over what the copy lacks");
+    const { db, continues } = replaced;
+    const carry = { from: db, to: store, report, continues, at };
+    carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
+  }
+  const journal = await replay(options, report);
+  const note = readNote(options.database);
+  const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
+  const isComplete =
+    replaced.state === "there" &&
+    replaced.continues &&
+    report.damaged.size === 0 &&
+    report.damagedOrders.length === 0 &&
+    lack.length === 0;
+  const from = replaced.state === "there" ? replaced.db : undefined;
+  report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, { isComplete, note }));
+  // What an earlier restore or a start could not find stays told until a person has looked.
+  const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
+  forgetPassing(store);
+  const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
+  if (gap !== null && !isComplete) {
+    if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
+    doubtRequests(store, loaded.config.statuses.map);
+    if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
+    tellGap(store, gap, at);
+  }
+  // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.
+  store.write(() => markSettled(store.db, note));
+  onStep("Verifying the result");
+  verifyResult(store);
+  store.close();
+  if (replaced.state === "there") refuseWritten(replaced, versionBefore, options.database);
+  const aside = `${path.basename(options.database)}.replaced-${timeInName(clock.nowMs())}`;
+  const wasThere = existsSync(options.database);
+  handOver(options.work, options.database);
+  swapDatabase(options.database, { work: path.basename(options.work), replaced: aside });
+  forgetSuspicion(options.database);
+  retireSavedCopy(options.database, options.file);
+  return {
+    database: options.database,
+    copiedAt: copy.copiedAt,
+    replaced: wasThere ? path.join(path.dirname(options.database), aside) : null,
+    complete: gap === null,
+    carried: report.counts,
+    journal,
+    notes: report.notes,
+    gap,
+  };
+}
+
+/** The restored database was verified. Where this fails, the next start verifies it once more. */
+function forgetSuspicion(database: string): void {
+  const beside = new ProgressNote(database);
+  try {
+    // Only then: what was settled is settled beside the note as it stands.
+    if (beside.last !== undefined && beside.last.suspect !== null) beside.write(beside.last, null);
+  } catch {
+    // A full disk.
+  } finally {
+    beside.close();
+  }
+}
+
+/** Batches that were received after the copy and that no file holds any more. */
+async function replay(options: BuildOptions, report: CarryReport): Promise<RestoreReport["journal"]> {
+  const { loaded, store, clock, log } = options;
+  const folder = loaded.config.backup.journal;
+  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0 };
+  if (folder === null || !existsSync(folder)) return totals;
+  options.onStep("Reading the journal");
+  const client = createClient({ loaded, clock });
+  const { signal } = new AbortController();
+  const owner = ownerOf(store, loaded);
+  const foreign = new Set<string>();
+  try {
+    const job = new ReplayJournal({ store, client, clock, log, isStopping: () => false }, orderRulesOf(loaded));
+    for (const { file, entries, torn, damagedBytes } of readJournal(folder)) {
+      if (torn) totals.torn += 1;
+      if (damagedBytes > 0) {
+        totals.damaged += 1;
+        report.notes.push(
+          `${file} is damaged in its middle (${describeBytes(damagedBytes)}); the rest of it was read.`,
+        );
+      }
+      for (const entry of entries) {
+        if (isForeign({ account: entry.note.account, database: entry.note.database }, owner)) foreign.add(file);
+        else await job.store(entry, signal);
+      }
+    }
+    if (foreign.size > 0) report.notes.push(`Another shop's journal was left alone: ${[...foreign].join(", ")}.`);
+    return { ...totals, ...job.replayed };
+  } finally {
+    await client.close();
+  }
+}
+
+/** What was acknowledged and what the ERP wrote came over in full: then nothing of it is in doubt. */
+function areFeedsWhole(replaced: Replaced, report: CarryReport): boolean {
+  return (
+    replaced.state === "there" && replaced.continues && [...report.damaged].every((table) => RULES[table] === "own")
+  );
+}
+
+interface Gap {
+  copy: CopyFacts;
+  replaced: Replaced;
+  report: CarryReport;
+  lack: readonly string[];
+  journal: Replayed;
+  /** What an earlier gap said that is open. */
+  open: string | null;
+  at: string;
+}
+
+function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): string {
+  const from = copy.copiedAt ?? "an unknown time";
+  const parts = [`Restored at ${at} from a copy of ${from}.`];
+  if (replaced.state === "gone") parts.push(`The database that it replaces ${replaced.why}.`);
+  else if (!replaced.continues) parts.push("The database that it replaces was not made from the one that was copied.");
+  else if (lack.length === 0) parts.push("The database that it replaces could be read only in part.");
+  parts.push(
+    ...lack,
+    `Orders that were handed out and confirmed between ${from} and ${at} and are not in the database now will not be ` +
+      "handed out again; of these, updates bring back only those that change.",
+  );
+  if (journal.batches > 0)
+    parts.push(
+      `The journal brought back ${counted(journal.batches, "batch", "batches")} with ${counted(journal.orders, "order")}.`,
+    );
+  const { length } = report.damagedOrders;
+  if (length > 0)
+    parts.push(`${counted(length, "order")} not readable there; what cannot be read is read from the service.`);
+  if (report.damaged.size > 0) parts.push(`Not all could be read of: ${[...report.damaged].sort().join(", ")}.`);
+  if (open !== null) parts.push(`Open from before: ${open.replace(WHAT_TO_DO, "").slice(0, OPEN_GAP_CHARACTERS)}`);
+  parts.push(
+    "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have " +
+      "the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",
+  );
+  return parts.join(" ");
+}
+
+function verifyResult(store: Store): void {
+  const [found] = verifyTables(store.db, "integrity_check", 1).problems;
+  if (found === undefined) return;
+  throw new BridgeError("database_corrupt", `The restored database came out damaged (${found}); nothing was changed.`, {
+    hint: "Look at the disk and at the memory of this machine.",
+  });
+}
+
+/** Changes with every write of another program to the database that is replaced. */
+function dataVersion({ db }: Replaced & { state: "there" }): number {
+  return db.pragma("data_version", { simple: true }) as number;
+}
+
+/** What was written after it was read would stay behind in the replaced file. */
+function refuseWritten(replaced: Replaced & { state: "there" }, before: number, database: string): void {
+  const isWritten = wasWritten(replaced, before);
+  replaced.db.close();
+  if (!isWritten) return;
+  throw new BridgeError("database_busy", `Another program wrote to ${database} meanwhile; nothing was changed.`, {
+    hint: "Stop the ERP's writing while the backup is restored, and try again.",
+  });
+}
+
+/** It opens for whom the replaced file did: it gets that file's mode and, as far as this user may give it, its owner and group. */
+function handOver(work: string, database: string): void {
+  const before = statSync(database, { throwIfNoEntry: false });
+  const { uid, gid } = before ?? statSync(path.dirname(database));
+  const descriptor = openRegular(work, constants.O_RDONLY);
+  try {
+    const self = process.geteuid?.() ?? uid;
+    try {
+      fchownSync(descriptor, self === 0 ? uid : self, gid);
+    } catch {
+      // A group that this user is not in.
+    }
+    fchmodSync(descriptor, before === undefined ? 0o660 : before.mode & 0o777);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function wasWritten(replaced: Replaced & { state: "there" }, before: number): boolean {
+  try {
+    replaced.db.exec("COMMIT");
+    return dataVersion(replaced) !== before;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return false; // too damaged for anybody to write to it
+  }
+}
+
+/** What this restore, or one that died, has begun. Only one at a time holds the instance lock. */
+function removeWork(database: string): void {
+  for (const left of leftNames(database, RESTORING)) removeName(left);
+}

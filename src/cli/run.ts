@@ -1,0 +1,285 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LoadedConfig } from "../config/load.ts";
+import { accountOf } from "../daemon/account.ts";
+import { Bridge } from "../daemon/bridge.ts";
+import type { FileTrouble } from "../database/store.ts";
+import { describeStanding, withWords } from "../health/status.ts";
+import { loadStatusFacts } from "../health/status-rows.ts";
+import { speaking } from "../messages/translator.ts";
+import { acquireAccountLock } from "../platform/account-lock.ts";
+import { systemClock } from "../platform/clock.ts";
+import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { createLogger, logForm } from "../platform/logger.ts";
+import type { Log } from "../platform/ports.ts";
+import { secretFilter } from "../platform/secrets.ts";
+import { createNotifier } from "../platform/systemd.ts";
+import { Troubles } from "../platform/troubles.ts";
+import { type Call, type Command, load, requireDatabase } from "./command.ts";
+import { SignalQueue } from "./signals.ts";
+
+/** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
+const STATUS_EVERY_MS = 15_000;
+/** At the start itself hardly any pass has succeeded yet. */
+const FIRST_STATUS_MS = 5_000;
+/** Files that are gone with their folder may come back with it: systemd tries again. */
+const MAY_COME_BACK = EXIT.failed;
+/** A stop is waited for no longer: it ends within ten seconds. */
+const BACK_WITHIN_MS = 8_000;
+const BACK_LOOK_MS = 250;
+/** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
+const WATCHDOG_SHARE = 3;
+
+/** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
+export const run: Command = async (call) => {
+  const notify = createNotifier(call.terminal.env);
+  let loaded = load(call);
+  let log = createLog(call, loaded);
+  catchDefects(() => log);
+  const signals = new SignalQueue();
+  let account = await lockAccount(loaded, log);
+  const troubles = new Troubles();
+  let bridge = start(loaded, log, troubles);
+  notify("READY=1", statusLine(bridge, loaded));
+  log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
+  const hanging = new HangingFlow();
+  const tell = () => {
+    const isWell = hanging.look(bridge, log);
+    notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
+  };
+  const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
+  let signal = signals.next();
+  for (;;) {
+    const event = await Promise.race([signal, bridge.trouble]);
+    if (event === "SIGTERM" || event === "SIGINT") break;
+    notify("RELOADING=1");
+    if (event === "SIGHUP") {
+      signal = signals.next();
+      ({ loaded, log, bridge, account } = await reload(call, { loaded, log, bridge, account, troubles }));
+    } else {
+      bridge = await beginAnew({ loaded, log, bridge, account, troubles }, event);
+    }
+    notify("READY=1", statusLine(bridge, loaded));
+  }
+  for (const timer of statusTimers) clearInterval(timer);
+  signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
+  notify("STOPPING=1");
+  log.info({}, "Stopping: passes under way are finished first.");
+  await bridge.stop();
+  account.release();
+  log.info({}, "Stopped.");
+  return EXIT.ok;
+};
+
+interface Running {
+  loaded: LoadedConfig;
+  log: Log;
+  bridge: Bridge;
+  account: HeldAccount;
+  troubles: Troubles;
+}
+
+/** The account that this process works for, alone on this machine. */
+interface HeldAccount {
+  of: string;
+  release: () => void;
+}
+
+/** @throws BridgeError `instance_running` where another daemon of this machine works for the account. */
+async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAccount> {
+  const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
+  const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
+  if (lock.state === "taken") {
+    throw new BridgeError(
+      "instance_running",
+      `Another erp-bridge of this machine works for ${clientId} at ${baseUrl}.`,
+      {
+        hint: "Each would take the other's orders: stop one of them, or give each an account of its own.",
+      },
+    );
+  }
+  if (lock.state === "unknown") log.debug({}, "Whether another program works for this account cannot be told.");
+  return { of: accountOf(config), release: lock.release };
+}
+
+/**
+ * Takes the configuration over as it stands now. One that is wrong changes nothing; one that only shows at the start
+ * that it cannot work (a database of another account, a folder without rights) makes way for the old one again.
+ */
+async function reload(call: Call, old: Running): Promise<Running> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = load(call);
+  } catch (error) {
+    tellRefused(old, error);
+    return old;
+  }
+  const log = createLog(call, loaded);
+  let account = old.account;
+  try {
+    if (accountOf(loaded.config) !== old.account.of) account = await lockAccount(loaded, log);
+  } catch (error) {
+    tellRefused(old, error);
+    return old;
+  }
+  try {
+    requireDatabase(loaded);
+  } catch (error) {
+    if (account !== old.account) account.release();
+    tellRefused(old, error);
+    return old;
+  }
+  await old.bridge.stop();
+  try {
+    const bridge = start(loaded, log, old.troubles);
+    old.troubles.end("reload");
+    log.info({}, "The configuration was read again and is in force.");
+    if (account !== old.account) old.account.release();
+    return { ...old, loaded, log, bridge, account };
+  } catch (error) {
+    if (account !== old.account) account.release();
+    tellRefused(old, error);
+    return { ...old, bridge: start(old.loaded, old.log, old.troubles) };
+  }
+}
+
+/** After something happened to the files under the daemon. Ends the program where nothing can be trusted any more. */
+async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge> {
+  const { loaded, log, bridge } = running;
+  try {
+    if (trouble.kind === "damaged") return refuse(trouble.error, running);
+    // What is met first of a folder that goes away may be the log or the lock.
+    if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
+      if (!(await areFilesBack(running)))
+        return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
+      log.warn({}, "The database's files are back; the daemon begins anew.");
+      await bridge.stop();
+      return start(loaded, log, running.troubles);
+    }
+    if (trouble.kind === "older") {
+      log.error({ errorCode: trouble.error.code }, trouble.error.messageIn(speaking(loaded.config.language)));
+      log.warn({}, "The daemon begins anew and verifies the database.");
+      await bridge.stop();
+      return start(loaded, log, running.troubles);
+    }
+    const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
+    log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
+    await bridge.stop();
+    return start(loaded, log, running.troubles);
+  } catch (thrown) {
+    const error = asError(thrown);
+    log.error({ errorCode: error.code }, inFull(error, loaded));
+    process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
+  }
+}
+
+function goneError({ store }: Bridge): BridgeError {
+  return new BridgeError("database_refused", `The database ${store.path} is gone from its folder.`, {
+    hint: "Bring its folder back, or a copy with erp-bridge restore.",
+  });
+}
+
+/** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */
+function refuse(error: BridgeError, { log, loaded }: Running): never {
+  log.error({ errorCode: error.code }, inFull(error, loaded));
+  process.exit(exitCodeOf(error));
+}
+
+/** A folder may be unmounted or renamed for a moment: until the very same files are back nothing is written or confirmed. */
+async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolean> {
+  for (let waitedMs = 0; store.whereFiles() === "away" && waitedMs < BACK_WITHIN_MS; waitedMs += BACK_LOOK_MS) {
+    if (waitedMs === 0)
+      log.warn({ database: store.path }, "The database's files are gone from their folder; waiting for them.");
+    await sleep(BACK_LOOK_MS);
+  }
+  return store.whereFiles() === "there";
+}
+
+/** Nothing is closed: SQLite would write into files that are not the ones that it knows. */
+async function leave(error: BridgeError, { loaded, log, bridge }: Running): Promise<never> {
+  log.error({ errorCode: error.code }, inFull(error, loaded));
+  const copy = await bridge.saveHeld();
+  if (copy !== undefined)
+    log.error({ copy }, `What the daemon held is saved. Bring it back with: erp-bridge restore ${copy}`);
+  const mayComeBack = copy === undefined && bridge.store.whereFiles() === "away";
+  process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
+}
+
+function inFull(error: BridgeError, { config }: LoadedConfig): string {
+  const say = speaking(config.language);
+  return `${error.messageIn(say)}${error.hint === undefined ? "" : ` ${say(error.hint)}`}`;
+}
+
+function tellRefused({ log, loaded, troubles }: Running, thrown: unknown): void {
+  const error = asError(thrown);
+  const told = `The configuration was not taken over, the old one stays: ${error.message}`;
+  troubles.note("reload", new BridgeError(error.code, told), path.dirname(loaded.file));
+  const message = error.messageIn(speaking(loaded.config.language));
+  log.error({ errorCode: error.code }, `The configuration was not taken over, the old one stays: ${message}`);
+}
+
+function start(loaded: LoadedConfig, log: Log, troubles: Troubles): Bridge {
+  for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
+  const bridge = new Bridge({ loaded, log, clock: systemClock, troubles }, "run");
+  const { backup } = bridge.store.migrated;
+  if (backup !== undefined)
+    log.info({ backup }, "The database was brought up to date; a copy of it as it was is kept.");
+  bridge.start();
+  return bridge;
+}
+
+function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
+  return createLogger({
+    level: config.log.level,
+    form: logForm(terminal.env, terminal.isTerminal),
+    hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
+    say: speaking(config.language),
+  });
+}
+
+function statusEveryMs(env: NodeJS.ProcessEnv): number {
+  const watchdogMs = Number(env["WATCHDOG_USEC"]) / 1000;
+  return watchdogMs > 0 ? Math.min(STATUS_EVERY_MS, watchdogMs / WATCHDOG_SHARE) : STATUS_EVERY_MS;
+}
+
+/** Keeps the watchdog unfed while something hangs, and says so once: the restart that follows explains itself. */
+class HangingFlow {
+  #told: string | undefined;
+
+  /** Whether everything gets on. */
+  look(bridge: Bridge, log: Log): boolean {
+    const name = bridge.findHanging();
+    if (name !== undefined && name !== this.#told) {
+      log.error({ job: name }, `${name} hangs: it has not got on for too long. The watchdog ends the program.`);
+    }
+    this.#told = name;
+    return name === undefined;
+  }
+}
+
+function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
+  return `STATUS=${bridge.client.hideSecrets(sentenceOf(bridge, config))}`;
+}
+
+function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
+  try {
+    const facts = withWords(loadStatusFacts(bridge.store), speaking(config.language));
+    const limits = { erpReadWithinMs: config.erp.read_within };
+    return describeStanding(facts, { nowMs: Date.now(), isRunning: true }, limits, config.language);
+  } catch (error) {
+    return bridge.store.troubles.first?.sentence ?? asError(error).message;
+  }
+}
+
+/** A defect ends the process at once and loudly: what is committed is safe, and systemd starts it again. */
+function catchDefects(log: () => Log): void {
+  const end = (thrown: unknown) => {
+    const error = asError(thrown);
+    log().error({ errorCode: error.code }, error.message);
+    log().debug({ stack: thrown instanceof Error ? (thrown.stack ?? "") : "" }, "details");
+    process.exit(EXIT.failed);
+  };
+  process.on("uncaughtException", end);
+  process.on("unhandledRejection", end);
+}

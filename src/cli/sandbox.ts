@@ -1,0 +1,30 @@
+import { EXIT } from "../platform/errors.ts";
+import { runSandbox } from "../sandbox/cli.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface SandboxCommandOptions {
+  port: number;
+  seed: number;
+  rate: number;
+  clientId: string;
+  clientSecret: string;
+  switches?: string;
+}
+
+/** The stand-in service, until it is interrupted. Needs no configuration. */
+export async function sandbox(terminal: Terminal, options: SandboxCommandOptions): Promise<number> {
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  process.once("SIGTERM", () => stop.abort());
+  await runSandbox({
+    port: options.port,
+    seed: options.seed,
+    ordersPerMinute: options.rate,
+    clientId: options.clientId,
+    clientSecret: options.clientSecret,
+    ...(options.switches === undefined ? {} : { switchesFile: options.switches }),
+    log: (line) => terminal.err(line),
+    signal: stop.signal,
+  });
+  return EXIT.ok;
+}

@@ -1,0 +1,88 @@
+import { inertText } from "../answers/inert-text.ts";
+import { diffJson } from "../answers/json-value.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { refuseOtherAccount } from "../daemon/account.ts";
+import { openDatabase } from "../daemon/bridge.ts";
+import type { Store } from "../database/store.ts";
+import { counted } from "../messages/counted.ts";
+import { loadHolds } from "../pass/hold-rows.ts";
+import type { JobName } from "../pass/job-names.ts";
+import { EXIT, type ExitCode } from "../platform/errors.ts";
+import { shortWords } from "../service/service-error.ts";
+import { type Call, requireDatabase } from "./command.ts";
+import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
+import { JSON_VERSION } from "./terminal.ts";
+
+interface Asked {
+  names: readonly JobName[];
+  /** The one key that is wanted. */
+  only: string | undefined;
+}
+
+/** What a sync would send: key, old, new and why. Asks nobody and writes nothing; shows rows as they are found. */
+export async function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "readonly");
+  try {
+    refuseOtherAccount(store, loaded);
+    const { out, say = (words: string) => words } = call.terminal;
+    let count = 0;
+    if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
+    for (const job of names) {
+      let drops = 0;
+      let done = 0;
+      const onRow = () => {
+        done += 1;
+        call.progress.show({ what: job, unit: "rows compared", done });
+      };
+      await proveSourceOf(loaded, job);
+      for (const row of previewSends(store, loaded, job, onRow)) {
+        if (only !== undefined && row.key !== only) continue;
+        drops += Number(row.isDrop);
+        out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
+        count += 1;
+      }
+      tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
+    }
+    if (call.json) out("]}");
+    else if (count === 0) out("Nothing would be sent.");
+    return EXIT.ok;
+  } finally {
+    store.close();
+  }
+}
+
+function tellOfHolds({ terminal }: Call, store: Store, job: JobName, guarded: number): void {
+  for (const { area, reason } of loadHolds(store)) {
+    if (area !== job) continue;
+    terminal.err(`${job}: held (${reason}), so nothing of it would go now.`);
+  }
+  if (guarded > 0)
+    terminal.err(`${job}: ${counted(guarded, "row")} to go to zero or away; the guard would hold that for approve.`);
+}
+
+function jsonOf(job: JobName, { key, old, new: next, why }: PreviewRow): string {
+  const parts = [
+    `"job":${JSON.stringify(job)}`,
+    `"key":${JSON.stringify(key)}`,
+    `"old":${old ?? "null"}`,
+    `"new":${next ?? "null"}`,
+    `"why":${JSON.stringify(why)}`,
+  ];
+  return inertText(`{${parts.join(",")}}`);
+}
+
+function lineOf(job: JobName, row: PreviewRow, say: (text: string) => string): string {
+  return `${job}  ${shortWords(row.key)}  ${changeOf(row)}  ${shortWords(say(row.why))}`;
+}
+
+/** Only what differs, where both sides are known. */
+function changeOf({ old, new: next }: PreviewRow): string {
+  if (next === null) return "–";
+  if (old === null) return `→ ${shortWords(next)}`;
+  const changes = diffJson(old, next).map(({ path, was, is }) => {
+    const name = path.replace(/^\$\.?/, "");
+    return `${name}${name === "" ? "" : ": "}${was ?? "nothing"} → ${is ?? "nothing"}`;
+  });
+  return changes.length === 0 ? `${shortWords(next)} again` : shortWords(changes.join(", "));
+}

@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { inertText } from "../answers/inert-text.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { refuseOtherAccount } from "../daemon/account.ts";
+import { Bridge, openDatabase } from "../daemon/bridge.ts";
+import { isLocked } from "../database/instance-lock.ts";
+import type { Store } from "../database/store.ts";
+import type { FeedName } from "../feeds/feed.ts";
+import type { KeyShown } from "../feeds/feed-views.ts";
+import { exitCodeOfHold } from "../health/status.ts";
+import { describeCounts } from "../messages/counted.ts";
+import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
+import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
+import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../pass/sync-request-rows.ts";
+import { systemClock } from "../platform/clock.ts";
+import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { createTerminalLog } from "../platform/logger.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
+import { describeKey } from "./preview.ts";
+import { previewSync } from "./sync-dry-run.ts";
+import { SyncProgress } from "./sync-progress.ts";
+import { jsonLine } from "./terminal.ts";
+
+/** How often the command looks for the daemon's answer. */
+const LOOK_MS = 100;
+/** A daemon that has not taken the request by then is hung or was stopped. */
+const TAKEN_WITHIN_MS = 30_000;
+
+/** One bounded pass of the named jobs; beside a running daemon it asks the daemon and follows. */
+export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string }> = async (call, options) => {
+  const { jobs, dryRun = false, only } = options;
+  const unknown = jobs.find((job) => !isJobName(job));
+  if (unknown !== undefined) throw unknownWord("job", unknown, JOB_NAMES);
+  const loaded = load(call);
+  const names = chooseJobs(jobs, loaded);
+  if (only !== undefined) refuseOnly(names, loaded);
+  if (dryRun) return previewSync(call, loaded, { names, only });
+  const outcomes: SyncOutcome[] = [];
+  const show = (outcome: SyncOutcome) => {
+    outcomes.push(outcome);
+    if (!call.json) call.terminal.out(describeOutcome(outcome));
+  };
+  const holds = (await syncHere(call, loaded, { names, show, only })).filter((hold) => !isTold(hold, outcomes));
+  const shown = only === undefined ? undefined : showKey(call, loaded, names[0] as FeedName, only);
+  if (call.json) call.terminal.out(jsonLine({ jobs: outcomes, holds, ...(shown === undefined ? {} : { row: shown }) }));
+  for (const { area, reason, detail } of holds) {
+    call.terminal.err(`${area}: held (${reason})${detail === null ? "" : `: ${detail}`}`);
+  }
+  return worstOf([...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
+};
+
+function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[] {
+  const isOn = (job: JobName) =>
+    job === "orders" ||
+    job === "updates" ||
+    job === "reconcile" ||
+    (job === "statuses" && config.statuses.path !== null) ||
+    (job in config.imports && config.imports[job as "stocks"].path !== null);
+  const named = JOB_NAMES.filter((job) => jobs.includes(job));
+  const off = named.find((job) => !isOn(job));
+  if (off !== undefined) {
+    throw new BridgeError("usage", `${off} is switched off.`, { hint: "Set its path in the configuration." });
+  }
+  return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isOn(job));
+}
+
+/** One key is named of one feed, and a table that is always sent whole has no request for one row. */
+function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
+  const [name] = names;
+  if (names.length !== 1 || name === undefined || !(name in config.imports)) {
+    throw new BridgeError("usage", "--only KEY needs the name of one feed before it.", {
+      hint: "For example: erp-bridge sync stocks --only A-1",
+    });
+  }
+  if (config.imports[name as FeedName].scope === "whole") {
+    throw new BridgeError("usage", `${name} is sent whole with every request (imports.${name}.scope).`, {
+      hint: `erp-bridge sync ${name} sends the table.`,
+    });
+  }
+}
+
+/** Where the one key stands afterwards. */
+function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string): KeyShown | null {
+  const store = openDatabase(loaded, "readonly");
+  try {
+    const shown = describeKey(store, loaded, feed, only);
+    if (call.json) return shown ?? null;
+    if (shown === undefined) {
+      call.terminal.out(`${only}: neither the table nor the service has it.`);
+      return null;
+    }
+    const sent = shown.sent === null ? "never accepted" : `on the site since ${shown.sentAt}: ${shown.sent}`;
+    const why = shown.lastError === null ? "" : `; ${shown.lastError}`;
+    call.terminal.out(inertText(`${only}: ${shown.state}; ${sent}${why}`));
+    return shown;
+  } finally {
+    store.close();
+  }
+}
+
+type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; only: string | undefined };
+
+/** The holds that concern the named jobs afterwards. */
+async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
+  // Asking first saves the time that taking the lock waits for it; a daemon that starts in between is met below.
+  if (isDaemonRunning(loaded)) return await askDaemon(call, loaded, work);
+  const log = createTerminalLog(loaded.config, call.terminal);
+  let bridge: Bridge;
+  try {
+    // Each job's outcome is told by this command, so a line of the log for each pass would say everything twice.
+    bridge = new Bridge({ loaded, log, clock: systemClock, onResult: () => {} }, "sync");
+  } catch (error) {
+    const isInUse = error instanceof BridgeError && error.code === "instance_running";
+    if (!isInUse || !isDaemonRunning(loaded)) throw error;
+    return await askDaemon(call, loaded, work);
+  }
+  const stop = () => {
+    call.terminal.err("Stopping after the request under way; once more to leave at once.");
+    void bridge.stop();
+  };
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  try {
+    const { count, show } = counting(work.show);
+    const progress = new SyncProgress(bridge.store, work.names, count);
+    await call.progress.during(
+      () => progress.look(),
+      () => bridge.sync(work.names, show, work.only),
+    );
+    return bridge.store.db.open ? holdsOf(bridge.store, work.names) : [];
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+    await bridge.stop();
+  }
+}
+
+/** The same, and how often it was called. */
+function counting(show: Work["show"]): { show: Work["show"]; count: () => number } {
+  let count = 0;
+  const counted = (outcome: SyncOutcome) => {
+    count += 1;
+    show(outcome);
+  };
+  return { show: counted, count: () => count };
+}
+
+/** Another sync holds the lock as well, but answers no requests. */
+function isDaemonRunning(loaded: LoadedConfig): boolean {
+  const lock = isLocked(loaded.config.database.path);
+  return lock !== undefined && lock.holder?.command !== "sync";
+}
+
+async function askDaemon(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
+  call.terminal.err("A daemon is running; asking it.");
+  const store = openDatabase(loaded, "command");
+  try {
+    refuseOtherAccount(store, loaded);
+    const { names, only } = work;
+    const id = store.write(() => saveSyncRequest(store, { jobs: names, only, at: isoTime(Date.now()) }));
+    const { count, show } = counting(work.show);
+    const progress = new SyncProgress(store, names, count);
+    return await call.progress.during(
+      () => progress.look(),
+      () => followDaemon(store, id, { names, show, only }),
+    );
+  } finally {
+    store.close();
+  }
+}
+
+/** Shows what the daemon does until everything that was asked for is done. */
+async function followDaemon(store: Store, id: number, { names, show }: Work): Promise<HoldRow[]> {
+  const startedMs = performance.now();
+  for (let shown = 0; ; await sleep(LOOK_MS)) {
+    // Before the result: a daemon that has just ended may have finished the request first.
+    const isGone = isLocked(store.path) === undefined;
+    const { taken, finished, outcomes } = loadSyncResult(store, id);
+    for (const outcome of outcomes.slice(shown)) show(outcome);
+    shown = outcomes.length;
+    if (shown === names.length) return holdsOf(store, names);
+    if (finished || isGone) throw daemonEnded();
+    if (!taken && performance.now() - startedMs > TAKEN_WITHIN_MS) {
+      if (!store.write(() => cancelSyncRequest(store, id, isoTime(Date.now())))) continue;
+      throw new BridgeError("timed_out", "The daemon has not taken the request.", {
+        hint: "erp-bridge status, and the daemon's log, say why.",
+      });
+    }
+  }
+}
+
+function daemonEnded(): BridgeError {
+  return new BridgeError("stopped", "The daemon ended before it had done everything that was asked.", {
+    hint: "What it did is stored; ask again.",
+  });
+}
+
+function holdsOf(store: Store, names: readonly string[]): HoldRow[] {
+  const areas = new Set(
+    names.flatMap((name) => [name, ["orders", "updates", "statuses"].includes(name) ? "orders" : "imports"]),
+  );
+  return loadHolds(store).filter(({ area }) => areas.has(area));
+}
+
+/** Whether a job's own line has named the hold. */
+function isTold({ area, reason }: HoldRow, outcomes: readonly SyncOutcome[]): boolean {
+  return outcomes.some(({ hold }) => hold?.area === area && hold.reason === reason);
+}
+
+function describeOutcome({ job, outcome, counts, error }: SyncOutcome): string {
+  if (error !== null) return `${job}: ${outcome === "held" ? "" : `${outcome}: `}${error}.`;
+  return `${job}: ${outcome === "stopped" ? "stopped" : describeCounts(counts)}`;
+}
+
+/** Counts of records that somebody has to look at. */
+const BAD_COUNTS = ["quarantined", "refused", "unsendable"];
+
+function exitCodeOfOutcome({ outcome, counts, errorCode, hold }: SyncOutcome): ExitCode {
+  if (errorCode !== null) return exitCodeOf(new BridgeError(errorCode as ErrorCode, ""));
+  if (outcome === "held") return exitCodeOfHold(hold?.reason ?? "");
+  return BAD_COUNTS.some((name) => (counts[name] ?? 0) > 0) ? EXIT.attention : EXIT.ok;
+}

@@ -1,0 +1,52 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { LoadedConfig } from "../config/load.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { deleteHoldsFor } from "../pass/hold-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import type { Owner } from "../platform/owner.ts";
+import { credentialsMark } from "../platform/secrets.ts";
+
+/** What makes an account: where it is and who asks. */
+export function accountOf({ service }: LoadedConfig["config"]): string {
+  return JSON.stringify([service.base_url, service.client_id]);
+}
+
+/** Remembers whose orders a database holds; refuses another account's. */
+export function checkAccount(store: Store, loaded: LoadedConfig): void {
+  refuseOtherAccount(store, loaded);
+  if (loadMeta(store, "database") === undefined) store.write(() => saveMeta(store, "database", randomUUID()));
+  if (loadMeta(store, "account") === undefined) store.write(() => saveMeta(store, "account", accountOf(loaded.config)));
+}
+
+/**
+ * The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other.
+ * @throws BridgeError `account_changed`
+ */
+export function refuseOtherAccount(store: Store, { config }: LoadedConfig): void {
+  const known = loadMeta(store, "account");
+  if (known === undefined || known === accountOf(config)) return;
+  const [url, id] = JSON.parse(known) as [string, string];
+  throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
+    hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
+  });
+}
+
+/**
+ * Other credentials than at the last start have not been refused yet: holds of the former ones are lifted. Inside a write
+ * transaction; returns how many were.
+ */
+export function liftCredentialHolds(store: Store, { config }: LoadedConfig): number {
+  const { client_id: id, client_secret: secret } = config.service;
+  const known = loadMeta(store, "credentials");
+  const salt = known?.split(":", 1)[0] ?? randomBytes(16).toString("hex");
+  const mark = credentialsMark(id, secret, salt);
+  if (mark === known) return 0;
+  saveMeta(store, "credentials", mark);
+  return known === undefined ? 0 : deleteHoldsFor(store, "credentials");
+}
+
+/** Whose copies and journals are ours: of this account, or of this database where the account got another address. */
+export function ownerOf(store: Store, { config }: LoadedConfig): Owner {
+  return { account: accountOf(config), database: loadMeta(store, "database") };
+}

@@ -1,0 +1,351 @@
+import { existsSync } from "node:fs";
+import { saveHeld } from "../backup/save-held.ts";
+import type { ReadSpace } from "../backup/watch-disk.ts";
+import { handedOverSecret } from "../config/credential.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { ErpObjects } from "../database/erp-objects.ts";
+import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
+import { loadMigrations, MIGRATIONS_FOLDER } from "../database/migrate.ts";
+import { type OpenMode, openStore } from "../database/open.ts";
+import type { FileTrouble, Store } from "../database/store.ts";
+import { finishSwap } from "../database/swap-files.ts";
+import { FEED_NAMES } from "../feeds/feed.ts";
+import { disarmTriggers } from "../feeds/feed-triggers.ts";
+import { savePageSilent } from "../health/page-silence.ts";
+import { sendTestMessage } from "../health/send-alerts.ts";
+import type { Watch } from "../health/watch.ts";
+import { createClient } from "../pass/build-client.ts";
+import type { JobContext } from "../pass/job.ts";
+import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
+import { saveFlow } from "../pass/runs.ts";
+import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { type Clock, isoTime, type Log } from "../platform/ports.ts";
+import { Pulse } from "../platform/pulse.ts";
+import { Troubles } from "../platform/troubles.ts";
+import { checkService, type ServiceCheck } from "../probe/check-service.ts";
+import type { ProbeOptions } from "../probe/probe.ts";
+import { probeOpenQuestions } from "../probe/probe-service.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { WebServer } from "../web/web-server.ts";
+import { checkAccount, liftCredentialHolds, refuseOtherAccount } from "./account.ts";
+import { outcomeOf, SyncDesk } from "./answer-sync.ts";
+import { buildJobs } from "./build-jobs.ts";
+import { buildReceivers, buildWatch } from "./build-watch.ts";
+import { buildWeb } from "./build-web.ts";
+import { settleDoubts } from "./doubtful-database.ts";
+import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
+import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
+import { applyConfiguration } from "./repair.ts";
+import type { RunResult } from "./run-job.ts";
+import { Scheduler } from "./scheduler.ts";
+
+/** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
+const DRAIN_MS = 7_000;
+const ABORT_MS = 2_000;
+/** Whoever asks for a job waits for what is due so soon, so often, and finds it settled. */
+const DUE_SOON_MS = 30_000;
+const DUE_ROUNDS = 2;
+/** How often a wait looks whether the program is to end. */
+const STOP_LOOK_MS = 250;
+/** A pass that waits for longer than the longest request may take, and this on top, waits for something that never comes. */
+const HANGING_MS = 10 * 60_000;
+/** How often the files are looked at while nothing is written. */
+const LOOK_MS = 1_000;
+
+export interface BridgeOptions {
+  loaded: LoadedConfig;
+  log: Log;
+  clock: Clock;
+  /** Called with every finished pass, instead of the log line that tells of it. */
+  onResult?: (job: string, result: RunResult) => void;
+  /** What a file system has left; read from the system unless told otherwise. */
+  readSpace?: ReadSpace;
+  /** What the process has met, over every beginning anew; its own if absent. */
+  troubles?: Troubles;
+}
+
+/** Everything that acts, built once from the configuration. `run` and `sync` share it, and so do the tests. */
+export class Bridge {
+  readonly store: Store;
+  readonly client: ServiceClient;
+  readonly context: JobContext;
+  readonly runners: ReadonlyMap<FlowName, JobRunner>;
+  readonly watch: Watch;
+  /** Undefined where it is switched off. */
+  readonly web: WebServer | undefined;
+  readonly #lock: InstanceLock;
+  readonly #scheduler: Scheduler;
+  readonly #desk: SyncDesk;
+  /** How a feed is told to look at one row alone. */
+  readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
+  readonly #hangingMs: number;
+  /** Ends once something has happened to the files for which only a new start helps. */
+  readonly trouble: Promise<FileTrouble>;
+  #isLogRemoved = false;
+  #looks: NodeJS.Timeout | undefined;
+  #isStopping = false;
+
+  /**
+   * Takes the instance lock, opens the database and builds the jobs; asks nobody anything yet.
+   * @throws BridgeError `instance_running`, `database_…`, `account_changed`
+   */
+  constructor(options: BridgeOptions, command: string) {
+    const { config } = options.loaded;
+    const { total, import: importing } = config.service.timeouts;
+    this.#hangingMs = Math.max(total, importing) + HANGING_MS;
+    const secret = handedOverSecret(options.loaded, process.env);
+    this.#lock = acquireInstanceLock(config.database.path, {
+      command,
+      ...(secret === undefined ? {} : { secret }),
+    });
+    try {
+      finishSwap(config.database.path);
+      refuseMissingDatabase(options.loaded);
+      this.store = openDatabase(
+        options.loaded,
+        "daemon",
+        options.troubles ?? new Troubles(() => options.clock.nowMs()),
+      );
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
+    this.trouble = new Promise((resolve) => {
+      this.store.onTrouble = (trouble) => {
+        this.#isLogRemoved ||= trouble.kind === "log removed";
+        resolve(trouble);
+      };
+    });
+    const clock = Pulse.clock(options.clock);
+    this.client = createClient({ ...options, clock });
+    const { store, client } = this;
+    const isStopping = () => {
+      Pulse.beat();
+      return this.#isStopping;
+    };
+    const beside = { store, client, log: options.log, clock, isStopping };
+    this.context = { ...beside, objects: new ErpObjects(store) };
+    try {
+      const { journalAside } = store;
+      if (journalAside !== undefined)
+        options.log.warn(
+          { file: journalAside },
+          `A file ${store.path}-journal that is not of the database lay beside it; it is called ${journalAside} now.`,
+        );
+      checkAccount(store, options.loaded);
+      noteDatabase(store, options.loaded);
+      const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), schema: newDatabaseStatements });
+      if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
+      const schedules = buildJobs(this.context, options);
+      this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
+      this.#limits = new Map(
+        schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
+      );
+      this.#scheduler = new Scheduler(schedules, options);
+      const isRemapOwed = store.write(() => {
+        this.#saveFlows();
+        savePageSilent(store, undefined);
+        if (liftCredentialHolds(store, options.loaded) > 0)
+          options.log.info({}, "The credentials were changed: the service is asked again at once.");
+        return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
+      });
+      if (isRemapOwed)
+        options.log.warn({}, "The mapping of orders was changed; stored orders are put right by: erp-bridge remap");
+    } catch (error) {
+      this.store.close();
+      this.#lock.release();
+      throw error;
+    }
+    this.watch = buildWatch(beside, options.loaded);
+    this.web = buildWeb(this.context, options.loaded);
+    this.#desk = new SyncDesk(this.context, (name, only) => this.runJob(name as JobName, only));
+  }
+
+  /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
+  #saveFlows(): void {
+    const { store } = this;
+    for (const name of [...JOB_NAMES, ...UPKEEP_NAMES]) {
+      const runner = this.runners.get(name);
+      const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);
+      saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs) });
+    }
+    for (const name of FEED_NAMES) if (!this.runners.has(name)) disarmTriggers(store, name);
+  }
+
+  /** Runs the jobs by schedule until `stop`. */
+  start(): void {
+    const { store, context } = this;
+    store.write(() => closeSyncRequests(store, isoTime(context.clock.nowMs())));
+    this.#scheduler.start();
+    this.#desk.start(this.#scheduler.signal);
+    this.watch.start();
+    this.web?.start();
+    this.#looks = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  /** What is wrong with the files ends `trouble`; what stands in the way of a look is met by the passes as well. */
+  #look(): void {
+    try {
+      this.store.look();
+      // Last: with the whole folder the lock is gone as well.
+      if (this.#lock.isLost()) this.store.onTrouble({ kind: "lock removed" });
+    } catch (error) {
+      this.context.log.debug({ errorCode: asError(error).code }, "A look at the database's files failed.");
+    }
+  }
+
+  /** Saves what the open connection holds, where its files were taken from under it: the name of the copy. */
+  saveHeld(): Promise<string | undefined> {
+    return saveHeld(this.store, this.context.clock.nowMs());
+  }
+
+  /** The name of a flow that hangs, for which only a restart helps; undefined where everything gets on. */
+  findHanging(): string | undefined {
+    return this.#scheduler.findHanging(this.#hangingMs);
+  }
+
+  /**
+   * Runs one job to its end, beside whatever the schedule does: never twice at once.
+   * @param only the one key of a feed that is wanted, as it stands in `quarantine`
+   */
+  async runJob(name: FlowName, only?: string): Promise<RunResult> {
+    const runner = this.runners.get(name);
+    if (runner === undefined) {
+      throw new BridgeError("usage", `${name} is not switched on.`, {
+        hint: `Set the path of ${name} in the configuration.`,
+      });
+    }
+    const release = only === undefined ? undefined : this.#limits.get(name)?.(only);
+    try {
+      let result = await runner.runNow(this.#scheduler.signal);
+      for (let round = 0; round < DUE_ROUNDS && result !== undefined; round++) {
+        const dueInMs = dueIn(result) ?? Number.POSITIVE_INFINITY;
+        if (dueInMs > DUE_SOON_MS || !(await this.#waitFor(dueInMs))) break;
+        const next = await runner.runNow(this.#scheduler.signal);
+        if (next !== undefined) result = addUp(result, next);
+      }
+      return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
+    } finally {
+      release?.();
+    }
+  }
+
+  /** Between passes, so that whatever else runs goes on. Returns false where the program is to end. */
+  async #waitFor(ms: number): Promise<boolean> {
+    const { clock } = this.context;
+    const untilMs = clock.monotonicMs() + ms;
+    for (let leftMs = ms; leftMs > 0; leftMs = untilMs - clock.monotonicMs()) {
+      if (this.#isStopping || this.#scheduler.signal.aborted) return false;
+      await clock.sleep(Math.min(leftMs, STOP_LOOK_MS));
+    }
+    return !this.#isStopping;
+  }
+
+  /** One bounded pass of each job, in order, until it has drained what waits. */
+  async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void, only?: string): Promise<void> {
+    for (const name of names) onOutcome(outcomeOf(name, await this.runJob(name, only), this.client.hideSecrets));
+  }
+
+  /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#looks);
+    this.#desk.stop();
+    this.#scheduler.pause();
+    const watched = Promise.all([this.watch.stop(), this.web?.stop()]);
+    const passes = Promise.all([...this.runners.values(), this.#desk].map((worker) => worker.whenIdle()));
+    if (!(await this.#endsWithin(passes, DRAIN_MS))) {
+      this.#scheduler.abort();
+      await this.#endsWithin(passes, ABORT_MS);
+    }
+    this.#scheduler.abort();
+    await watched;
+    await this.client.close();
+    // Without its name the log goes with the connection.
+    if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveHeld();
+    this.store.close();
+    this.#lock.release();
+  }
+
+  async #endsWithin(passes: Promise<unknown>, ms: number): Promise<boolean> {
+    const timer = new AbortController();
+    const late = this.context.clock.sleep(ms, timer.signal).then(
+      () => false,
+      () => true,
+    );
+    const ended = await Promise.race([passes.then(() => true), late]);
+    timer.abort();
+    return ended;
+  }
+}
+
+export function openDatabase(loaded: LoadedConfig, mode: OpenMode, troubles?: Troubles): Store {
+  return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode, troubles });
+}
+
+/** What a database that does not exist yet will be made with. */
+export function newDatabaseStatements(): string[] {
+  return loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements);
+}
+
+/** Sends one message to every place that the configuration names; with the reason where it did not arrive. */
+export function sendTestAlerts(
+  loaded: LoadedConfig,
+  clock: Clock,
+): Promise<{ channel: string; error: string | undefined }[]> {
+  const { signal } = new AbortController();
+  const at = isoTime(clock.nowMs());
+  return Promise.all(
+    buildReceivers(loaded).map(async (receiver) => ({
+      channel: receiver.name,
+      error: await sendTestMessage(receiver, at, signal),
+    })),
+  );
+}
+
+/** Asks the service, harmlessly, whether it would let the bridge in. */
+export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
+  const { config } = loaded;
+  const client = createClient({ loaded, clock });
+  const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
+  try {
+    return await checkService(client, {
+      clock,
+      follow,
+      importPath: config.imports.stocks.path,
+      signal: new AbortController().signal,
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+/** At most so many requests a second: a running daemon asks too. */
+const PROBE_PER_SECOND = 1;
+
+/** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
+export async function exploreService(
+  loaded: LoadedConfig,
+  options: Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">,
+): Promise<Awaited<ReturnType<typeof probeOpenQuestions>>> {
+  const { config } = loaded;
+  const slow = {
+    ...config.service,
+    requests_per_second: Math.min(config.service.requests_per_second, PROBE_PER_SECOND),
+  };
+  const client = createClient({ loaded: { ...loaded, config: { ...config, service: slow } }, clock: options.clock });
+  const store = existsSync(config.database.path) ? openDatabase(loaded, "readonly") : undefined;
+  try {
+    if (store !== undefined) refuseOtherAccount(store, loaded);
+    return await probeOpenQuestions({ ...options, client, config, store });
+  } finally {
+    store?.close();
+    await client.close();
+  }
+}
+
+/** Silence of three intervals is worth attention, but never less than a few minutes: a restart is no incident. */
+function staleAfterS(intervalMs: number): number {
+  return Math.max(300, Math.ceil((3 * intervalMs) / 1000));
+}

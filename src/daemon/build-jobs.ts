@@ -1,0 +1,161 @@
+import { BackUp } from "../backup/back-up.ts";
+import { BatchJournal } from "../backup/batch-journal.ts";
+import { readDiskSpace } from "../backup/disk-space.ts";
+import { type ReadSpace, WatchDisk } from "../backup/watch-disk.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { showConfig } from "../config/show.ts";
+import { compileFeed, FEED_NAMES, type FeedName, type FeedRules } from "../feeds/feed.ts";
+import { PushImports } from "../feeds/push-imports.ts";
+import { compileOrderRules, type OrderRules } from "../orders/order-rules.ts";
+import { PullOrders } from "../orders/pull-orders.ts";
+import type { Job, JobContext } from "../pass/job.ts";
+import { Reconcile } from "../reconcile/reconcile.ts";
+import { compileStatusRules } from "../statuses/plan-status.ts";
+import { SendStatuses } from "../statuses/send-statuses.ts";
+import { StatusSettler } from "../statuses/settle-status.ts";
+import { FollowUpdates } from "../updates/follow-updates.ts";
+import { OrderReader } from "../updates/read-order.ts";
+import { ReadOrders } from "../updates/read-orders.ts";
+import { ownerOf } from "./account.ts";
+import { HoldGate } from "./gate.ts";
+import { JobRunner } from "./job-runner.ts";
+import { KeepHouse } from "./keep-house.ts";
+import { RunReporter } from "./report-run.ts";
+import { type RunResult, runJob } from "./run-job.ts";
+import type { ScheduleEntry } from "./scheduler.ts";
+
+/** A start of the program catches up on a reconciling that was missed by a quarter of its interval. */
+const RECONCILE_LATE = 1.25;
+
+/** When old history is removed: after the night's copies and comparisons. */
+const HOUSE_SCHEDULE = "23 4 * * *";
+
+/** Builds every job that the configuration switches on, and says when each runs. */
+export function buildJobs(
+  context: JobContext,
+  options: {
+    loaded: LoadedConfig;
+    onResult?: (job: string, result: RunResult) => void;
+    readSpace?: ReadSpace;
+    pagesMax?: number;
+    /** In the place of the configured one. */
+    journal?: BatchJournal;
+  },
+): ScheduleEntry[] {
+  const { config } = options.loaded;
+  const { orders, updates, statuses, service } = config;
+  const gate = new HoldGate(context);
+  const reporter = new RunReporter(context.log, context.client.hideSecrets);
+  const report = options.onResult ?? ((job: string, result: RunResult) => reporter.report(job, result));
+  const runnerOf = (job: Job) =>
+    new JobRunner({
+      name: job.name,
+      clock: context.clock,
+      isStopping: context.isStopping,
+      run: (signal) => runJob(job, context, gate, signal),
+      onResult: (result) => report(job.name, result),
+    });
+
+  const rules = orderRulesOf(options.loaded);
+  const readSpace = options.readSpace ?? readDiskSpace;
+  const journal =
+    options.journal ??
+    (config.backup.journal === null
+      ? undefined
+      : new BatchJournal(config.backup.journal, context.clock, ownerOf(context.store, options.loaded)));
+  const pull = runnerOf(
+    new PullOrders(context, {
+      rules,
+      query: Object.entries(orders.query),
+      journal,
+      disk: new WatchDisk(context, readSpace),
+    }),
+  );
+  const readOrders = new ReadOrders(context, rules);
+  const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
+  const bounds = options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax };
+  const followJob = new FollowUpdates(
+    context,
+    { rules, follow, sweepOverlapMs: updates.sweep.overlap, ...bounds },
+    readOrders,
+  );
+  const followRunner = runnerOf(followJob);
+  const entries: ScheduleEntry[] = [
+    { pattern: orders.schedule, runner: pull },
+    { pattern: updates.schedule, runner: followRunner },
+    { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
+  ];
+  if (statuses.path !== null) {
+    const statusRules = compileStatusRules({ ...statuses, path: statuses.path });
+    const options = { rules: statusRules, quietMs: service.timeouts.headers, timezone: service.timezone };
+    const settler = new StatusSettler(context, options, new OrderReader(context, rules));
+    entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler)) });
+  }
+  const feeds: PushImports[] = [];
+  for (const [name, feedRules] of feedRulesOf(options.loaded)) {
+    const feed = config.imports[name];
+    const job = new PushImports(context, { rules: feedRules, timeoutMs: service.timeouts.import, earlier: [...feeds] });
+    feeds.push(job);
+    const runner = runnerOf(job);
+    entries.push({ pattern: feed.schedule, runner, limitTo: (key) => job.limitTo(key) });
+    entries.push({
+      pattern: feed.compare,
+      runner,
+      before: (signal) => job.requestCompare("the nightly comparison", signal),
+    });
+  }
+  const reconcile = new Reconcile(context, { ...config.reconcile, rules, gapMs: 1000 / service.requests_per_second });
+  entries.push({
+    pattern: config.reconcile.schedule,
+    runner: runnerOf(reconcile),
+    atStart: (intervalMs) => reconcile.isDue(intervalMs * RECONCILE_LATE),
+  });
+  entries.push(...upkeepEntries(context, options.loaded, { runnerOf, journal, readSpace }));
+  return entries;
+}
+
+/** What runs by schedule alone and asks the service nothing. */
+function upkeepEntries(
+  context: JobContext,
+  loaded: LoadedConfig,
+  parts: { runnerOf: (job: Job) => JobRunner; journal: BatchJournal | undefined; readSpace: ReadSpace },
+): ScheduleEntry[] {
+  const { backup, retention } = loaded.config;
+  const { runnerOf, journal, readSpace } = parts;
+  const copies = {
+    folder: backup.dir,
+    keep: backup.keep,
+    configText: () => showConfig(loaded),
+    owner: ownerOf(context.store, loaded),
+    journal,
+    readSpace,
+  };
+  const backUp = new BackUp(context, copies);
+  const keepHouse = new KeepHouse(context, {
+    runsMs: retention.runs,
+    eventsMs: retention.events,
+    batchesMs: retention.batches,
+    requestsMs: retention.status_requests,
+    zone: loaded.config.service.timezone,
+  });
+  return [
+    { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },
+    { pattern: HOUSE_SCHEDULE, runner: runnerOf(keepHouse) },
+  ];
+}
+
+/** How orders are read under this configuration. */
+export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
+  const { orders, updates, service } = config;
+  return compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+}
+
+/** The feeds that the configuration switches on, in the order in which a backlog drains. */
+export function feedRulesOf({ config }: LoadedConfig): Map<FeedName, FeedRules> {
+  return new Map(
+    FEED_NAMES.flatMap((name) => {
+      const feed = config.imports[name];
+      return feed.path === null ? [] : [[name, compileFeed(name, { ...feed, path: feed.path })] as const];
+    }),
+  );
+}

@@ -1,0 +1,102 @@
+import os from "node:os";
+import path from "node:path";
+import { findStaleCredential, handedOverSecret } from "../config/credential.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { routeOf } from "../config/route.ts";
+import { Channels } from "../health/channels.ts";
+import type { AlertMessage } from "../health/plan-alerts.ts";
+import { type Receiver, SendAlerts } from "../health/send-alerts.ts";
+import { SendHeartbeat } from "../health/send-heartbeat.ts";
+import { type Look, Watch } from "../health/watch.ts";
+import { WatchMachine } from "../health/watch-machine.ts";
+import { speaking } from "../messages/translator.ts";
+import { compileOrderRules } from "../orders/order-rules.ts";
+import type { JobContext } from "../pass/job.ts";
+import { runProgram } from "../platform/run-program.ts";
+import { compileObserveRules } from "../probe/observe.ts";
+import { ObserveOrders } from "../probe/observe-orders.ts";
+import { callOutside } from "../service/outside-call.ts";
+
+const USER_AGENT = "erp-bridge";
+/** Version of the webhook's body; a change that breaks a reader raises it. */
+const MESSAGE_VERSION = 1;
+
+/** Everything that looks at the flows from beside them. */
+export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
+  const { config, written } = loaded;
+  const { orders, updates, service, statuses, erp, heartbeat } = config;
+  const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+  const observe = new ObserveOrders(
+    context,
+    compileObserveRules(rules, { extra: orders.extra, statusMap: statuses.map }),
+  );
+  const machine = new WatchMachine(context, () => findStaleCredential(handedOverSecret(loaded, process.env)));
+  const looks: Look[] = [
+    { name: "observe", look: (signal) => observe.look(signal) },
+    { name: "machine", look: (signal) => machine.look(signal) },
+  ];
+  const receivers = buildReceivers(loaded);
+  const names = receivers.map(({ name }) => name);
+  const channels = new Channels(context, heartbeat === null ? names : [...names, "heartbeat"]);
+  if (receivers.length > 0) {
+    const alerts = new SendAlerts(context, channels, { receivers, erpReadWithinMs: erp.read_within });
+    looks.push({ name: "alerts", look: (signal) => alerts.look(signal) });
+  }
+  if (heartbeat !== null) {
+    const route = routeOf(config);
+    const call = (signal: AbortSignal) =>
+      callOutside({ method: "GET", url: heartbeat, userAgent: USER_AGENT, signal, route });
+    const beat = new SendHeartbeat(context, channels, call);
+    looks.push({ name: "heartbeat", look: (signal) => beat.look(signal) });
+  }
+  return new Watch(context, looks);
+}
+
+/** The places that are told, as the configuration names them. */
+export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "file">): Receiver[] {
+  const { webhook, command } = config.alerts;
+  const origin = { host: os.hostname(), instance: path.basename(file, path.extname(file)) };
+  const say = speaking(config.language);
+  const route = routeOf(config);
+  const receivers: Receiver[] = [];
+  if (webhook !== null) {
+    receivers.push({
+      name: "webhook",
+      send: (message, at, signal) =>
+        callOutside({
+          method: "POST",
+          url: webhook,
+          body: bodyOf({ ...message, text: say(message.text) }, { at, ...origin }),
+          userAgent: USER_AGENT,
+          signal,
+          route,
+        }),
+    });
+  }
+  if (command !== null) {
+    receivers.push({
+      name: "command",
+      send: (message, at, signal) =>
+        runProgram({
+          command,
+          input: `${say(message.text)}\n`,
+          env: {
+            ERP_BRIDGE_ALERT_KIND: message.kind,
+            ERP_BRIDGE_ALERT_SUBJECT: message.subject,
+            ERP_BRIDGE_ALERT_TEXT: say(message.text),
+            ERP_BRIDGE_ALERT_AT: at,
+            ERP_BRIDGE_HOST: origin.host,
+            ERP_BRIDGE_INSTANCE: origin.instance,
+          },
+          surroundings: process.env,
+          signal,
+        }),
+    });
+  }
+  return receivers;
+}
+
+/** `text` is the property that chat services read, so most of them take the message as it is. */
+function bodyOf(message: AlertMessage, origin: { at: string; host: string; instance: string }): string {
+  return JSON.stringify({ version: MESSAGE_VERSION, program: "erp-bridge", ...message, ...origin });
+}

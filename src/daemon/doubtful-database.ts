@@ -1,0 +1,143 @@
+/*
+ * Whether the database that a start finds is the one that was there last, and whole. An older copy may have been put in its
+ * place, also by SQLite itself under the running daemon, or its log may have been removed or truncated: then what the
+ * service was told is safe may be missing. That is told, and what the service acknowledged since is doubted as after a
+ * restore. A crash in the middle does the same once more.
+ */
+
+import { newestEntryOf } from "../backup/batch-journal.ts";
+import { findCopyOf, readProgressOfCopy } from "../backup/copy-owner.ts";
+import { doubtAcknowledged, doubtHandOut, doubtRequests, raiseNumbers, tellGap } from "../backup/settle.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { loadMeta } from "../database/meta.ts";
+import type { Note } from "../database/progress.ts";
+import type { Store } from "../database/store.ts";
+import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
+import { loadBatch } from "../orders/batch-rows.ts";
+import { confirmNames } from "../orders/confirm.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { accountOf } from "./account.ts";
+import { orderRulesOf } from "./build-jobs.ts";
+
+const PROBLEMS_MAX = 3;
+
+/**
+ * At a start, before anything is asked or sent. Returns what is told, where something may be missing.
+ * @param schema the statements that make an empty database
+ * @throws BridgeError `database_corrupt`
+ */
+export function settleDoubts(
+  store: Store,
+  loaded: LoadedConfig,
+  { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
+): string | undefined {
+  const found = findDoubt(store, loaded, schema);
+  if (found === undefined && store.isUnnoted) {
+    const detail = settleUnnoted(store, loaded, { nowMs, schema });
+    store.trustProgress();
+    return detail;
+  }
+  // After a crash somebody may have written over the file. What was moved into the database while somebody read is whole only together with the log.
+  if (found !== undefined || store.isMixed) refuseDamaged(store, loaded, schema);
+  // Damage alone that is not there any more took nothing with it.
+  const isTold = found !== undefined && (found.isBehind || found.kind === "log");
+  const detail = isTold ? describeGap(store, loaded, found.kind === "log" ? "log" : "older") : undefined;
+  if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, at: isoTime(nowMs) });
+  store.trustProgress();
+  return detail;
+}
+
+function findDoubt(store: Store, loaded: LoadedConfig, schema: () => readonly string[]) {
+  try {
+    return store.findDoubt();
+  } catch (error) {
+    if (asError(error).code === "database_corrupt") refuseDamaged(store, loaded, schema);
+    throw asError(error);
+  }
+}
+
+/**
+ * A database of which a note was written, and none is there: whoever puts an earlier copy in its place by hand removes it
+ * with the rest. Only the journal shows that no order is missing; what was acknowledged since may be newer all the same.
+ */
+function settleUnnoted(
+  store: Store,
+  loaded: LoadedConfig,
+  { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
+): string | undefined {
+  refuseDamaged(store, loaded, schema);
+  if (isAsNewAsKnown(store, loaded)) {
+    doubtAcknowledged(store, "the database may lack what was sent");
+    doubtRequests(store, loaded.config.statuses.map);
+    return undefined;
+  }
+  const detail = describeGap(store, loaded, "unnoted");
+  doubt(store, loaded, { detail, note: undefined, at: isoTime(nowMs) });
+  return detail;
+}
+
+function isAsNewAsKnown(store: Store, { config }: LoadedConfig): boolean {
+  const { dir, journal } = config.backup;
+  const database = loadMeta(store, "database");
+  const newest = journal === null || database === undefined ? undefined : newestEntryOf(journal, database);
+  if (newest === undefined || loadBatch(store, newest.fingerprint) === undefined) return false;
+  const copy = findCopyOf(dir, accountOf(config));
+  return copy === undefined || !store.isBehind(readProgressOfCopy(copy));
+}
+
+function refuseDamaged(store: Store, { config }: LoadedConfig, schema: () => readonly string[]): void {
+  const copy = findCopyOf(config.backup.dir, accountOf(config)) ?? "FILE";
+  const found = findDamage(store, schema);
+  if (found === undefined) return;
+  throw new BridgeError("database_corrupt", `${store.path} is damaged (${found}).`, {
+    hint: `Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore ${copy}`,
+  });
+}
+
+function findDamage(store: Store, schema: () => readonly string[]): string | undefined {
+  try {
+    const { problems } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
+    const missing = findMissingTables(store.db, schema());
+    const found = missing.length === 0 ? problems : [...problems, `no table ${missing.join(", ")}`];
+    return found.length === 0 ? undefined : found.join("; ");
+  } catch (error) {
+    const { code, message } = asError(error);
+    if (code !== "database_corrupt") throw error;
+    return message;
+  }
+}
+
+function doubt(
+  store: Store,
+  loaded: LoadedConfig,
+  { detail, note, at }: { detail: string; note: Note | undefined; at: string },
+): void {
+  tellGap(store, detail, at);
+  doubtAcknowledged(store, "the database may lack what was sent");
+  doubtRequests(store, loaded.config.statuses.map);
+  if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
+  // Last: from then on the database is not behind any more.
+  raiseNumbers(store, undefined, { isComplete: false, note });
+}
+
+function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "older" | "log" | "unnoted"): string {
+  const copy = findCopyOf(config.backup.dir, accountOf(config));
+  const first = {
+    older: `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
+    log: `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+    unnoted: `${file} may be an earlier copy: ${file}.progress was not there, and nothing shows that no order is missing.`,
+  };
+  const parts = [
+    first[why],
+    "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
+  ];
+  if (copy !== undefined || config.backup.journal !== null)
+    parts.push(
+      `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy ?? "FILE"}.`,
+    );
+  parts.push(
+    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",
+  );
+  return parts.join(" ");
+}

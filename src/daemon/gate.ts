@@ -1,0 +1,313 @@
+/*
+ * Keeps jobs from asking where the service said no. Holds are rows, so that they outlive a restart and `resume` can
+ * lift them; their deadlines are kept on the monotonic clock while the process lives, so that a wall clock that
+ * jumps neither hammers the service nor silences the bridge. A hold that a full disk keeps from being written is kept
+ * in memory: after a crash the same answer asks for it again. What the flows were answered last is known to the process
+ * alone: after a restart a hold keeps its scope until two flows have been answered anew.
+ */
+
+import { commit } from "../pass/commit.ts";
+import { describeFailure } from "../pass/describe-failure.ts";
+import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import {
+  CREDENTIALS_PROBE_MS,
+  type HoldPlan,
+  type HoldReason,
+  PAYMENT_PROBE_MS,
+  planHold,
+  RATE_LIMIT_DEFAULT_MS,
+  REFUSED_PROBE_MS,
+  scopeOfRefusal,
+  type Verdict,
+} from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import { AREA_FLOWS } from "../pass/job-names.ts";
+import type { BridgeError, ErrorCode } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
+import { type Area, ServiceError } from "../service/service-error.ts";
+
+/** Reasons that keep requests from leaving, and how long at most until one may try again; null: a person decides. */
+const BLOCKING: Partial<Record<HoldReason, number | null>> = {
+  credentials: CREDENTIALS_PROBE_MS,
+  payment: PAYMENT_PROBE_MS,
+  "rate limit": RETRY_AFTER_MAX_MS,
+  refused: REFUSED_PROBE_MS,
+  unread: REFUSED_PROBE_MS,
+};
+
+/** What the error of a refusal is called that may hold a whole area. */
+const REFUSALS: Partial<Record<ErrorCode, HoldReason>> = {
+  credentials_refused: "credentials",
+  payment_required: "payment",
+};
+
+/** A flow that used a probe up in vain leaves the next one to others that wait for it for so long at most. */
+const OTHERS_FIRST_MS = 5 * 60_000;
+/** After so long a job that left a probe to others asks again. */
+const YIELDED_MS = 60_000;
+
+export type Admission =
+  | { state: "open" }
+  /** One may try whether these holds are over; as they were before their next probe was moved on. */
+  | { state: "probe"; holds: readonly HoldRow[] }
+  /** `leftMs`: until this job may try; undefined where only a person ends the hold. */
+  | { state: "held"; hold: HoldRow; leftMs: number | undefined };
+
+export class HoldGate {
+  readonly #context: JobContext;
+  /** Monotonic time of the next probe, by area and reason. */
+  readonly #probeAtMs = new Map<string, number>();
+  /** Monotonic time until which an answer has asked for patience; a shorter wait that another one asks for is over before. */
+  readonly #toldUntilMs = new Map<string, number>();
+  /** Holds that could not be written. */
+  readonly #unsaved = new Map<string, HoldRow>();
+  /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
+  readonly #othersFirstUntilMs = new Map<string, number>();
+  /** The flow whose probe of each hold of an area was refused last, and those that have been kept waiting since. */
+  readonly #queues = new Map<string, { refused: string; waiting: Set<string> }>();
+  /** What each flow was answered last, by area and flow. */
+  readonly #verdicts = new Map<string, Verdict>();
+  /** The holds that stood at the start have been looked at. */
+  #isCounting = false;
+
+  constructor(context: JobContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Whether a job of these areas may ask now; its own name comes last. A `probe` has already moved the hold's next probe on, in the database
+   * too, so that whatever happens to it there is at most one in a hold's window.
+   */
+  async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
+    const { store, clock } = this.#context;
+    this.#countFromStart();
+    const due: { hold: HoldRow; windowMs: number }[] = [];
+    let held: HoldRow | undefined;
+    let leftMs = 0;
+    for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
+      const windowMs = BLOCKING[hold.reason];
+      // The flow that pulls bears the name of its area: what concerns its own requests holds no other flow there.
+      if (windowMs === undefined || (hold.scope === "flow" && hold.area !== areas.at(-1))) continue;
+      // Every hold is looked at, so that their times run beside one another and not one after the other.
+      if (this.#isWaiting(hold, windowMs, areas)) {
+        held ??= hold;
+        leftMs = Math.max(leftMs, this.#leftOf(hold, windowMs));
+      }
+      // What the service asked for is over: a probe that fails on the way must not cost the longest wait there is.
+      else due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : (windowMs ?? 0) });
+    }
+    if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
+    if (due.length === 0) return { state: "open" };
+    for (const { hold } of due) this.#queues.get(keyOf(hold))?.waiting.clear();
+    // In memory first: while the commit waits for the write lock, another job must not be let through as well.
+    for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
+    try {
+      await commit(this.#context, signal, () => {
+        for (const { hold, windowMs } of due) {
+          saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + windowMs) });
+        }
+      });
+    } catch (error) {
+      for (const { hold } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+      throw error;
+    }
+    for (const { hold } of due) this.#unsaved.delete(keyOf(hold));
+    return { state: "probe", holds: due.map(({ hold }) => hold) };
+  }
+
+  /**
+   * The service has let a probe in: the holds that it tried are over, and are returned. A pass that was no probe lifts
+   * nothing, because another one may have been refused while it ran.
+   */
+  async passed(admission: Admission, signal: AbortSignal): Promise<readonly HoldRow[]> {
+    if (admission.state !== "probe") return [];
+    const { holds } = admission;
+    await commit(this.#context, signal, () => {
+      for (const hold of holds) deleteHold(this.#context.store, hold.area, hold.reason);
+    });
+    for (const hold of holds) {
+      this.#probeAtMs.delete(keyOf(hold));
+      this.#queues.delete(keyOf(hold));
+    }
+    return holds;
+  }
+
+  /** A flow of these areas has nothing to ask: a wait that the service asked for is over by itself when its time is. */
+  async endWaits(areas: readonly string[], signal: AbortSignal): Promise<void> {
+    const over = areas
+      .flatMap((area) => this.#holdsOf(area))
+      .filter((hold) => hold.reason === "rate limit" && hold.nextProbeAt !== null)
+      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", RETRY_AFTER_MAX_MS) <= 0);
+    if (over.length === 0) return;
+    await commit(this.#context, signal, () => {
+      for (const { area, reason } of over) deleteHold(this.#context.store, area, reason);
+    });
+    for (const hold of over) for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
+  }
+
+  /** A probe that asked nothing is given back, and others may take it first: they may have something to ask. */
+  async unused(admission: Admission, areas: readonly string[], signal: AbortSignal): Promise<void> {
+    if (admission.state !== "probe") return;
+    const { store, clock } = this.#context;
+    const { holds } = admission;
+    await commit(this.#context, signal, () => {
+      for (const hold of holds) saveHold(store, hold);
+    });
+    for (const hold of holds) {
+      this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+      this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), clock.monotonicMs() + OTHERS_FIRST_MS);
+    }
+  }
+
+  /** The hold that a failed pass of a job asks for. */
+  planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
+    const flow = flowOf(areas);
+    const reason = REFUSALS[error.code];
+    if (reason === undefined || !(error instanceof ServiceError)) return planHold(error, flow);
+    this.#note(areas, { isAccepted: false, atMs: this.#context.clock.monotonicMs() });
+    if (error.target === "order") return planHold(error, flow);
+    const verdicts = [...this.#verdicts.entries()].flatMap(([key, verdict]) =>
+      key.startsWith(`${error.area}\n`) ? [verdict] : [],
+    );
+    const standing = this.#holdsOf(flow).find((hold) => hold.reason === reason)?.scope;
+    return planHold(error, flow, scopeOfRefusal(flow, verdicts, standing));
+  }
+
+  /** A pass that asked the service, and began at that monotonic time, has ended well. */
+  noteAccepted(areas: readonly string[], beganMs: number): void {
+    this.#note(areas, { isAccepted: true, atMs: beganMs });
+  }
+
+  #note(areas: readonly string[], verdict: Omit<Verdict, "flow">): void {
+    const flow = flowOf(areas);
+    this.#verdicts.set(`${areas[0] ?? flow}\n${flow}`, { flow, ...verdict });
+  }
+
+  /**
+   * Begins or prolongs a hold. Never throws: one that cannot be written is in force all the same.
+   * @param areas of the job that met the error
+   */
+  async hold(
+    plan: HoldPlan,
+    error: BridgeError,
+    signal: AbortSignal,
+    areas: readonly string[] = [plan.area],
+  ): Promise<HoldRow> {
+    const { store, clock, log, client } = this.#context;
+    const now = clock.nowMs();
+    const key = keyOf(plan);
+    // What one order was answered says nothing of the area, and ends no hold of it.
+    const isOfOrder = error instanceof ServiceError && error.target === "order";
+    const replaced = isOfOrder ? [] : this.#replacedBy(plan, areas);
+    const isProbeRefused =
+      plan.scope === "area" &&
+      this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
+    const waitMs =
+      plan.probeAfterMs === null
+        ? null
+        : Math.max(plan.probeAfterMs, (this.#toldUntilMs.get(key) ?? 0) - clock.monotonicMs());
+    const row: HoldRow = {
+      area: plan.area,
+      reason: plan.reason,
+      since: [isoTime(now), ...(plan.scope === "area" ? replaced : []).map(({ since }) => since)].sort()[0] ?? "",
+      nextProbeAt: waitMs === null ? null : isoTime(now + waitMs),
+      detail: client.hideSecrets(describeFailure(error)),
+      scope: plan.scope,
+    };
+    for (const hold of replaced) {
+      this.#probeAtMs.delete(keyOf(hold));
+      this.#unsaved.delete(keyOf(hold));
+      this.#queues.delete(keyOf(hold));
+    }
+    if (!isProbeRefused) this.#queues.delete(key);
+    else this.#queues.set(key, { refused: flowOf(areas), waiting: new Set() });
+    if (waitMs !== null) {
+      this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
+      this.#toldUntilMs.set(key, clock.monotonicMs() + waitMs);
+    }
+    this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
+    try {
+      await commit(this.#context, signal, () => {
+        for (const hold of replaced) deleteHold(store, hold.area, hold.reason);
+        saveHold(store, row);
+      });
+      this.#unsaved.delete(key);
+    } catch {
+      log.debug({ area: row.area, reason: row.reason }, "The hold could not be written and is kept in memory.");
+    }
+    return row;
+  }
+
+  /** What was begun before a restart runs from the restart on, also where nobody has anything to ask yet. */
+  #countFromStart(): void {
+    if (this.#isCounting) return;
+    for (const hold of loadHolds(this.#context.store)) {
+      const windowMs = BLOCKING[hold.reason] ?? null;
+      if (windowMs !== null && hold.nextProbeAt !== null) this.#waitOf(hold, hold.nextProbeAt, windowMs);
+    }
+    this.#isCounting = true;
+  }
+
+  /** The holds of the same reason that a new one takes the place of: those of its flows, or that of the whole area. */
+  #replacedBy({ area, scope, reason }: HoldPlan, areas: readonly string[]): HoldRow[] {
+    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area;
+    if (scope === "flow")
+      return this.#holdsOf(areas[0] ?? area).filter((hold) => isSame(hold) && hold.scope === "area");
+    const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
+    return flows.flatMap((flow) => this.#holdsOf(flow)).filter((hold) => isSame(hold) && hold.scope === "flow");
+  }
+
+  /** How long a job waits that was kept waiting; one that leaves a probe to others asks again soon. */
+  #leftOf(hold: HoldRow, windowMs: number | null): number {
+    if (windowMs === null || hold.nextProbeAt === null) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#waitOf(hold, hold.nextProbeAt, windowMs), YIELDED_MS);
+  }
+
+  #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {
+    if (windowMs === null || hold.nextProbeAt === null) return true;
+    const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
+    const flow = flowOf(areas);
+    const queue = this.#queues.get(keyOf(hold));
+    // Whoever was refused last does not take every probe from those that might be let in.
+    const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -OTHERS_FIRST_MS;
+    const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
+    const isWaiting = waitMs > 0 || isYielding || untilMs > this.#context.clock.monotonicMs();
+    if (isWaiting && queue !== undefined && queue.refused !== flow) queue.waiting.add(flow);
+    return isWaiting;
+  }
+
+  #holdsOf(area: string): HoldRow[] {
+    const rows = loadHoldsOf(this.#context.store, area);
+    const unsaved = [...this.#unsaved.values()].filter(
+      (hold) => hold.area === area && rows.every(({ reason }) => reason !== hold.reason),
+    );
+    return [...rows, ...unsaved];
+  }
+
+  #waitOf(hold: HoldRow, nextProbeAt: string, windowMs: number): number {
+    const { clock } = this.#context;
+    const key = keyOf(hold);
+    let probeAt = this.#probeAtMs.get(key);
+    if (probeAt === undefined) {
+      // Begun by another process or before a restart: the wall clock is all there is, and it may be wrong by years.
+      const leftMs = Math.min(Math.max(Date.parse(nextProbeAt) - clock.nowMs(), 0), windowMs);
+      probeAt = clock.monotonicMs() + leftMs;
+      this.#probeAtMs.set(key, probeAt);
+    }
+    return probeAt - clock.monotonicMs();
+  }
+}
+
+/** The last of a job's areas is its own name. */
+function flowOf(areas: readonly string[]): string {
+  return areas.at(-1) ?? "";
+}
+
+function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {
+  return `${hold.area}\n${hold.reason}`;
+}
+
+function flowKeyOf(hold: HoldRow, areas: readonly string[]): string {
+  return `${keyOf(hold)}\n${areas.join()}`;
+}

@@ -1,0 +1,131 @@
+/*
+ * Decides when one job runs: one pass at a time, at once again while more waits, later and later while it fails. A
+ * crash forgets nothing that matters here: every job runs at start, and what it owes is in the database.
+ */
+import type { Clock } from "../platform/ports.ts";
+import { Pulse } from "../platform/pulse.ts";
+import { backoffMs } from "./backoff.ts";
+import type { RunResult } from "./run-job.ts";
+
+/** Passes in a row for one trigger; then others get a turn even if a service brings something new for ever. */
+const PASSES_IN_ROW_MAX = 1_000;
+
+export interface RunnerOptions {
+  name: string;
+  clock: Clock;
+  run: (signal: AbortSignal) => Promise<RunResult>;
+  /** Called with every pass. */
+  onResult?: (result: RunResult) => void;
+  /** The program is to end soon: no further pass. */
+  isStopping: () => boolean;
+}
+
+export class JobRunner {
+  readonly name: string;
+  readonly #options: RunnerOptions;
+  readonly #pulse = new Pulse();
+  #running: Promise<RunResult | undefined> | undefined;
+  #isAskedAgain = false;
+  #failures = 0;
+  #retryAtMs: number | undefined;
+  /** When what waits for its time is due. */
+  #dueAtMs = Number.POSITIVE_INFINITY;
+  #lastStartMs: number;
+
+  constructor(options: RunnerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#lastStartMs = options.clock.monotonicMs();
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Resolves when no pass is under way. */
+  async whenIdle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Milliseconds on the monotonic clock since the last pass began. */
+  sinceLastStartMs(): number {
+    return this.#options.clock.monotonicMs() - this.#lastStartMs;
+  }
+
+  /** Milliseconds for which looks have found no sign of life of the pass under way; 0 where none is. */
+  silentMs(): number {
+    const silentMs = this.#pulse.silentMs(this.#options.clock.monotonicMs());
+    return this.isRunning ? silentMs : 0;
+  }
+
+  /** By schedule: nothing while the job backs off after a failure. */
+  trigger(signal: AbortSignal): void {
+    if (this.#retryAtMs !== undefined && this.#options.clock.monotonicMs() < this.#retryAtMs) return;
+    void this.runNow(signal);
+  }
+
+  /** The supervisor's tick: a retry, or something that waits, whose time has come. */
+  retryIfDue(signal: AbortSignal): void {
+    if (this.isRunning) return;
+    const atMs = this.#retryAtMs ?? this.#dueAtMs;
+    if (this.#options.clock.monotonicMs() >= atMs) void this.runNow(signal);
+  }
+
+  /**
+   * At once, whatever the backoff says. While a pass is under way, another one follows it, so that whatever was
+   * written before the call is seen. Resolves with the last result and the counts of all passes; undefined where it
+   * was stopped before it began.
+   */
+  async runNow(signal: AbortSignal): Promise<RunResult | undefined> {
+    if (this.#options.isStopping()) return undefined;
+    this.#isAskedAgain = true;
+    this.#running ??= this.#runUntilDone(signal);
+    return await this.#running;
+  }
+
+  async #runUntilDone(signal: AbortSignal): Promise<RunResult | undefined> {
+    let result: RunResult | undefined;
+    try {
+      for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
+        this.#isAskedAgain = false;
+        this.#lastStartMs = this.#options.clock.monotonicMs();
+        const pass = await this.#pulse.during(() => this.#options.run(signal));
+        this.#note(pass);
+        this.#options.onResult?.(pass);
+        result = result === undefined ? pass : addUp(result, pass);
+        if (pass.outcome === "failed" || pass.outcome === "stopped") break;
+        if (pass.outcome !== "more" && !this.#isAskedAgain) break;
+      }
+      return result;
+    } finally {
+      // Here and not in the caller: a request that comes in between would be taken for one that this run still sees.
+      this.#running = undefined;
+    }
+  }
+
+  #note(result: RunResult): void {
+    const dueInMs = result.outcome === "held" ? result.leftMs : dueIn(result);
+    this.#dueAtMs = dueInMs === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.monotonicMs() + dueInMs;
+    if (result.outcome !== "failed") {
+      this.#failures = 0;
+      this.#retryAtMs = undefined;
+      return;
+    }
+    const { clock } = this.#options;
+    this.#failures += 1;
+    this.#retryAtMs = clock.monotonicMs() + backoffMs(this.#failures, clock.random());
+  }
+}
+
+/** In how many milliseconds something is due that a pass has left waiting. */
+export function dueIn(result: RunResult): number | undefined {
+  return result.error === null && "dueInMs" in result ? result.dueInMs : undefined;
+}
+
+/** Two passes in a row as one: what the later one came to, and what both did. */
+export function addUp(before: RunResult, last: RunResult): RunResult {
+  const counts = { ...before.counts };
+  for (const [name, count] of Object.entries(last.counts)) counts[name] = (counts[name] ?? 0) + count;
+  if (last.outcome === "idle" && Object.keys(counts).length > 0) return { ...last, outcome: "done", counts };
+  return { ...last, counts };
+}

@@ -1,0 +1,44 @@
+/*
+ * A configuration that once ran with a database and finds none must not begin an empty one: its orders are elsewhere, and
+ * the service would not hand them out again. That there was one is told by what stays beside it (`DATABASE.id`), by a copy in
+ * `backup.dir` and by an entry of `backup.journal` of the same account. Deletes nothing.
+ */
+import { existsSync, writeFileSync } from "node:fs";
+import { hasJournalOf } from "../backup/batch-journal.ts";
+import { findCopyOf } from "../backup/copy-owner.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { resolveDatabasePath } from "../database/file-checks.ts";
+import type { Store } from "../database/store.ts";
+import { refuseSavedCopy } from "../database/swap-files.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { accountOf, ownerOf } from "./account.ts";
+
+/** @throws BridgeError `database_refused` */
+export function refuseMissingDatabase({ config }: LoadedConfig): void {
+  const file = resolveDatabasePath(config.database.path);
+  if (existsSync(file)) return;
+  refuseSavedCopy(file); // it has more than any other copy
+  const account = accountOf(config);
+  const copy = findCopyOf(config.backup.dir, account);
+  const { journal } = config.backup;
+  const hasJournal = journal !== null && hasJournalOf(journal, { account, database: undefined });
+  if (copy === undefined && !hasJournal && !existsSync(idOf(file))) return;
+  throw new BridgeError("database_refused", `The database ${file} is gone, and there was one before.`, {
+    hint: `Correct database.path, or bring back a copy: erp-bridge restore ${copy ?? "FILE"}. To begin anew without its orders: erp-bridge init --force.`,
+  });
+}
+
+/** Not a reason to fail: the copies tell the same. */
+export function noteDatabase(store: Store, loaded: LoadedConfig): void {
+  const file = idOf(store.path);
+  try {
+    if (!existsSync(file))
+      writeFileSync(file, `${JSON.stringify(ownerOf(store, loaded))}\n`, { mode: 0o640, flag: "wx" });
+  } catch {
+    // A full disk or another owner.
+  }
+}
+
+function idOf(file: string): string {
+  return `${file}.id`;
+}

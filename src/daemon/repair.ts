@@ -1,0 +1,84 @@
+import type { LoadedConfig } from "../config/load.ts";
+import { isLocked } from "../database/instance-lock.ts";
+import type { Store } from "../database/store.ts";
+import { saveErpWatch } from "../feeds/erp-writes.ts";
+import { FEED_NAMES } from "../feeds/feed.ts";
+import { loadUnreadBody } from "../orders/batch-rows.ts";
+import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/mapping-rows.ts";
+import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";
+import { saveWideViews } from "../orders/wide-views.ts";
+import { loadQuarantined } from "../pass/held-rows.ts";
+import { deleteHold } from "../pass/hold-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { type Clock, isoTime, type Log } from "../platform/ports.ts";
+import { type RetryOutcome, retryQuarantined } from "../quarantine/retry-quarantined.ts";
+import { feedRulesOf, orderRulesOf } from "./build-jobs.ts";
+
+/*
+ * What stands beside the daemon and repairs what is stored: each write is a short transaction of its own, so that it
+ * runs with a daemon or without one.
+ */
+
+/** Brings the database in line with the configuration, at start, inside a write transaction. True where `remap` is owed. */
+export function applyConfiguration(store: Store, loaded: LoadedConfig, at: string): boolean {
+  const { orders, imports, erp } = loaded.config;
+  saveWideViews(store, { order: orders.extra, line: orders.line_extra });
+  for (const feed of FEED_NAMES) {
+    const withinMs = imports[feed].path === null ? null : erp.write_within[feed];
+    saveErpWatch(store, {
+      feed,
+      isOn: imports[feed].path !== null,
+      withinS: withinMs === null ? null : withinMs / 1000,
+      at,
+    });
+  }
+  const rules = orderRulesOf(loaded);
+  // What is kept may be readable now: that waits for no probe.
+  if (loadUnreadBody(store, rules.signature) !== undefined) deleteHold(store, "orders", "unread");
+  return noteMapping(store, rules.columnSignature, at);
+}
+
+export type { RemapReport };
+
+export interface RemapCall {
+  dryRun: boolean;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+  onProgress: (report: RemapReport) => void;
+}
+
+/**
+ * Derives columns and lines of all stored orders again. Asks nobody.
+ * @throws BridgeError `config_invalid` where a running daemon still reads new orders with another mapping.
+ */
+export function remap(store: Store, loaded: LoadedConfig, call: RemapCall): Promise<RemapReport> {
+  const rules = orderRulesOf(loaded);
+  const inUse = loadMappingInUse(store);
+  if (!call.dryRun && isLocked(store.path) !== undefined && inUse !== undefined && inUse !== rules.columnSignature) {
+    throw new BridgeError("config_invalid", "The running daemon still reads orders with the former mapping.", {
+      hint: "Let it read the configuration again first: systemctl reload erp-bridge; then run remap.",
+    });
+  }
+  const { clock, log, dryRun, onProgress } = call;
+  return remapOrders({ store, clock, log }, { store, rules, feeds: new Map(), dryRun, onProgress }, call.signal);
+}
+
+export interface Retried extends RetryOutcome {
+  id: number;
+  kind: string;
+  reference: string | null;
+}
+
+/** Reads quarantined records again. Inside a write transaction. Rows that are no longer there are left out. */
+export function retryRecords(store: Store, loaded: LoadedConfig, ids: readonly number[], nowMs: number): Retried[] {
+  const rules = orderRulesOf(loaded);
+  const feeds = feedRulesOf(loaded);
+  const at = isoTime(nowMs);
+  noteMappingOfRecords(store, rules.columnSignature, at);
+  return ids.flatMap((id) => {
+    const row = loadQuarantined(store, id);
+    if (row === undefined) return [];
+    return [{ id, kind: row.kind, reference: row.reference, ...retryQuarantined({ store, rules, feeds, at }, row) }];
+  });
+}

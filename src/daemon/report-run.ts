@@ -1,0 +1,53 @@
+/*
+ * One clear line for what happened: when a job did something, when it begins to fail or fails in another way, and
+ * when it has recovered. Silence otherwise, because a line a minute for an outage of hours hides everything else.
+ */
+import { describeCounts } from "../messages/counted.ts";
+import { describeFailure } from "../pass/describe-failure.ts";
+import type { Log } from "../platform/ports.ts";
+import type { RunResult } from "./run-job.ts";
+
+export class RunReporter {
+  readonly #log: Log;
+  readonly #hideSecrets: (text: string) => string;
+  readonly #failing = new Map<string, string>();
+
+  constructor(log: Log, hideSecrets: (text: string) => string) {
+    this.#log = log;
+    this.#hideSecrets = hideSecrets;
+  }
+
+  report(job: string, result: RunResult): void {
+    if (result.outcome === "failed") {
+      this.#reportFailure(job, result);
+      return;
+    }
+    if (result.outcome === "held" || result.outcome === "stopped") return;
+    const lifted = result.error === null && "lifted" in result ? (result.lifted ?? []) : [];
+    if (this.#failing.delete(job) || lifted.length > 0) this.#log.info({ job }, `${job}: works again.`);
+    if (result.outcome !== "idle")
+      this.#log.info({ job, ...result.counts }, `${job}: ${describeCounts(result.counts)}.`);
+  }
+
+  #reportFailure(job: string, { error, hold }: RunResult & { outcome: "failed" | "stopped" }): void {
+    const held = hold === undefined ? "" : `; ${hold.area} held (${hold.reason})`;
+    const sentence = `${job}: ${this.#hideSecrets(describeFailure(error))}${held}.`;
+    const fields = {
+      job,
+      errorCode: error.code,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      ...(hold?.nextProbeAt == null ? {} : { nextTryAt: hold.nextProbeAt }),
+    };
+    if (this.#failing.get(job) === error.code) {
+      this.#log.debug(fields, sentence);
+      return;
+    }
+    this.#failing.set(job, error.code);
+    this.#log.error(fields, sentence);
+    const details = {
+      stack: this.#hideSecrets(error.stack ?? ""),
+      cause: this.#hideSecrets(String(error.cause ?? "")),
+    };
+    this.#log.debug({ job, ...details }, "details");
+  }
+}

@@ -1,0 +1,130 @@
+/*
+ * Runs one pass of a job and keeps the books: what it did, what it met, which hold that asks for. A crash in the
+ * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
+ */
+
+import { clockTime } from "../health/status.ts";
+import { commit } from "../pass/commit.ts";
+import { describeFailure } from "../pass/describe-failure.ts";
+import type { HoldRow } from "../pass/hold-rows.ts";
+import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { type RunRow, saveRun } from "../pass/runs.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { HoldGate } from "./gate.ts";
+
+export type RunResult =
+  /** `lifted`: the holds that this pass has found to be over. */
+  | ({ error: null; lifted?: readonly HoldRow[] } & JobReport)
+  /** `leftMs`: until the hold may be tried, also by a job whose own time comes once a day; undefined: a person ends it. */
+  | {
+      error: null;
+      outcome: "held";
+      counts: Record<string, number>;
+      hold: HoldRow;
+      reason: string;
+      leftMs: number | undefined;
+    }
+  /** `hold`: what the failure asked for. */
+  | { error: BridgeError; outcome: "failed" | "stopped"; counts: Record<string, number>; hold?: HoldRow };
+
+/** Never throws: what went wrong is in the result, in `runs` and in one log line. */
+export async function runJob(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
+  const startedAt = isoTime(context.clock.nowMs());
+  const result = await attempt(job, context, gate, signal);
+  await saveResult(job, context, { startedAt, result }, signal);
+  return result;
+}
+
+async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
+  try {
+    context.objects?.refuseSwallowing();
+    const prepared = await job.prepare?.(signal);
+    const counts = prepared?.counts ?? {};
+    if (prepared?.hasWork === false) {
+      await gate.endWaits(job.areas, signal);
+      return { error: null, outcome: Object.keys(counts).length > 0 ? "done" : "idle", counts };
+    }
+    const admission = await gate.admit(job.areas, signal);
+    if (admission.state === "held") {
+      const { hold, leftMs } = admission;
+      const reason = describeHeld(hold, context.clock.nowMs());
+      return { error: null, outcome: "held", counts, hold, reason, leftMs };
+    }
+    const beganMs = context.clock.monotonicMs();
+    let report: JobReport;
+    try {
+      report = await job.runOnce(signal);
+      report = { ...report, counts: { ...counts, ...report.counts } };
+    } catch (error) {
+      // Nothing was asked: the next probe is for a flow that can.
+      if (asError(error).code === "table_missing") await gate.unused(admission, job.areas, signal);
+      throw error;
+    }
+    if (!hasAsked(job, report)) {
+      await gate.unused(admission, job.areas, signal);
+      return { error: null, ...report };
+    }
+    if (report.isLetIn === false) return { error: null, ...report };
+    gate.noteAccepted(job.areas, beganMs);
+    return { error: null, ...report, lifted: await gate.passed(admission, signal) };
+  } catch (caught) {
+    const error = isAbort(caught, signal)
+      ? new BridgeError("stopped", "Stopped in the middle of a pass.", { cause: caught })
+      : asError(caught);
+    context.store.notice(error);
+    if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
+    const plan = gate.planFor(error, job.areas);
+    const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
+    return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
+  }
+}
+
+/** A wait that a stop has cut off rejects with the abort itself; a defect that is met meanwhile stays one. */
+function isAbort(caught: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && (caught === signal.reason || (caught instanceof Error && caught.name === "AbortError"));
+}
+
+/** Pulling and following ask in every pass; whoever sends counts its requests, and may have had nothing to send. */
+function hasAsked(job: Job, { counts }: JobReport): boolean {
+  return (
+    job.name === "orders" || job.name === "updates" || ["requests", "checked"].some((name) => (counts[name] ?? 0) > 0)
+  );
+}
+
+/** `orders held since 18:20 (credentials): …; next try 18:25, or at once: erp-bridge resume orders` */
+function describeHeld({ area, reason, since, nextProbeAt, detail }: HoldRow, nowMs: number): string {
+  const why = detail === null ? "" : `: ${detail.replace(/\.$/, "")}`;
+  const next = nextProbeAt === null ? "goes on after" : `next try ${clockTime(nextProbeAt, nowMs)}, or at once`;
+  return `${area} held since ${clockTime(since, nowMs)} (${reason})${why}; ${next}: erp-bridge resume ${area}`;
+}
+
+async function saveResult(
+  job: Job,
+  context: JobContext,
+  run: { startedAt: string; result: RunResult },
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock, client, log } = context;
+  const { result } = run;
+  const row: RunRow = {
+    job: job.name,
+    startedAt: run.startedAt,
+    finishedAt: isoTime(clock.nowMs()),
+    outcome: result.outcome === "more" ? "done" : result.outcome,
+    counts: result.counts,
+    errorCode: result.error?.code ?? (result.outcome === "held" ? "held" : null),
+    error: wordsOf(result, client.hideSecrets),
+  };
+  try {
+    await commit({ store, clock, log }, signal, () => saveRun(store, row));
+  } catch (error) {
+    log.debug({ job: job.name, errorCode: asError(error).code }, "The run's own record could not be written.");
+  }
+}
+
+/** Why a pass did not do its work; null where it did. */
+export function wordsOf(result: RunResult, hideSecrets: (text: string) => string): string | null {
+  if (result.error !== null) return hideSecrets(describeFailure(result.error));
+  return result.outcome === "held" ? result.reason : null;
+}

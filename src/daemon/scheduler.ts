@@ -1,0 +1,166 @@
+/*
+ * Fires jobs by their cron patterns, in UTC. node-cron reads the patterns and says when their next run is; the waiting is
+ * done here, because its own timer stops when the wall clock is set back, and spins through the hour that a zone with
+ * summer time has twice (it cuts off milliseconds in the machine's zone, whatever zone it is told). A look a second on
+ * the monotonic clock cannot be fooled: after a jump the next runs are worked out anew, and what has not begun for long
+ * is begun in any case.
+ */
+import { createTask, type ScheduledTask } from "node-cron";
+import { asError } from "../platform/errors.ts";
+import type { Clock, Log } from "../platform/ports.ts";
+import type { JobRunner } from "./job-runner.ts";
+
+const TICK_MS = 1_000;
+/** The wall clock has jumped where it went so much further, or less far, than the monotonic one between two looks. */
+const JUMP_MS = 2_000;
+/** What has not begun for so many of its own intervals is begun by the supervisor. */
+const LATE_FACTOR = 1.5;
+/** Enough to see the night of a pattern that runs every minute of the day, without making the start slow. */
+const SAMPLED_RUNS_MAX = 700;
+/** Two gaps: where an hour is no multiple of the minutes, the one over its end is shorter. */
+const SAMPLED_RUNS_MIN = 3;
+/** Patterns whose runs are all the same time apart: every few seconds or minutes, once an hour, once a day. */
+const EVEN = [/^\*(\/\d+)?( \*){5}$/, /^(\d+ )?(\*(\/\d+)?|\d+)( \*){4}$/, /^(\d+ )?\d+ \d+ \* \* \*$/];
+
+export interface ScheduleEntry {
+  pattern: string;
+  runner: JobRunner;
+  /** Said to the job before a pass of this entry: look back further, compare everything. */
+  before?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Whether a start begins with it; without it, every start does. */
+  atStart?: (intervalMs: number) => boolean;
+  /** Has passes look at one key alone, until the function that it gives is called. */
+  limitTo?: (key: string) => () => void;
+}
+
+interface Watched {
+  entry: ScheduleEntry;
+  task: ScheduledTask;
+  intervalMs: number;
+  /** Wall clock. */
+  nextAtMs: number;
+  /** Monotonic. */
+  lastFiredMs: number;
+  isPreparing: boolean;
+}
+
+export class Scheduler {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #watched: Watched[];
+  readonly #stop = new AbortController();
+  /** Monotonic time of the last look. */
+  #lookedMs: number;
+  /** Wall clock less monotonic clock at the last look. */
+  #clockOffsetMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(entries: readonly ScheduleEntry[], { log, clock }: { log: Log; clock: Clock }) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#lookedMs = clock.monotonicMs();
+    this.#watched = entries.map((entry) => {
+      // Never started: it is asked for its next runs only.
+      const task = createTask(entry.pattern, () => {}, { timezone: "UTC" });
+      const intervalMs = longestIntervalMs(task, entry.pattern);
+      const times = { nextAtMs: nextRunMs(task), lastFiredMs: clock.monotonicMs() };
+      return { entry, task, intervalMs, ...times, isPreparing: false };
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** The longest time between two passes of each job, in milliseconds. */
+  get intervals(): ReadonlyMap<JobRunner, number> {
+    const own = this.#watched.filter(({ entry }) => entry.before === undefined);
+    return new Map(own.map(({ entry, intervalMs }) => [entry.runner, intervalMs]));
+  }
+
+  /**
+   * What hangs: the name of a flow whose pass has shown no sign of life for `limitMs`, `schedule` where the looks
+   * themselves have stopped; undefined where everything gets on. To be asked much more often than `limitMs`.
+   */
+  findHanging(limitMs: number): string | undefined {
+    if (this.#clock.monotonicMs() - this.#lookedMs > limitMs) return "schedule";
+    const silent = this.#watched.map(({ entry: { runner } }) => ({ name: runner.name, ms: runner.silentMs() }));
+    return silent.find(({ ms }) => ms > limitMs)?.name;
+  }
+
+  /** Runs every job that a start begins with once, then all by schedule. */
+  start(): void {
+    this.#clockOffsetMs = this.#offsetMs();
+    for (const watched of this.#watched) {
+      const { entry, intervalMs } = watched;
+      watched.nextAtMs = nextRunMs(watched.task);
+      if (entry.before === undefined && entry.atStart?.(intervalMs) !== false) entry.runner.trigger(this.signal);
+    }
+    this.#timer = setInterval(() => this.tick(), TICK_MS);
+  }
+
+  /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would forget. */
+  tick(): void {
+    this.#lookedMs = this.#clock.monotonicMs();
+    const offsetMs = this.#offsetMs();
+    const hasJumped = Math.abs(offsetMs - this.#clockOffsetMs) > JUMP_MS;
+    this.#clockOffsetMs = offsetMs;
+    for (const watched of this.#watched) {
+      const isDue = this.#clock.nowMs() >= watched.nextAtMs;
+      if (isDue || hasJumped) watched.nextAtMs = nextRunMs(watched.task);
+      watched.entry.runner.retryIfDue(this.signal);
+      if (isDue || this.#isLate(watched)) void this.#fire(watched);
+    }
+  }
+
+  #offsetMs(): number {
+    return this.#clock.nowMs() - this.#clock.monotonicMs();
+  }
+
+  #isLate({ entry, intervalMs, lastFiredMs }: Watched): boolean {
+    if (entry.runner.isRunning) return false;
+    // A job that somebody else has begun in the meantime is not late; a sweep or a comparison has no other caller.
+    const sinceFiredMs = this.#clock.monotonicMs() - lastFiredMs;
+    const sinceMs = entry.before === undefined ? entry.runner.sinceLastStartMs() : sinceFiredMs;
+    return sinceMs > intervalMs * LATE_FACTOR + TICK_MS;
+  }
+
+  async #fire(watched: Watched): Promise<void> {
+    const { runner, before } = watched.entry;
+    watched.lastFiredMs = this.#clock.monotonicMs();
+    if (watched.isPreparing) return;
+    watched.isPreparing = true;
+    try {
+      await before?.(this.signal);
+    } catch (error) {
+      this.#log.warn({ job: runner.name, errorCode: asError(error).code }, `${runner.name}: could not be prepared.`);
+    } finally {
+      watched.isPreparing = false;
+    }
+    if (!this.signal.aborted) runner.trigger(this.signal);
+  }
+
+  /** No new passes. Those under way are left alone until `abort`. */
+  pause(): void {
+    clearInterval(this.#timer);
+    this.#watched.length = 0;
+  }
+
+  /** Ends passes under way at their next step. */
+  abort(): void {
+    this.pause();
+    this.#stop.abort();
+  }
+}
+
+function nextRunMs(task: ScheduledTask): number {
+  return task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY;
+}
+
+/** The longest time between two runs of a pattern, in milliseconds; of uneven patterns, as far as a sample shows it. */
+function longestIntervalMs(task: ScheduledTask, pattern: string): number {
+  const isEven = EVEN.some((form) => form.test(pattern.trim()));
+  const times = task.getNextRuns(isEven ? SAMPLED_RUNS_MIN : SAMPLED_RUNS_MAX).map((date) => date.getTime());
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
+  return gaps.reduce((longest, gap) => Math.max(longest, gap), TICK_MS);
+}

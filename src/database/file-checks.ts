@@ -1,0 +1,179 @@
+/**
+ * What a database file must be before it is opened. Keeps two guarantees: one file has one name (no symbolic or hard
+ * links, the folder resolved), so that the instance lock beside it cannot be passed by; and the file lies where locks
+ * and shared memory work, on a local file system. Only looks at metadata: reading a database file with `fs` while a
+ * connection of this process is open on it would drop SQLite's locks. Writes nothing but an empty file at first use.
+ */
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+} from "node:fs";
+import path from "node:path";
+import type Database from "better-sqlite3";
+import { BridgeError } from "../platform/errors.ts";
+import { createFile, giveTo } from "../platform/fresh-file.ts";
+import { asBridgeError, describePermissions, faultCodeOf } from "./sqlite-errors.ts";
+
+export interface Mount {
+  point: string;
+  type: string;
+}
+
+/** File systems on which SQLite's locks or the shared memory of WAL do not hold between all who can see the file. */
+const NETWORK_TYPES =
+  /^(nfs\d?|cifs|smbfs|smb\d|ncpfs|afs|ceph|9p|coda|lustre|beegfs|gpfs|gfs2|ocfs2|pvfs2|davfs|vboxsf|prl_fs)$/;
+const NETWORK_FUSE =
+  /^fuse\.(sshfs|s3fs|rclone|glusterfs|ceph|davfs2?|curlftpfs|smbnetfs|goofys|gcsfuse|juicefs|mfs|vmhgfs-fuse)$/;
+
+export function isNetworkFileSystem(type: string): boolean {
+  return NETWORK_TYPES.test(type) || NETWORK_FUSE.test(type);
+}
+
+/** Reads the lines of /proc/self/mountinfo (proc(5)); lines that do not have its form are left out. */
+export function parseMountInfo(text: string): Mount[] {
+  return text.split("\n").flatMap((line) => {
+    // The number of optional fields varies; " - " ends them and the file system's type follows.
+    const [before, after] = line.split(" - ", 2);
+    const point = before?.split(" ")[4];
+    const type = after?.split(" ")[0];
+    if (point === undefined || type === undefined || type === "") return [];
+    const unescaped = point.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
+    return [{ point: unescaped, type }];
+  });
+}
+
+/** The mount that a resolved path lies on: the longest mount point, and of equal ones the last, which covers the others. */
+export function mountOf(resolvedPath: string, mounts: readonly Mount[]): Mount | undefined {
+  let found: Mount | undefined;
+  for (const mount of mounts) {
+    const inside = mount.point === "/" || resolvedPath === mount.point || resolvedPath.startsWith(`${mount.point}/`);
+    if (inside && mount.point.length >= (found?.point.length ?? 0)) found = mount;
+  }
+  return found;
+}
+
+function refuse(message: string, hint: string, cause?: unknown): BridgeError {
+  return new BridgeError("database_refused", message, { hint, cause });
+}
+
+/** The one name of a database: its folder resolved through symbolic links, its own name kept. */
+export function resolveDatabasePath(databasePath: string): string {
+  const absolute = path.resolve(databasePath);
+  // better-sqlite3 trims the name it is given: such a path would open another file than the one checked here.
+  if (absolute !== absolute.trim() || absolute.includes("\0")) {
+    throw refuse(`The database path "${databasePath}" ends in white space.`, "Correct database.path.");
+  }
+  try {
+    return path.join(realpathSync(path.dirname(absolute)), path.basename(absolute));
+  } catch (error) {
+    if (faultCodeOf(error) !== "ENOENT") throw asBridgeError(error, "Opening the database", absolute);
+    throw refuse(
+      `The folder of the database, ${path.dirname(absolute)}, does not exist.`,
+      "Make the folder, owned by the user of erp-bridge, or correct database.path.",
+      error,
+    );
+  }
+}
+
+function refuseLinks(file: string, isBeside = false): number | undefined {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (stat.isSymbolicLink()) {
+    throw refuse(
+      `${file} is a symbolic link.`,
+      "Set database.path to the file it points to: two names make two locks.",
+    );
+  }
+  if (!stat.isFile()) {
+    const hint = isBeside ? "Find out who made it, and move it away." : "Correct database.path.";
+    throw refuse(`${file} is not a regular file.`, hint);
+  }
+  if (stat.nlink > 1) {
+    throw refuse(`${file} has ${stat.nlink} names (hard links).`, "Leave it one name: two names make two locks.");
+  }
+  return stat.size;
+}
+
+function refuseNetwork(file: string): void {
+  let mounts: Mount[];
+  try {
+    mounts = parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8"));
+  } catch {
+    return; // not Linux, or /proc is hidden: nothing to judge by
+  }
+  const mount = mountOf(path.dirname(file), mounts);
+  if (mount !== undefined && isNetworkFileSystem(mount.type)) {
+    throw refuse(
+      `${file} lies on a network file system (${mount.type} at ${mount.point}), where SQLite's locks do not hold.`,
+      "Put the database on a disk of this machine.",
+    );
+  }
+}
+
+/** Refuses whatever bears a name of the database and is no file of its own. Gives its size; undefined where it is absent. */
+export function refuseLinkedDatabase(file: string): number | undefined {
+  for (const suffix of ["-wal", "-shm", "-journal"]) refuseLinks(`${file}${suffix}`, true);
+  return refuseLinks(file);
+}
+
+/** Checks everything that can be known without opening the file. Gives its size in bytes; undefined where it is absent. */
+export function checkDatabaseFile(file: string, access: "read" | "write"): number | undefined {
+  const size = refuseLinkedDatabase(file);
+  refuseNetwork(file);
+  const folder = path.dirname(file);
+  try {
+    accessSync(folder, access === "write" ? constants.W_OK | constants.X_OK : constants.X_OK);
+    if (size !== undefined) accessSync(file, access === "write" ? constants.R_OK | constants.W_OK : constants.R_OK);
+  } catch (error) {
+    throw refuse(
+      `${file} or its folder may not be ${access === "write" ? "written" : "read"} (${describePermissions(folder)}).`,
+      "Give the user of erp-bridge the right to it; SQLite also writes beside the file (-wal, -shm).",
+      error,
+    );
+  }
+  return size;
+}
+
+/**
+ * Makes the empty file, never readable by everyone (it will hold customers' addresses), and makes its name durable.
+ * Only for a path where no connection of this process can be open.
+ */
+export function createDatabaseFile(file: string): void {
+  try {
+    const created = createFile(file, 0o660);
+    const folder = openSync(path.dirname(file), "r");
+    giveTo(fstatSync(folder), created);
+    closeSync(created);
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch (error) {
+    if (faultCodeOf(error) !== "EEXIST") throw asBridgeError(error, "Creating the database", file);
+  }
+}
+
+/** Names of everything in a schema, in lower case, without SQLite's own. */
+export function schemaNames(db: Database.Database): string[] {
+  return db
+    .prepare<[], string>("SELECT lower(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    .pluck()
+    .all();
+}
+
+/** At first use: another program's tables that carry names of ours must neither be used nor written over. */
+export function refuseForeignTables(db: Database.Database, ourNames: readonly string[], file: string): void {
+  const ours = new Set(ourNames.map((name) => name.toLowerCase()));
+  const foreign = schemaNames(db).filter((name) => ours.has(name));
+  if (foreign.length > 0) {
+    throw refuse(
+      `${file} was not made by erp-bridge and already holds ${foreign.slice(0, 5).join(", ")}.`,
+      "Set database.path to a file of its own, or rename these tables and views.",
+    );
+  }
+}

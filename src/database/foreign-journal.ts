@@ -1,0 +1,68 @@
+/*
+ * A file `DATABASE-journal` beside a database in WAL mode. SQLite makes none there, but looks for one at each first opening,
+ * before it knows the mode: one with something in it keeps every program out, and once nobody has the database open it is
+ * played back over newer pages and destroys them. So it is looked for before anything is opened.
+ */
+import { closeSync, constants, existsSync, readSync, renameSync, statSync } from "node:fs";
+import path from "node:path";
+import { BridgeError } from "../platform/errors.ts";
+import { openRegular } from "../platform/fresh-file.ts";
+import { timeInName } from "./copy-names.ts";
+import { asBridgeError } from "./sqlite-errors.ts";
+import { syncFolder } from "./swap-files.ts";
+
+// Both are 2 in WAL mode: SQLite's file format, section 1.3.3.
+const MODES_AT = 18;
+const MODES = Buffer.from([2, 2]);
+
+/** Beside a database that is known to be in WAL mode: since when it lies there. By metadata only. */
+export function journalSince(file: string): string | undefined {
+  const stat = statSync(`${file}-journal`, { throwIfNoEntry: false });
+  return stat === undefined || stat.size === 0 ? undefined : stat.ctime.toISOString();
+}
+
+/** Only where no connection of this process is open on the database: reading it would drop SQLite's locks. */
+function hasForeignJournal(file: string): boolean {
+  return journalSince(file) !== undefined && isInWalMode(file);
+}
+
+function isInWalMode(file: string): boolean {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openRegular(file, constants.O_RDONLY);
+    const modes = Buffer.alloc(MODES.length);
+    return readSync(descriptor, modes, 0, modes.length, MODES_AT) === modes.length && modes.equals(MODES);
+  } catch {
+    return false; // whatever is wrong with it is told by opening it
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+export function foreignJournalError(file: string): BridgeError {
+  return new BridgeError(
+    "database_refused",
+    `${file}-journal lies beside the database and is not of it: no other program can open the database, and SQLite would play that file back over newer data.`,
+    { hint: "Move that file to another folder while the daemon runs, or restart erp-bridge: a start sets it aside." },
+  );
+}
+
+/** Before a command opens the database, as for `setJournalAside`. */
+export function refuseForeignJournal(file: string): void {
+  if (hasForeignJournal(file)) throw foreignJournalError(file);
+}
+
+/** Gives the new name of the file, durably; undefined where there was none. The caller holds the instance lock. */
+export function setJournalAside(file: string): string | undefined {
+  if (!hasForeignJournal(file)) return undefined;
+  const stem = `${file}.foreign-journal-${timeInName(Date.now())}`;
+  let aside = stem;
+  for (let n = 2; existsSync(aside); n++) aside = `${stem}-${n}`;
+  try {
+    renameSync(`${file}-journal`, aside);
+    syncFolder(path.dirname(file));
+  } catch (error) {
+    throw asBridgeError(error, "Setting a foreign journal aside", file);
+  }
+  return aside;
+}

@@ -1,0 +1,172 @@
+/**
+ * One database, one daemon. The lock is SQLite's own exclusive lock on a second, empty file, `DATABASE.lock`: the kernel
+ * releases it when the process dies, however it dies, so nothing is ever left to clean up. Who holds it stands in
+ * `DATABASE.lock.json`, which is only words: it is trusted only while the lock is held. The lock file itself stays for
+ * ever: removing it would let two processes lock two files of one name.
+ */
+import { closeSync, existsSync, lstatSync, statSync } from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { BridgeError } from "../platform/errors.ts";
+import { createFile, giveTo, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
+import { resolveDatabasePath } from "./file-checks.ts";
+import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
+
+export interface LockHolder {
+  pid: number;
+  command: string;
+  /** UTC, ISO 8601. */
+  since: string;
+  /** Where systemd took the holder's secret from, and when. */
+  secret?: { file: string; atMs: number };
+}
+
+export interface InstanceLock {
+  /** The lock file. */
+  path: string;
+  /** Whether the lock file has lost its name: then another bridge could take a lock of its own. */
+  isLost(): boolean;
+  /** Gives the lock back. May be called twice; never throws. */
+  release(): void;
+}
+
+/** Long enough to sit out an `isLocked` of another process, which holds a shared lock for an instant. */
+const ACQUIRE_TIMEOUT_MS = 500;
+
+function lockPathOf(databasePath: string): string {
+  return `${resolveDatabasePath(databasePath)}.lock`;
+}
+
+/** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
+function readHolder(lockPath: string): LockHolder | undefined {
+  try {
+    const { pid, command, since, secret } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
+    if (typeof pid !== "number" || typeof command !== "string" || typeof since !== "string") return undefined;
+    return { pid, command, since, ...(isSecretPlace(secret) ? { secret } : {}) };
+  } catch {
+    return undefined;
+  }
+}
+
+function isSecretPlace(value: unknown): value is NonNullable<LockHolder["secret"]> {
+  const { file, atMs } = (value ?? {}) as Record<string, unknown>;
+  return typeof file === "string" && typeof atMs === "number";
+}
+
+/** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
+function saveHolder(lockPath: string, holder: LockHolder): void {
+  try {
+    replaceFile(`${lockPath}.json`, `${JSON.stringify(holder)}\n`, { mode: 0o664, flush: false });
+  } catch {
+    // A folder of that name, or a full disk: who holds the lock is not named then.
+  }
+}
+
+/**
+ * Never wider than the database itself, and the service's own where root starts a command before the first daemon. Only
+ * what is made here is given away: a name that is there may be a link to a file that is nobody else's business.
+ */
+function makeLockFile(databasePath: string, lockPath: string): void {
+  let file: number;
+  try {
+    file = createFile(lockPath, 0o660);
+  } catch (error) {
+    if (faultCodeOf(error) === "EEXIST") return;
+    throw error;
+  }
+  try {
+    giveTo(lstatSync(databasePath, { throwIfNoEntry: false }) ?? statSync(path.dirname(lockPath)), file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Whether there is a lock file. What else may bear its name is refused: SQLite would follow a link and wait for a pipe. */
+function hasLockFile(lockPath: string): boolean {
+  for (const name of [lockPath, `${lockPath}-journal`, `${lockPath}-wal`]) {
+    const stat = lstatSync(name, { throwIfNoEntry: false });
+    if (stat === undefined || (stat.isFile() && stat.nlink === 1)) continue;
+    throw new BridgeError("database_refused", `${name} is no file of its own but a link, a folder or a pipe.`, {
+      hint: "Find out who made it, and remove it: erp-bridge makes the file anew.",
+    });
+  }
+  return existsSync(lockPath);
+}
+
+function closeQuietly(db: Database.Database | undefined): void {
+  try {
+    db?.close();
+  } catch {
+    // The kernel releases the lock with the process in any case.
+  }
+}
+
+function runningError(databasePath: string, lockPath: string): BridgeError {
+  const holder = readHolder(lockPath);
+  const who = holder && `: ${holder.command}, process ${holder.pid}, since ${holder.since}`;
+  return new BridgeError("instance_running", `Another erp-bridge works on ${databasePath}${who ?? ""}.`, {
+    hint: "Stop it first (systemctl stop erp-bridge), or use a command that runs beside it.",
+  });
+}
+
+/**
+ * Takes the lock until `release` or the end of the process. Throws instance_running with the holder's words
+ * (exit code 75), database_refused where the lock file cannot be made.
+ */
+export function acquireInstanceLock(
+  databasePath: string,
+  { command, secret, now = Date.now }: Pick<LockHolder, "command" | "secret"> & { now?: () => number },
+): InstanceLock {
+  const lockPath = lockPathOf(databasePath);
+  let db: Database.Database | undefined;
+  try {
+    makeLockFile(resolveDatabasePath(databasePath), lockPath);
+    hasLockFile(lockPath);
+  } catch (error) {
+    throw asBridgeError(error, "Taking the instance lock", lockPath);
+  }
+  try {
+    db = new Database(lockPath, { timeout: ACQUIRE_TIMEOUT_MS });
+    db.pragma("journal_mode = MEMORY"); // no journal file beside the lock
+    db.pragma("locking_mode = EXCLUSIVE");
+    db.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    closeQuietly(db);
+    if (faultCodeOf(error)?.startsWith("SQLITE_BUSY")) throw runningError(databasePath, lockPath);
+    throw asBridgeError(error, "Taking the instance lock", lockPath);
+  }
+  const held = db;
+  const since = new Date(now()).toISOString();
+  saveHolder(lockPath, { pid: process.pid, command, since, ...(secret === undefined ? {} : { secret }) });
+  const taken = statSync(lockPath, { throwIfNoEntry: false });
+  const isLost = () => {
+    const now = statSync(lockPath, { throwIfNoEntry: false });
+    return held.open && (now?.ino !== taken?.ino || now?.dev !== taken?.dev);
+  };
+  const release = () => {
+    process.off("exit", release);
+    if (!held.open) return;
+    removeName(`${lockPath}.json`);
+    closeQuietly(held);
+  };
+  // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
+  process.on("exit", release);
+  return { path: lockPath, isLost, release };
+}
+
+/** Who holds the lock of this database, this process included; undefined where nobody does. Takes and leaves nothing. */
+export function isLocked(databasePath: string): { holder: LockHolder | undefined } | undefined {
+  const lockPath = lockPathOf(databasePath);
+  let db: Database.Database | undefined;
+  try {
+    if (!hasLockFile(lockPath)) return undefined;
+    db = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
+    db.prepare("SELECT 1 FROM sqlite_schema").get();
+    return undefined;
+  } catch (error) {
+    if (faultCodeOf(error)?.startsWith("SQLITE_BUSY")) return { holder: readHolder(lockPath) };
+    throw asBridgeError(error, "Looking at the instance lock", lockPath);
+  } finally {
+    closeQuietly(db);
+  }
+}

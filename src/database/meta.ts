@@ -1,0 +1,56 @@
+/* Small facts that outlive the process: the account, the mapping in use, what was learned about the service. */
+import type { Learned } from "../updates/follow.ts";
+import type { Store } from "./store.ts";
+
+export type MetaKey =
+  | "account"
+  | "mapping"
+  | "learned"
+  | "observed"
+  | "reconcile"
+  | "alerts"
+  | "page"
+  | "clock"
+  | "database"
+  | "credentials"
+  | "credential"
+  | "objects"
+  | "tie"
+  | "cut"
+  | "confirms"
+  | "unnamed"
+  | "anchors"
+  | "answers"
+  | RestKey;
+
+/** Where reading changes goes on: of following, and of the sweep. */
+export type RestKey = "updates_rest" | "sweep_rest";
+
+export function loadMeta(store: Store, key: MetaKey): string | undefined {
+  return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;
+}
+
+/** The same value again is no write. */
+export function saveMeta(store: Store, key: MetaKey, value: string): void {
+  store
+    .prepare(
+      `INSERT INTO meta (key, value) VALUES (?, ?)
+       ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
+    )
+    .run(key, value);
+}
+
+export function deleteMeta(store: Store, key: MetaKey): void {
+  store.prepare("DELETE FROM meta WHERE key = ?").run(key);
+}
+
+/** What the updates answers taught. Unreadable means nothing learned: it is never needed for correctness. */
+export function loadLearned(store: Store): Learned {
+  const text = loadMeta(store, "learned");
+  const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
+  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form, cutSize: learned.cutSize };
+}
+
+export function saveLearned(store: Store, learned: Learned): void {
+  saveMeta(store, "learned", JSON.stringify(learned));
+}

@@ -1,0 +1,285 @@
+/**
+ * Brings the schema to the program's version, over drizzle's folder and drizzle's own table of applied migrations. Keeps
+ * what drizzle's migrator does not: an edited, missing or reordered migration and a database of a newer program are refused
+ * with nothing written, and a database that holds anything is copied, and the copy checked, before it changes.
+ * All pending migrations are one IMMEDIATE transaction: a crash in the middle leaves the old state, and perhaps a
+ * `.partial` copy that the next start replaces.
+ */
+
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { counted } from "../messages/counted.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
+import { refuseForeignTables, schemaNames } from "./file-checks.ts";
+import { machineFaultOf } from "./sqlite-errors.ts";
+import { isUnknownHere, verifyTables } from "./verify-tables.ts";
+
+/** "ERPB": marks the file as ours for `file(1)` and for ourselves. */
+export const APPLICATION_ID = 0x45525042;
+
+export interface Migration {
+  tag: string;
+  /** Milliseconds, drizzle's identity of a migration. */
+  when: number;
+  /** SHA-256 of the file's text, hexadecimal, as drizzle computes it. */
+  hash: string;
+  statements: string[];
+}
+
+export interface AppliedMigration {
+  when: number;
+  hash: string;
+}
+
+export interface MigrationReport {
+  /** Tags applied now, in order; empty where the database was up to date. */
+  applied: string[];
+  /** The copy made before, where there was something to copy. */
+  backup: string | undefined;
+}
+
+/** The folder of the migrations: one level above the bundle, two above this source. */
+export const MIGRATIONS_FOLDER = ["../drizzle", "../../drizzle"]
+  .map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
+  .reduce((first, second) => (existsSync(first) ? first : second));
+
+const MIGRATIONS_TABLE = "__drizzle_migrations";
+const BREAKPOINT = "--> statement-breakpoint";
+const REINSTALL = "Install erp-bridge again.";
+
+/** Reads the folder that drizzle-kit lays out: `meta/_journal.json` and one `TAG.sql` an entry. */
+export function loadMigrations(folder: string): Migration[] {
+  try {
+    const journal = JSON.parse(readFileSync(path.join(folder, "meta", "_journal.json"), "utf8")) as {
+      entries: { tag: string; when: number }[];
+    };
+    return journal.entries.map(({ tag, when }, index, all) => {
+      const before = all[index - 1];
+      if (before !== undefined && before.when >= when) throw new Error(`${tag} is dated before ${before.tag}`);
+      const text = readFileSync(path.join(folder, `${tag}.sql`), "utf8");
+      const statements = text.split(BREAKPOINT).filter((statement) => statement.trim() !== "");
+      return { tag, when, hash: createHash("sha256").update(text).digest("hex"), statements };
+    });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw new BridgeError("internal", `The migrations in ${folder} cannot be read: ${text}.`, {
+      hint: REINSTALL,
+      cause: error,
+    });
+  }
+}
+
+/** Compares what the program knows with what the database has had. Gives what is to be applied, or refuses. */
+export function planMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  const newest = known.at(-1)?.when ?? 0;
+  const ahead = applied.filter(({ when }) => when > newest);
+  if (ahead.length > 0) {
+    throw new BridgeError("database_newer", "The database was last used by a newer erp-bridge; nothing was changed.", {
+      hint: "Install that version again, or restore the backup made before its migration (…before-….db).",
+    });
+  }
+  const edited = (what: string) =>
+    new BridgeError("migration_edited", `${what}; nothing was changed.`, {
+      hint: "Install the erp-bridge that this database was made with, or report a damaged package.",
+    });
+  applied.forEach(({ when, hash }, index) => {
+    const migration = known[index];
+    if (migration === undefined || migration.when !== when) {
+      const stray = known.find((candidate) => candidate.when === when);
+      throw edited(
+        stray === undefined
+          ? `The database has had a migration (of ${new Date(when).toISOString()}) that this program does not know`
+          : `The database has had migration ${stray.tag} without ${migration?.tag ?? "an earlier one"}`,
+      );
+    }
+    if (migration.hash !== hash) throw edited(`Migration ${migration.tag} is not the one that the database has had`);
+  });
+  return known.slice(applied.length);
+}
+
+function hasMigrationsTable(db: Database.Database): boolean {
+  return (
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(MIGRATIONS_TABLE) !== undefined
+  );
+}
+
+function loadApplied(db: Database.Database): AppliedMigration[] {
+  if (!hasMigrationsTable(db)) return [];
+  return db
+    .prepare<[], { hash: string; created_at: unknown }>(
+      `SELECT hash, created_at FROM ${MIGRATIONS_TABLE} ORDER BY rowid`,
+    )
+    .all()
+    .map((row) => ({ hash: row.hash, when: Number(row.created_at) }));
+}
+
+/**
+ * The names that the migrations make, in lower case, read from their text: running them to find out would cost what they
+ * cost. A name that this misses makes the migration itself fail and be undone.
+ */
+function namesMadeBy(migrations: readonly Migration[]): string[] {
+  const made =
+    /\bCREATE\s+(?:UNIQUE\s+)?(?:TABLE|VIEW|INDEX|TRIGGER)\s+(?:IF\s+NOT\s+EXISTS\s+)?["'`[]?(\w+)|\bRENAME\s+TO\s+["'`[]?(\w+)/gi;
+  const text = migrations.flatMap((migration) => migration.statements).join("\n");
+  return [...text.matchAll(made)].map((match) => (match[1] ?? match[2] ?? "").toLowerCase());
+}
+
+/**
+ * Reads the state of an open database and refuses what must not be touched. Gives the pending migrations.
+ * `file` only names it in errors. Throws database_refused, database_newer, migration_edited.
+ */
+export function inspectDatabase(db: Database.Database, known: readonly Migration[], file: string): Migration[] {
+  const applied = loadApplied(db);
+  const id = db.pragma("application_id", { simple: true });
+  const hashes = new Set(known.map((migration) => migration.hash));
+  const recognised = id === APPLICATION_ID || applied.some(({ hash }) => hashes.has(hash));
+  if (!recognised && (applied.length > 0 || id !== 0)) {
+    throw new BridgeError("database_refused", `${file} belongs to another program.`, {
+      hint: "Set database.path to a file of its own.",
+    });
+  }
+  if (applied.length === 0 && schemaNames(db).length > 0) refuseForeignTables(db, namesMadeBy(known), file);
+  return planMigrations(known, applied);
+}
+
+function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * One moment of the database in a file. What SQLite does by itself it gives up where a table of the ERP's needs a collation or
+ * a function that only the ERP has; then the files are copied as they are, by another program: closing a descriptor of the
+ * database here would drop this process's locks.
+ */
+function copyInto(db: Database.Database, file: string, target: string): void {
+  try {
+    db.prepare("VACUUM INTO ?").run(target);
+    return;
+  } catch (error) {
+    if (!isUnknownHere(error)) throw error;
+  }
+  // Nobody writes meanwhile, and a checkpoint that runs leaves the log that it reads.
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    for (const suffix of ["", "-wal"]) {
+      const from = `${file}${suffix}`;
+      if (statSync(from, { throwIfNoEntry: false }) === undefined) continue;
+      if (suffix !== "") closeSync(createFile(`${target}${suffix}`, 0o600));
+      execFileSync("cp", ["--", from, `${target}${suffix}`], { env: { PATH: process.env["PATH"] } });
+    }
+  } finally {
+    db.exec("ROLLBACK");
+  }
+  const copy = new Database(target);
+  try {
+    copy.pragma("journal_mode = DELETE");
+  } finally {
+    copy.close();
+  }
+}
+
+/** A checked, durable copy, `NAME.before-TAG-TIME.db`, readable by whom the database is readable. */
+function backUp(db: Database.Database, file: string, folder: string, tag: string, nowMs: number): string {
+  const stem = path.join(folder, `${path.basename(file).replace(/\.(db|sqlite3?)$/i, "")}.before-${tag}`);
+  const partial = freshName(stem, "partial");
+  const final = `${stem}-${new Date(nowMs).toISOString().replace(/[-:.]/g, "")}.db`;
+  const mode = statSync(file).mode & 0o777;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o750 });
+    for (const left of leftNames(stem, "partial")) removeName(left);
+    // VACUUM INTO takes an existing empty file: so the copy of customers' data is never readable by more than its source.
+    closeSync(createFile(partial, 0o600));
+    copyInto(db, file, partial);
+    const copy = new Database(partial, { readonly: true });
+    try {
+      const [found] = verifyTables(copy, "quick_check", 5).problems;
+      if (found !== undefined) {
+        throw new BridgeError("database_corrupt", `The copy made before migrating ${file} is damaged: ${found}.`, {
+          hint: "The database itself is likely damaged: run erp-bridge check, restore a backup.",
+        });
+      }
+    } finally {
+      copy.close();
+    }
+    setMode(partial, mode);
+    syncFile(partial);
+    renameSync(partial, final);
+    syncFolder(folder);
+    return final;
+  } catch (error) {
+    for (const suffix of ["", "-wal", "-shm"]) removeName(`${partial}${suffix}`);
+    throw machineFaultOf(error, `Copying the database into ${folder} before migrating it`, final) ?? error;
+  }
+}
+
+/** Rows of our tables that break a foreign key. There may be some: an ERP's own connection need not enforce them. */
+function countForeignKeyViolations(db: Database.Database, known: readonly Migration[]): number {
+  const ours = new Set(namesMadeBy(known));
+  const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  const check = db.prepare<[string], number>("SELECT count(*) FROM pragma_foreign_key_check(?)").pluck();
+  return tables
+    .filter((table) => ours.has(table.toLowerCase()))
+    .reduce((count, table) => count + (check.get(table) ?? 0), 0);
+}
+
+function applyPending(db: Database.Database, known: readonly Migration[], file: string): string[] {
+  // Read again inside the lock: another process may have migrated while this one copied.
+  const pending = inspectDatabase(db, known, file);
+  const before = countForeignKeyViolations(db, known);
+  // drizzle's own table, to the letter, so that drizzle's tools see the same state.
+  db.exec(
+    `CREATE TABLE IF NOT EXISTS "${MIGRATIONS_TABLE}" (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)`,
+  );
+  const record = db.prepare(`INSERT INTO "${MIGRATIONS_TABLE}" (hash, created_at) VALUES (?, ?)`);
+  for (const { tag, statements, hash, when } of pending) {
+    try {
+      for (const statement of statements) db.exec(statement);
+      record.run(hash, when);
+    } catch (error) {
+      const fault = machineFaultOf(error, `Applying migration ${tag}`, file);
+      const text = error instanceof Error ? error.message : String(error);
+      throw fault ?? new BridgeError("internal", `Migration ${tag} failed and was undone: ${text}.`, { cause: error });
+    }
+    if (!db.inTransaction) throw new BridgeError("internal", `Migration ${tag} ends the transaction it runs in.`);
+  }
+  const broken = countForeignKeyViolations(db, known) - before;
+  if (broken > 0)
+    throw new BridgeError("internal", `The migrations break ${counted(broken, "foreign key")} and were undone.`);
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  return pending.map((migration) => migration.tag);
+}
+
+/** Copies, then migrates, in that order. Leaves `foreign_keys` ON. Does nothing where nothing is pending. */
+export function migrateDatabase(
+  db: Database.Database,
+  options: { known: readonly Migration[]; file: string; backupFolder: string; nowMs: number },
+): MigrationReport {
+  const { known, file } = options;
+  const [first] = inspectDatabase(db, known, file);
+  if (first === undefined) return { applied: [], backup: undefined };
+  const hasContent = schemaNames(db).length > 0;
+  const backup = hasContent ? backUp(db, file, options.backupFolder, first.tag, options.nowMs) : undefined;
+  // A table made anew must not cascade into its children; the setting cannot change inside a transaction.
+  db.pragma("foreign_keys = OFF");
+  try {
+    db.exec("BEGIN IMMEDIATE");
+    const applied = applyPending(db, known, file);
+    db.exec("COMMIT");
+    return { applied, backup };
+  } catch (error) {
+    if (db.inTransaction) db.exec("ROLLBACK");
+    throw machineFaultOf(error, "Migrating the database", file) ?? error;
+  } finally {
+    db.pragma("foreign_keys = ON");
+  }
+}

@@ -1,0 +1,224 @@
+/*
+ * `DATABASE.progress`: how far the database had come when something was last said that cannot be taken back. A database
+ * that is put in its place later, or one that has lost its log, is behind it. Written in place, a slot in turn, and flushed;
+ * after a crash in the middle the other slot is there, and says less at most. It is no file of SQLite's and may be closed.
+ */
+import { closeSync, constants, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
+import path from "node:path";
+import type Database from "better-sqlite3";
+import { createFile, giveTo, openRegular, removeName } from "../platform/fresh-file.ts";
+import {
+  decodeSlots,
+  encodeSlot,
+  markOf,
+  NOTED,
+  type Note,
+  type Progress,
+  type RowMark,
+  readMark,
+  SLOT_BYTES,
+  SLOTS,
+  type Standing,
+  type Suspicion,
+  settledBeside,
+  type WitnessTable,
+} from "./progress.ts";
+import { faultCodeOf } from "./sqlite-errors.ts";
+
+/** One key and what makes the row the same again. Orders are never deleted; of the others, old ones are. */
+const ROWS: readonly { table: WitnessTable; key: string; row: string; among: string; stays: boolean }[] = [
+  { table: "orders", key: "order_key", row: "order_id || ' ' || received_at", among: "true", stays: true },
+  {
+    table: "order_event_rows",
+    key: "seq",
+    row: "order_key || ' ' || revision || ' ' || at",
+    among: "true",
+    stays: false,
+  },
+  { table: "batches", key: "id", row: "fingerprint", among: "state <> 'unread'", stays: false },
+];
+
+/** Tables whose numbers are noted. */
+const COUNTERS = { batches: "id", order_event_rows: "seq" } as const;
+type Counter = keyof typeof COUNTERS;
+
+interface Numbers {
+  /** What SQLite goes on from; undefined where it has none. */
+  seq: number | undefined;
+  newest: number;
+}
+
+/** Read at one moment. Undefined before a database has its number. */
+export function progressOf(db: Database.Database, note: Note | undefined): Standing | undefined {
+  return db.transaction(() => readProgress(db, note))();
+}
+
+function readProgress(db: Database.Database, note: Note | undefined): Standing | undefined {
+  const meta = db.prepare("SELECT value FROM meta WHERE key = ?").pluck();
+  const database = meta.get("database") as string | undefined;
+  if (database === undefined) return undefined;
+  const noted = note?.database === database ? note : undefined;
+  const found = ROWS.map((witness) => ({ witness, state: stateOf(db, witness, noted?.rows?.[witness.table]) }));
+  const lacksRow = found.some(({ witness, state }) => state === "another" || (witness.stays && state === "gone"));
+  const isSame =
+    !lacksRow && found.some(({ witness, state }) => state === "same" && witness.table !== "order_event_rows");
+  const count = (table: Counter, before: number | undefined) => {
+    const { seq, newest } = numbersOf(db, table);
+    // SQLite itself never puts its number behind the newest row.
+    const isReset = (seq ?? 0) < newest || (isSame && (seq ?? 0) === 0 && (before ?? 0) > 0);
+    return { number: Math.max(seq ?? 0, newest, isReset && isSame ? (before ?? 0) : 0), isReset };
+  };
+  const batches = count("batches", noted?.batches);
+  const events = count("order_event_rows", noted?.events);
+  return {
+    database,
+    batches: batches.number,
+    events: events.number,
+    rows: Object.fromEntries(ROWS.map((witness) => [witness.table, newestOf(db, witness)])),
+    lacksRow,
+    isReset: batches.isReset || events.isReset,
+    mark: readMark(meta.get("progress") as string | undefined, note),
+  };
+}
+
+function numbersOf(db: Database.Database, table: Counter): Numbers {
+  const seq = db.prepare("SELECT CAST(max(seq) AS INTEGER) FROM sqlite_sequence WHERE name = ?").pluck().get(table);
+  const newest = db.prepare(`SELECT coalesce(max(${COUNTERS[table]}), 0) FROM ${table}`).pluck().get() as number;
+  return { seq: (seq as number | null) ?? undefined, newest };
+}
+
+function newestOf(db: Database.Database, { table, key, row, among }: (typeof ROWS)[number]): RowMark | undefined {
+  const sql = `SELECT ${key}, ${row} FROM ${table} WHERE ${among} ORDER BY ${key} DESC LIMIT 1`;
+  const newest = db.prepare(sql).raw(true).get() as [number, string] | undefined;
+  return newest === undefined ? undefined : markOf(...newest);
+}
+
+function stateOf(
+  db: Database.Database,
+  { table, key, row, among }: (typeof ROWS)[number],
+  noted: RowMark | undefined,
+): "unknown" | "same" | "another" | "gone" {
+  if (noted === undefined) return "unknown";
+  const sql = `SELECT ${row} FROM ${table} WHERE ${key} = ? AND ${among}`;
+  const now = db.prepare(sql).pluck().get(noted[0]) as string | undefined;
+  if (now === undefined) return "gone";
+  return markOf(noted[0], now)[1] === noted[1] ? "same" : "another";
+}
+
+/** Inside a write transaction. */
+export function markNoted(db: Database.Database): void {
+  saveMark(db, NOTED);
+}
+
+/** What a restored database may lack was told: the next start does not compare it with this note. */
+export function markSettled(db: Database.Database, note: Note | undefined): void {
+  saveMark(db, settledBeside(note));
+}
+
+function saveMark(db: Database.Database, mark: string): void {
+  db.prepare(
+    "INSERT INTO meta (key, value) VALUES ('progress', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  ).run(mark);
+}
+
+/** Numbers that were reset go on behind those that were given. Inside a write transaction. */
+export function raiseSequences(db: Database.Database, { batches, events }: Progress): void {
+  for (const [table, number] of Object.entries({ batches, order_event_rows: events } satisfies Record<
+    Counter,
+    number
+  >)) {
+    if (number === 0) continue;
+    const { changes } = db
+      .prepare("UPDATE sqlite_sequence SET seq = max(CAST(seq AS INTEGER), ?) WHERE name = ?")
+      .run(number, table);
+    if (changes === 0) db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)").run(table, number);
+  }
+}
+
+/** What the file says; undefined where it is not there or cannot be read: it warns, and is never needed. */
+export function readNote(databaseFile: string): Note | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openRegular(nameOf(databaseFile), constants.O_RDONLY);
+    const bytes = Buffer.alloc(SLOTS * SLOT_BYTES);
+    readSync(descriptor, bytes, 0, bytes.length, 0);
+    return decodeSlots(bytes);
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+export function removeNote(databaseFile: string): void {
+  removeName(nameOf(databaseFile));
+}
+
+export class ProgressNote {
+  readonly #databaseFile: string;
+  #descriptor: number | undefined;
+  #last: Note | undefined;
+
+  constructor(databaseFile: string) {
+    this.#databaseFile = databaseFile;
+    this.#last = readNote(databaseFile);
+  }
+
+  get last(): Note | undefined {
+    return this.#last;
+  }
+
+  /** Flushed when it returns. The same again is no write. */
+  write({ database, batches, events, rows = {} }: Progress, suspect: Suspicion | null): void {
+    const last = this.#last;
+    const isThere = this.#isThere();
+    const progress = { database, batches, events, rows };
+    const isSame = last !== undefined && last.suspect === suspect && contentOf(last) === contentOf(progress);
+    if (isThere && isSame) return;
+    const note = { ...progress, suspect, n: (last?.n ?? 0) + 1, at: new Date().toISOString() };
+    if (!isThere) this.#open();
+    const descriptor = this.#descriptor as number;
+    writeSync(descriptor, encodeSlot(note), 0, SLOT_BYTES, (note.n % SLOTS) * SLOT_BYTES);
+    fdatasyncSync(descriptor);
+    this.#last = note;
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  /** Whether it is open and still has its name. */
+  #isThere(): boolean {
+    return this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink > 0;
+  }
+
+  #open(): void {
+    this.close();
+    const name = nameOf(this.#databaseFile);
+    try {
+      this.#descriptor = openRegular(name);
+      return;
+    } catch (error) {
+      // What is no file of this user's makes way: the folder is.
+      if (faultCodeOf(error) !== "ENOENT") removeName(name);
+    }
+    const descriptor = createFile(name, 0o640);
+    this.#descriptor = descriptor;
+    const folder = openSync(path.dirname(name), "r");
+    try {
+      giveTo(fstatSync(folder), descriptor);
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  }
+}
+
+function contentOf({ database, batches, events, rows = {} }: Progress): string {
+  return JSON.stringify([database, batches, events, ...ROWS.map(({ table }) => rows[table])]);
+}
+
+function nameOf(databaseFile: string): string {
+  return `${databaseFile}.progress`;
+}

@@ -1,0 +1,114 @@
+/*
+ * Puts a restored database in the place of the one it replaces. Several names change, and a power cut may come between any
+ * two of them: an old write-ahead log beside a new database would destroy it. So a small file, DATABASE.restore, says what
+ * is to be done before it is begun; while it is there nobody opens the database, and the next start of the daemon, or of
+ * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import path from "node:path";
+import { BridgeError } from "../platform/errors.ts";
+import { readRegular, replaceFile, syncFile } from "../platform/fresh-file.ts";
+import { copyStem, findCopies } from "./copy-names.ts";
+import { resolveDatabasePath } from "./file-checks.ts";
+import { asBridgeError } from "./sqlite-errors.ts";
+
+export interface Swap {
+  /** The restored database, complete and closed; a name beside the database. */
+  work: string;
+  /** What the replaced database is called from then on. */
+  replaced: string;
+}
+
+function noteOf(file: string): string {
+  return `${file}.restore`;
+}
+
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The restored file takes the database's place. It must be closed; the caller holds the instance lock. */
+export function swapDatabase(databasePath: string, swap: Swap): void {
+  const file = resolveDatabasePath(databasePath);
+  const folder = path.dirname(file);
+  try {
+    syncFile(path.join(folder, swap.work));
+    replaceFile(noteOf(file), JSON.stringify(swap), { mode: 0o600, flush: true });
+    syncFolder(folder);
+  } catch (error) {
+    throw asBridgeError(error, "Putting the restored database in place", file);
+  }
+  finishSwap(databasePath);
+}
+
+/** Finishes what `swapDatabase` has begun, in this process or in one that ended in the middle. */
+export function finishSwap(databasePath: string): void {
+  const file = resolveDatabasePath(databasePath);
+  const folder = path.dirname(file);
+  if (!existsSync(noteOf(file))) return;
+  try {
+    const { work, replaced } = JSON.parse(readRegular(noteOf(file))) as Swap;
+    const from = path.join(folder, path.basename(work));
+    const aside = path.join(folder, path.basename(replaced));
+    // While the restored file has its own name, whatever bears the database's name is the replaced one.
+    if (existsSync(from)) {
+      for (const suffix of ["", "-wal", "-journal"]) {
+        if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, freeName(`${aside}${suffix}`));
+      }
+      rmSync(`${file}-shm`, { force: true });
+      syncFolder(folder);
+      renameSync(from, file);
+      syncFolder(folder);
+    }
+    rmSync(noteOf(file));
+    syncFolder(folder);
+  } catch (error) {
+    throw asBridgeError(error, "Putting the restored database in place", file);
+  }
+}
+
+/** A program that looked for the database in between has made an empty one: it must not push the replaced one out. */
+function freeName(name: string): string {
+  return existsSync(name) ? `${name}.made-meanwhile-${Date.now()}` : name;
+}
+
+/** Whether the names are being changed: then the restored file has no other name yet and must not be touched. */
+export function isSwapUnfinished(file: string): boolean {
+  return existsSync(noteOf(file));
+}
+
+/** Between its names a database must not be opened: an empty one would be made in its place. */
+export function refuseUnfinishedSwap(file: string): void {
+  if (!isSwapUnfinished(file)) return;
+  throw new BridgeError("database_refused", `A restore of ${file} was interrupted while it put the files in place.`, {
+    hint: "Start the daemon, or run erp-bridge restore again: either finishes it, and nothing is lost.",
+  });
+}
+
+/** What a copy of a database is called that was saved from an open connection because its files were taken from under it. */
+export function savedStem(file: string): string {
+  return `${copyStem(path.basename(file))}.saved`;
+}
+
+/** Nothing begins on the files that are there while what was saved from them has not been brought back. */
+export function refuseSavedCopy(file: string): void {
+  const folder = path.dirname(file);
+  const [saved] = findCopies(savedStem(file), readdirSync(folder));
+  if (saved === undefined) return;
+  throw new BridgeError("database_refused", `The files of ${file} were taken from under the running bridge.`, {
+    hint: `What it held was saved: erp-bridge restore ${path.join(folder, saved.name)}. If it is not wanted, move that file away.`,
+  });
+}
+
+/** A saved copy that was brought back is kept under another name. */
+export function retireSavedCopy(databasePath: string, restored: string): void {
+  const file = resolveDatabasePath(databasePath);
+  const [saved] = findCopies(savedStem(file), [path.basename(restored)]);
+  if (saved !== undefined && path.dirname(path.resolve(restored)) === path.dirname(file))
+    renameSync(restored, `${restored}.restored`);
+}

@@ -1,0 +1,41 @@
+/*
+ * When the ERP was last seen to write the table of a feed: its silence is a flow that has stopped, too. Noted in the
+ * transaction that takes up what was written; after a crash the touched keys are still there and are noted then.
+ */
+
+import type { Store } from "../database/store.ts";
+import type { FeedName } from "./feed.ts";
+
+export function markTouched(store: Store, feed: FeedName, at: string): void {
+  store.prepare("UPDATE feeds SET touched_at = ? WHERE name = ?").run(at, feed);
+}
+
+/** How long a silence may last. Watching begins with the first start that has the feed on; no change is no write. */
+export function saveErpWatch(
+  store: Store,
+  watch: { feed: FeedName; isOn: boolean; withinS: number | null; at: string },
+): void {
+  store
+    .prepare(
+      `UPDATE feeds SET write_within_s = @withinS, touched_at = CASE WHEN @isOn THEN coalesce(touched_at, @at) END
+       WHERE name = @feed AND (write_within_s IS NOT @withinS OR (touched_at IS NOT NULL) <> @isOn)`,
+    )
+    .run({ feed: watch.feed, isOn: Number(watch.isOn), withinS: watch.withinS, at: watch.at });
+}
+
+export interface ErpWrites {
+  feed: string;
+  /** When the ERP was last seen to write the table. */
+  since: string;
+  withinS: number;
+}
+
+/** Feeds that are switched on and whose table somebody wants to see written. */
+export function loadErpWrites(store: Store): ErpWrites[] {
+  return store
+    .prepare(
+      `SELECT f.name AS feed, f.touched_at AS since, f.write_within_s AS withinS FROM feeds f JOIN flows w ON w.flow = f.name
+       WHERE w.enabled AND f.touched_at IS NOT NULL AND f.write_within_s IS NOT NULL ORDER BY f.feed_id`,
+    )
+    .all() as ErpWrites[];
+}

@@ -1,0 +1,306 @@
+/*
+ * The bridge's side of a feed: what is owed and what was acknowledged, one row a key each. A row in doubt is committed
+ * as such before its request leaves; after a crash it is therefore sent again with its newest value, never forgotten.
+ */
+
+import type { RecordPlace } from "../config/feed-level.ts";
+import type { Store } from "../database/store.ts";
+import type { FeedName, FeedRules } from "./feed.ts";
+import type { FeedKeyState, OutboxState, SentState } from "./plan-feed.ts";
+
+export interface FeedRow {
+  template: string | null;
+  address: string | null;
+  epoch: number;
+  compareBecause: string | null;
+  acceptedAt: string | null;
+  liveCount: number;
+  guardSince: string | null;
+  approvedRound: number;
+  chunk: number | null;
+  /** JSON, as the migration tells. */
+  keyColumns: string | null;
+  rekeyFrom: string | null;
+  sentHow: string | null;
+  formerLevels: string | null;
+}
+
+/** The round of a row that goes to zero or away and that the guard has not shown to anybody: no approval covers it. */
+export const UNSHOWN = Number.MAX_SAFE_INTEGER;
+
+const KEY_WHERE = "feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
+
+export function paddedKey(key: readonly string[]): [string, string, string, string] {
+  return [key[0] ?? "", key[1] ?? "", key[2] ?? "", key[3] ?? ""];
+}
+
+export function loadFeed(store: Store, name: FeedName): FeedRow {
+  return store
+    .prepare(
+      `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
+         live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
+         key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels
+       FROM feeds WHERE name = ?`,
+    )
+    .get(name) as FeedRow;
+}
+
+/** A full comparison is owed. A reason that stands already is kept: it came first. */
+export function markCompareOwed(store: Store, name: FeedName, because: string): void {
+  store.prepare("UPDATE feeds SET compare_because = coalesce(compare_because, ?) WHERE name = ?").run(because, name);
+}
+
+/** A comparison has ended. A chunk that was learned is tried twice as large: what was too much once need not stay so. */
+export function markCompared(store: Store, rules: FeedRules, at: string): void {
+  store
+    .prepare(
+      `UPDATE feeds SET compare_because = NULL, compared_at = ?, chunk = CASE WHEN chunk * 2 < ? THEN chunk * 2 END
+       WHERE name = ?`,
+    )
+    .run(at, rules.chunk, rules.name);
+}
+
+/**
+ * Other rules than those that the feed was filled with: what was accepted or refused under the old ones says nothing
+ * of the new. Rows that went to another address are owed to this one.
+ */
+export function saveFeedRules(store: Store, rules: FeedRules, formerLevels: readonly RecordPlace[]): void {
+  store
+    .prepare(
+      `UPDATE feeds SET epoch = epoch + (address IS NOT NULL AND address <> @address), template = @template,
+         address = @address, accepted_at = NULL, chunk = NULL, key_columns = @keys, sent_how = @how,
+         former_levels = @levels WHERE name = @name`,
+    )
+    .run({
+      template: rules.signature,
+      address: rules.address,
+      keys: JSON.stringify(rules.keys),
+      how: sentHow(rules),
+      levels: formerLevels.length === 0 ? null : JSON.stringify(formerLevels),
+      name: rules.name,
+    });
+}
+
+/** What decides how a row goes, besides its record. */
+export function sentHow(rules: Pick<FeedRules, "scope" | "parent">): string {
+  return JSON.stringify([rules.scope, rules.parent]);
+}
+
+export function saveSentHow(store: Store, rules: FeedRules): void {
+  store.prepare("UPDATE feeds SET sent_how = ? WHERE feed_id = ?").run(sentHow(rules), rules.feedId);
+}
+
+/** What is owed is looked at once more: some of it, after the row `afterId`. Gives the last of these; undefined: there is none. */
+export function touchOwed(
+  store: Store,
+  rules: FeedRules,
+  { afterId, limit }: { afterId: number; limit: number },
+): number | undefined {
+  const { last } = store
+    .prepare(
+      `SELECT max(id) AS last FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)`,
+    )
+    .get(rules.feedId, afterId, limit) as { last: number | null };
+  if (last === null) return undefined;
+  store
+    .prepare(
+      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)
+       SELECT feed_id, k0, k1, k2, k3 FROM feed_outbox NOT INDEXED WHERE feed_id = ? AND id > ? AND id <= ?
+       ON CONFLICT DO NOTHING`,
+    )
+    .run(rules.feedId, afterId, last);
+  return last;
+}
+
+export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void {
+  store.prepare("UPDATE feeds SET chunk = ? WHERE name = ?").run(chunk, name);
+}
+
+// ------------------------------------------------------------------------------------------------------ one key
+
+export function loadKeyState(store: Store, rules: FeedRules, key: readonly string[]): FeedKeyState {
+  const at = paddedKey(key);
+  const sent = store
+    .prepare(
+      `SELECT record, gone, live, epoch = (SELECT f.epoch FROM feeds f WHERE f.feed_id = s.feed_id) AS current
+       FROM feed_sent s WHERE ${KEY_WHERE}`,
+    )
+    .get(rules.feedId, ...at) as Numbers<SentState> | undefined;
+  const outbox = store
+    .prepare(
+      `SELECT record, gone, state, doubt_record AS doubtRecord, last_error AS lastError, parent FROM feed_outbox WHERE ${KEY_WHERE}`,
+    )
+    .get(rules.feedId, ...at) as Numbers<OutboxState> | undefined;
+  const { former } = store.prepare("SELECT former_levels AS former FROM feeds WHERE feed_id = ?").get(rules.feedId) as {
+    former: string | null;
+  };
+  return {
+    ...(former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] }),
+    sent:
+      sent === undefined
+        ? undefined
+        : { record: sent.record, gone: sent.gone === 1, live: sent.live === 1, current: sent.current === 1 },
+    outbox: outbox === undefined ? undefined : { ...outbox, gone: outbox.gone === 1 },
+  };
+}
+
+/** What SQLite gives where the program has truth values. */
+export type Numbers<T> = { [K in keyof T]: T[K] extends boolean ? number : T[K] };
+
+/** Owes a record. What is in doubt stays in doubt; a row that goes away begins to wait anew. */
+export function saveOwed(
+  store: Store,
+  rules: FeedRules,
+  owed: {
+    key: readonly string[];
+    /** The key of the row that must go before it. */
+    parent: string | null;
+    record: string;
+    gone: boolean;
+    isDrop: boolean;
+    priority: number;
+    at: string;
+    nowMs: number;
+  },
+): void {
+  store
+    .prepare(
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
+       VALUES (@feed, @k0, @k1, @k2, @k3, @record, @gone, iif(@gone, @now, NULL),
+         iif(@drop, ${UNSHOWN}, NULL), @priority, @parent, @at)
+       ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
+         parent = excluded.parent,
+         drop_round = excluded.drop_round, last_error = NULL, refusal = NULL, retry_ms = NULL, tries = 0,
+         waiting_since = iif(excluded.gone AND NOT gone, excluded.waiting_since, waiting_since),
+         away_since_ms = iif(excluded.gone AND gone, away_since_ms, excluded.away_since_ms),
+         gone = excluded.gone, state = 'waiting'`,
+    )
+    .run({
+      feed: rules.feedId,
+      ...namedKey(owed.key),
+      parent: owed.parent,
+      record: owed.record,
+      gone: Number(owed.gone),
+      drop: Number(owed.isDrop),
+      priority: owed.priority,
+      at: owed.at,
+      now: owed.nowMs,
+    });
+}
+
+function namedKey(key: readonly string[]): Record<"k0" | "k1" | "k2" | "k3", string> {
+  const [k0, k1, k2, k3] = paddedKey(key);
+  return { k0, k1, k2, k3 };
+}
+
+/** Marks a row that cannot be rendered; a doubt about an earlier value stays with it. */
+export function saveUnsendable(
+  store: Store,
+  rules: FeedRules,
+  bad: { key: readonly string[]; reason: string; at: string },
+): void {
+  store
+    .prepare(
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error)
+       VALUES (?, ?, ?, ?, ?, 'null', 'refused', ?, ?)
+       ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = 'null', state = 'refused', last_error = excluded.last_error,
+         drop_round = NULL, gone = 0, away_since_ms = NULL, refusal = NULL, retry_ms = NULL, tries = 0`,
+    )
+    .run(rules.feedId, ...paddedKey(bad.key), bad.at, bad.reason);
+}
+
+/** The row that must be on the site before one that waits. */
+export function saveParent(store: Store, rules: FeedRules, key: readonly string[], parent: string | null): void {
+  store.prepare(`UPDATE feed_outbox SET parent = ? WHERE ${KEY_WHERE}`).run(parent, rules.feedId, ...paddedKey(key));
+}
+
+export function deleteOwed(store: Store, rules: FeedRules, key: readonly string[]): void {
+  store.prepare(`DELETE FROM feed_outbox WHERE ${KEY_WHERE}`).run(rules.feedId, ...paddedKey(key));
+}
+
+/** The next keys that the bridge knows as present, after `after`, in steps: acknowledged ones, or owed ones. */
+export function loadKnownKeys(
+  store: Store,
+  rules: FeedRules,
+  options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
+): string[][] {
+  const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
+  // What is owed as gone is planned anew with the rest: it may have been rendered under other rules.
+  const goneMax = options.table === "feed_sent" ? 0 : 1;
+  return store
+    .prepare(
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND gone <= ${goneMax} ORDER BY k0, k1, k2, k3 LIMIT ?`,
+    )
+    .raw(true)
+    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit) as string[][];
+}
+
+/** Rows that no key can name and that are not there any more, by what they were: nothing is held of them. */
+export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Buffer[]): number {
+  const held = store
+    .prepare("SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NULL")
+    .all(rules.name) as { id: number; hash: Buffer }[];
+  const release = store.prepare("UPDATE quarantine SET state = 'released' WHERE id = ?");
+  const over = held.filter(({ hash }) => !seen.some((known) => known.equals(hash)));
+  for (const { id } of over) release.run(id);
+  return over.length;
+}
+
+// ------------------------------------------------------------------------------------------------------ the guard
+
+/** `pending`: rows to zero or away that nobody approved and that could go now; `recent`: such rows sent since then. */
+export function countDrops(
+  store: Store,
+  rules: FeedRules,
+  options: { since: string; awayBeforeMs: number },
+): { pending: number; recent: number } {
+  const { pending } = store
+    .prepare(
+      `SELECT count(*) AS pending FROM feed_outbox INDEXED BY feed_outbox_drops
+       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
+         AND drop_round > (SELECT approved_round FROM feeds WHERE feed_id = @feed) AND (gone = 0 OR away_since_ms <= @away)`,
+    )
+    .get({ feed: rules.feedId, away: options.awayBeforeMs }) as { pending: number };
+  const { recent } = store
+    .prepare("SELECT coalesce(sum(count), 0) AS recent FROM feed_drops WHERE feed_id = ? AND at >= ?")
+    .get(rules.feedId, options.since) as { recent: number };
+  return { pending, recent };
+}
+
+export function saveGuard(store: Store, name: FeedName, since: string | null): void {
+  store.prepare("UPDATE feeds SET guard_since = ? WHERE name = ?").run(since, name);
+}
+
+/**
+ * The rows that the guard counts are those that an approval lets go; others, such as rows that are away for less than
+ * `delete_after`, wait for another one. Returns how many rows changed: call it until none does.
+ */
+export function markShown(store: Store, rules: FeedRules, options: { awayBeforeMs: number; limit: number }): number {
+  const values = { feed: rules.feedId, away: options.awayBeforeMs, limit: options.limit };
+  const mark = (from: string, to: string, isDue: string) =>
+    store
+      .prepare(
+        `UPDATE feed_outbox SET drop_round = ${to} WHERE id IN
+           (SELECT id FROM feed_outbox INDEXED BY feed_outbox_drops
+            WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${from} AND ${isDue} LIMIT @limit)`,
+      )
+      .run(values).changes;
+  const round = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
+  return (
+    mark(String(UNSHOWN), round, "(gone = 0 OR away_since_ms <= @away)") +
+    mark(round, String(UNSHOWN), "gone = 1 AND NOT away_since_ms <= @away")
+  );
+}
+
+/** A person lets the rows go that the guard has shown. Later ones are counted anew. Returns how many rows that are. */
+export function approveGuarded(store: Store, name: FeedName): number {
+  const { n } = store
+    .prepare(
+      `SELECT count(*) AS n FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
+       WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`,
+    )
+    .get(name) as { n: number };
+  if (n === 0) return 0;
+  store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
+  return n;
+}

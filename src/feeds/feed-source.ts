@@ -1,0 +1,207 @@
+/*
+ * The ERP's side of a feed: its table, read as it is, and the keys that were noted as touched. Reading takes no lock
+ * that anybody waits for; a crash between reading and writing loses nothing, because a touch is forgotten only in the
+ * transaction that dealt with it.
+ */
+import { isUtf8 } from "node:buffer";
+import type { Store } from "../database/store.ts";
+import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
+
+/** Text that is not UTF-8, which no JavaScript string can carry: a key of it finds its row again only by its bytes. */
+export class RawText {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+}
+
+/** Native key values of a row, as the table holds them. */
+export type KeyValues = readonly (ColumnValue | RawText)[];
+
+/** What SQLite's text becomes where its bytes are no UTF-8; only such a value is worth a second look. */
+const REPLACED = "\uFFFD";
+/** Rows that a key with a case-blind or blank-blind collation may stand for; more are read where they are there. */
+const LOOKALIKES = 20;
+
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Keys that were touched, as the triggers noted them. */
+export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): KeyValues[] {
+  const columns = ["k0", "k1", "k2", "k3"].slice(0, rules.keys.length);
+  const { rows, keys } = readRows(store, columns, columns, {
+    sql: (list) => `SELECT ${list} FROM feed_dirty WHERE feed_id = ? LIMIT ?`,
+    values: [rules.feedId, limit],
+  });
+  return rows.map((_, index) => keys(index));
+}
+
+/** What was noted of a key is dealt with. */
+export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): void {
+  const parts = [...key, "", "", "", ""].slice(0, 4);
+  const where = parts.map((value, index) => `k${index} = ${markOf(value)}`).join(" AND ");
+  store.prepare(`DELETE FROM feed_dirty WHERE feed_id = ? AND ${where}`).run(rules.feedId, ...parts.map(bindOf));
+}
+
+export function countSourceRows(store: Store, rules: FeedRules, limit: number): number {
+  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM ${quoteName(rules.table)} LIMIT ?)`;
+  return (store.prepare(sql).get(limit) as { n: number }).n;
+}
+
+/**
+ * The rows of one key; two mean that the table does not keep its key unique. A key is its text: `1`, `1.0` and `'1'` are
+ * one, `a` and `A` are two, whatever types and collations the columns have.
+ */
+export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): SourceRow[] {
+  const wanted = key.map((value) => (value instanceof RawText || value === null ? undefined : value));
+  const texts = wanted.every((value) => value !== undefined) ? keyTexts(rules, rowOf(rules.keys, wanted)) : undefined;
+  const forms = key.map((value, index) => (texts === undefined ? [value] : formsOf(texts[index] ?? "")));
+  const where = rules.keys
+    .map((column, index) => `${quoteName(column)} IN (${(forms[index] ?? []).map(markOf).join(", ")})`)
+    .join(" AND ");
+  const values = forms.flat().map(bindOf);
+  for (let limit = LOOKALIKES; ; limit *= 10) {
+    const { rows } = readRows(store, rules.columns, rules.keys, {
+      sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
+      values: [...values, limit],
+    });
+    const same =
+      texts === undefined
+        ? rows
+        : rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === texts[index]));
+    // Rows that a case-blind or blank-blind collation takes for the same may stand before the ones that are meant.
+    if (same.length > 1 || rows.length < limit) return same;
+  }
+}
+
+/** The values that a column may hold under one text: always as many, so that statements are few. */
+function formsOf(text: string): ColumnValue[] {
+  const integer = /^-?(0|[1-9]\d{0,17})$/.test(text) ? BigInt(text) : text;
+  const number = Number(text);
+  const isReal = text.trim() !== "" && Number.isFinite(number) && keyText(number) === text;
+  return [text, integer, isReal ? number : text];
+}
+
+/** Where a reading of a table goes on: the values of what orders it, after which the next row comes. */
+export type PageEnd = KeyValues;
+
+/**
+ * The next rows in the order in which the table itself is kept, after `after`, and their keys. Neither depends on an
+ * index of the key or on what its collation takes for the same. Rows with a NULL in the key are not among them.
+ */
+export function loadSourcePage(
+  store: Store,
+  rules: FeedRules,
+  after: PageEnd | undefined,
+  limit: number,
+): { rows: SourceRow[]; keys: KeyValues[]; end: PageEnd | undefined } {
+  const order = orderOf(store, rules);
+  const named = order.map(({ name, collation }) => `${quoteName(name)}${collation}`);
+  const columns = [...new Set([...rules.columns, ...order.map(({ name }) => name)])];
+  const beyond = after === undefined ? [] : [`(${named.join(", ")}) > (${after.map(markOf).join(", ")})`];
+  const where = [...beyond, ...rules.keys.map((column) => `${quoteName(column)} IS NOT NULL`)].join(" AND ");
+  const { rows, keys } = readRows(store, columns, columns, {
+    sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} ORDER BY ${named.join(", ")} LIMIT ?`,
+    values: [...(after ?? []).map(bindOf), limit],
+  });
+  const valuesOf = (index: number, names: readonly string[]) => {
+    const all = keys(index);
+    return names.map((name) => all[columns.indexOf(name)] ?? null);
+  };
+  return {
+    rows: rows.map((row) => Object.fromEntries(rules.columns.map((column) => [column, row[column] ?? null]))),
+    keys: rows.map((_, index) => valuesOf(index, rules.keys)),
+    end:
+      rows.length === 0
+        ? undefined
+        : valuesOf(
+            rows.length - 1,
+            order.map(({ name }) => name),
+          ),
+  };
+}
+
+/** What a table is kept by, and unique by: its rowid, or its primary key with the collations of that. */
+function orderOf(store: Store, rules: FeedRules): { name: string; collation: string }[] {
+  const columns = (store.prepare("SELECT name FROM pragma_table_xinfo(?)").all(rules.table) as { name: string }[]).map(
+    ({ name }) => name.toLowerCase(),
+  );
+  const rowid = ["rowid", "_rowid_", "oid"].find((name) => !columns.includes(name));
+  const primary = store
+    .prepare(
+      `SELECT x.name, x.coll FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
+       WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 ORDER BY x.seqno`,
+    )
+    .all({ table: rules.table }) as { name: string; coll: string }[];
+  if (primary.length > 0) return primary.map(({ name, coll }) => ({ name, collation: ` COLLATE ${quoteName(coll)}` }));
+  if (rowid !== undefined) return [{ name: rowid, collation: "" }];
+  // Somebody has taken all three names: the key it is, as far as it tells rows apart.
+  return rules.keys.map((name) => ({ name, collation: " COLLATE BINARY" }));
+}
+
+/** Rows that no key can name. */
+export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): SourceRow[] {
+  const where = rules.keys.map((column) => `${quoteName(column)} IS NULL`).join(" OR ");
+  return readRows(store, rules.columns, rules.keys, {
+    sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
+    values: [limit],
+  }).rows;
+}
+
+/**
+ * Reads rows, integers as bigint. Text that is no UTF-8 comes as a Buffer, so that nothing is sent that the ERP did
+ * not write; its key comes as {@link RawText}.
+ */
+function readRows(
+  store: Store,
+  columns: readonly string[],
+  keyColumns: readonly string[],
+  query: { sql: (list: string) => string; values: readonly (ColumnValue | number)[] },
+): { rows: SourceRow[]; keys: (index: number) => KeyValues } {
+  const read = (list: string) =>
+    store
+      .prepare(query.sql(list))
+      .safeIntegers(true)
+      .raw(true)
+      .all(...query.values) as ColumnValue[][];
+  const plain = read(columns.map(quoteName).join(", "));
+  const isDoubtful = plain.some((values) =>
+    values.some((value) => typeof value === "string" && value.includes(REPLACED)),
+  );
+  const values: KeyValues[] = isDoubtful ? withRawText(read, columns) : plain;
+  return {
+    rows: values.map((row) =>
+      rowOf(
+        columns,
+        row.map((value) => (value instanceof RawText ? value.bytes : value)),
+      ),
+    ),
+    keys: (index) => keyColumns.map((column) => values[index]?.[columns.indexOf(column)] ?? null),
+  };
+}
+
+/** The same rows once more, each value with its bytes: in one statement, so that both are of one moment. */
+function withRawText(read: (list: string) => ColumnValue[][], columns: readonly string[]): KeyValues[] {
+  const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
+  return read(list).map((row) =>
+    columns.map((_, index) => {
+      const value = row[2 * index] ?? null;
+      const bytes = row[2 * index + 1];
+      return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? new RawText(bytes) : value;
+    }),
+  );
+}
+
+function rowOf(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
+  return Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]));
+}
+
+function markOf(value: ColumnValue | RawText): string {
+  return value instanceof RawText ? "CAST(? AS TEXT)" : "?";
+}
+
+function bindOf(value: ColumnValue | RawText): ColumnValue {
+  return value instanceof RawText ? value.bytes : value;
+}

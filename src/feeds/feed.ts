@@ -1,0 +1,298 @@
+import { parseDecimal, sameNumber, shortestDecimal } from "../answers/decimal.ts";
+import { type Expression, ExpressionValueError, parseExpression } from "../answers/expression.ts";
+import { type JsonPath, parsePath } from "../answers/json-path.ts";
+import { depthOf } from "../answers/json-text.ts";
+import { DEPTH_MAX, diffJson } from "../answers/json-value.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import {
+  parseTemplate,
+  placeholdersOf,
+  RenderError,
+  renderTemplate,
+  type Template,
+  type TemplateValue,
+} from "../answers/template.ts";
+import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevels } from "../config/feed-level.ts";
+import {
+  compileImages,
+  FILE_NAMES,
+  type ImageRules,
+  type ImageSettings,
+  readImageSettings,
+} from "./images/image-feed.ts";
+
+/** At most so many columns name a row of a feed. */
+export const KEY_COLUMNS_MAX = 4;
+
+export type FeedName = "stocks" | "prices" | "catalog" | "images";
+export const FEED_NAMES: readonly FeedName[] = ["stocks", "prices", "catalog", "images"];
+
+/** Numbers of the feeds in the database; also the order in which a backlog drains. */
+export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
+/** The bridge's own tables, whose key columns are text by contract, whatever an ERP that made them again declared. */
+const OWN_TABLES = new Set(["stock", "prices", "products", "images"]);
+
+/** One feed of the configuration, in its own names; durations in milliseconds. Only images have the settings of files. */
+export interface FeedSettings extends Partial<ImageSettings> {
+  path: string;
+  property: string;
+  table: string;
+  query: string | null;
+  file: string | null;
+  key: readonly string[];
+  parent: string | null;
+  available: string | null;
+  record: unknown;
+  scope: "changed" | "whole";
+  chunk: number;
+  delete_after: number;
+  on_delete: unknown;
+  guard: { percent: number; over: number; from: number };
+  result: { rejected: string; key: string; message: string | null } | null;
+}
+
+export interface FeedRules {
+  feedId: number;
+  name: FeedName;
+  path: string;
+  property: string;
+  table: string;
+  /** A SELECT that gives the rows, in place of the table. */
+  query: string | null;
+  /** Another SQLite file that holds them; null: the bridge's own. */
+  file: string | null;
+  keys: readonly string[];
+  /** The column that names the row which must be on the site before this one. */
+  parent: string | null;
+  /** Columns that a record is made of, the key's included. */
+  columns: readonly string[];
+  available: Expression | null;
+  record: Template;
+  /** What a deleted row sends; null: nothing. */
+  deletion: Deletion | null;
+  /** Where a record says how much can be sold; none where it has no such number. */
+  levels: readonly RecordPlace[];
+  scope: "changed" | "whole";
+  chunk: number;
+  deleteAfterMs: number;
+  guard: { percent: number; overMs: number; from: number };
+  result: { rejected: JsonPath; key: JsonPath; message: JsonPath | null } | null;
+  /** How images are found and sent; null for every other feed. */
+  images: ImageRules | null;
+  /** Changes whenever records would be rendered differently: everything is then compared anew. */
+  signature: string;
+  /** Changes whenever records go elsewhere: what was acknowledged before then says nothing. */
+  address: string;
+}
+
+/** What is needed to read the rows of a feed. */
+export type SourceRules = Pick<FeedRules, "name" | "table" | "query" | "file" | "columns" | "keys">;
+
+export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
+  const files = imageSettingsOf(settings);
+  const { kept, onDelete } =
+    files === null ? { kept: settings.record, onDelete: {} } : readImageSettings(files, settings.record);
+  const record = parseTemplate(kept);
+  const images = files === null ? null : compileImages(files, record);
+  const available = settings.available === null ? null : parseExpression(settings.available);
+  const isColumn = (placeholder: string) =>
+    (placeholder !== "available" || available === null) &&
+    (images === null || images.send === "url" || !(FILE_NAMES as readonly string[]).includes(placeholder));
+  const named = [
+    ...placeholdersOf(record).filter(isColumn),
+    ...(images === null || images.send === "url" ? [] : [images.source]),
+  ];
+  return {
+    feedId: FEED_IDS[name],
+    name,
+    path: settings.path,
+    property: settings.property,
+    table: settings.table,
+    query: settings.query,
+    file: settings.file,
+    keys: settings.key,
+    // A record that does not name its parent does not need it there.
+    parent: settings.parent !== null && named.includes(settings.parent) ? settings.parent : null,
+    columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
+    available,
+    record,
+    ...readLevels(name, {
+      key: settings.key,
+      available: settings.available,
+      record: kept,
+      on_delete: settings.on_delete === "ignore" ? "ignore" : { ...onDelete, ...(settings.on_delete as object) },
+    }),
+    scope: settings.scope,
+    // A form holds one record and its file.
+    chunk: images?.send === "multipart" ? 1 : settings.chunk,
+    deleteAfterMs: settings.delete_after,
+    guard: { percent: settings.guard.percent, overMs: settings.guard.over, from: settings.guard.from },
+    result:
+      settings.result === null
+        ? null
+        : {
+            rejected: parsePath(settings.result.rejected),
+            key: parsePath(settings.result.key),
+            message: settings.result.message === null ? null : parsePath(settings.result.message),
+          },
+    images,
+    signature: JSON.stringify([
+      ...[settings.table, settings.key, settings.available, settings.record, settings.on_delete],
+      ...(settings.query === null && settings.file === null ? [] : [settings.query, settings.file]),
+      ...(files === null || files.send === "url" ? [] : [files]),
+    ]),
+    address: JSON.stringify([settings.path, settings.property]),
+  };
+}
+
+function imageSettingsOf(settings: FeedSettings): ImageSettings | null {
+  const { source, send, folder = null, bytes_max = 0, types = [], multipart } = settings;
+  if (source === undefined || send === undefined || multipart === undefined) return null;
+  return { source, send, folder, bytes_max, types, multipart };
+}
+
+/** What better-sqlite3 gives for a column, integers as bigint. */
+export type ColumnValue = string | number | bigint | Buffer | null;
+export type SourceRow = Readonly<Record<string, ColumnValue>>;
+
+/**
+ * The name under which a row stands in `quarantine`: its key columns joined by `/`, empty ones at the end left out.
+ * Keys that would be read wrongly that way are written as a JSON array, so that no two keys share a name.
+ */
+export function referenceOf(key: readonly string[]): string {
+  const last = key.findLastIndex((part) => part !== "");
+  const isPlain = key.every((part) => !part.includes("/")) && key[0] !== "";
+  return isPlain ? key.slice(0, last + 1).join("/") : JSON.stringify(key);
+}
+
+/** The key that a reference names; see {@link referenceOf}. Parts that it leaves out are empty. */
+export function keyOfReference(rules: Pick<FeedRules, "keys">, reference: string): string[] {
+  const listed = listIn(reference);
+  if (listed !== undefined && referenceOf(listed) === reference) return listed;
+  const parts = reference.split("/");
+  return rules.keys.map((_, index) => parts[index] ?? "");
+}
+
+function listIn(reference: string): string[] | undefined {
+  if (!reference.startsWith("[")) return undefined;
+  try {
+    const list = JSON.parse(reference) as unknown;
+    return Array.isArray(list) && list.every((part) => typeof part === "string") ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a feed's rows come from, in words. */
+export function sourceOf(rules: Pick<FeedRules, "name" | "table" | "query" | "file">): string {
+  const what = rules.query === null ? `table ${rules.table}` : `imports.${rules.name}.query`;
+  return rules.file === null ? what : `${what} of ${rules.file}`;
+}
+
+/** The key of the row that must be on the site before this one; null where there is none. */
+export function parentOf(rules: FeedRules, row: SourceRow | undefined): string | null {
+  if (rules.parent === null || row === undefined) return null;
+  const parent = keyText(row[rules.parent] ?? null) ?? "";
+  return parent === "" ? null : parent;
+}
+
+/** The key of a row as text, in the order of the key columns; undefined where a column cannot name anything. */
+export function keyTexts(rules: FeedRules, row: SourceRow): string[] | undefined {
+  const texts = rules.keys.map((column) => keyText(row[column] ?? null));
+  return texts.every((text) => text !== undefined) ? texts : undefined;
+}
+
+export function keyText(value: ColumnValue): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number") return shortestDecimal(value);
+  return undefined;
+}
+
+/** One row as the record that is sent: JSON text, numbers with the digits that the ERP wrote. */
+export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: string } {
+  const isOwnTable = OWN_TABLES.has(rules.table.toLowerCase());
+  try {
+    const record = renderTemplate(rules.record, (name) => {
+      if (name === "available" && rules.available !== null)
+        return { kind: "number", literal: availableOf(rules.available, row) };
+      if (!(name in row)) return undefined;
+      const value = row[name] ?? null;
+      if (isOwnTable && rules.keys.includes(name) && name !== "position") {
+        return { kind: "text", text: keyText(value) ?? "" };
+      }
+      return templateValue(name, value);
+    });
+    if (isTooDeep(record)) return { reason: `the record is nested deeper than ${DEPTH_MAX} levels` };
+    return { record };
+  } catch (error) {
+    if (error instanceof RenderError) return { reason: `${error.placeholder}: ${error.reason}` };
+    if (error instanceof ExpressionValueError) return { reason: error.message };
+    throw error;
+  }
+}
+
+/** SQLite refuses deeper JSON, and so does the comparison with what was acknowledged. */
+function isTooDeep(record: string): boolean {
+  if (record.length <= DEPTH_MAX) return false;
+  const bytes = Buffer.from(record, "utf8");
+  return depthOf(bytes, scanJson(bytes)) > DEPTH_MAX;
+}
+
+function templateValue(name: string, value: ColumnValue): TemplateValue {
+  if (value === null) return { kind: "null" };
+  if (typeof value === "string") return { kind: "text", text: value };
+  if (typeof value === "bigint") return { kind: "number", literal: value.toString() };
+  if (typeof value === "number") {
+    const literal = shortestDecimal(value);
+    if (literal === undefined) throw new RenderError(name, `${value} is no number that can be sent`);
+    return { kind: "number", literal };
+  }
+  throw new RenderError(name, "binary data cannot be sent");
+}
+
+/**
+ * What can be sold, exactly. Never below zero: a service that refused a negative number would keep showing the old
+ * one and sell what is not there. A NULL in any column but the first counts as 0, as a LEFT JOIN leaves it.
+ */
+function availableOf(expression: Expression, row: SourceRow): string {
+  const [first] = expression.columns;
+  const result = expression.evaluate((column) => {
+    const value = row[column] ?? null;
+    if (value === null && column !== first) return "0";
+    const text = keyText(value);
+    if (text === undefined) {
+      throw new RenderError(
+        column,
+        value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`,
+      );
+    }
+    return text;
+  });
+  return (parseDecimal(result)?.coefficient ?? 0n) < 0n ? "0" : result;
+}
+
+/**
+ * What a deleted row sends: the last record, taken off sale; undefined where nothing is sent. A service that is sent
+ * the whole table learns it by absence.
+ * @param former where the level stood in records of earlier templates
+ */
+export function renderDeletion(
+  rules: FeedRules,
+  last: string,
+  former: readonly RecordPlace[] = [],
+): string | undefined {
+  if (rules.scope === "whole") return last;
+  return rules.deletion === null ? undefined : applyDeletion(rules.deletion, last, former);
+}
+
+/** Whether two records say the same, numbers compared by value: `10`, `10.0` and `1e1` are one stock. */
+export function isSameRecord(a: string, b: string): boolean {
+  if (a === b) return true;
+  return diffJson(a, b).every(({ was, is }) => was !== null && is !== null && sameNumber(was, is));
+}
+
+/** The number that can be sold according to a record, as its literal; undefined where the record names none. */
+export function levelOf(rules: FeedRules, record: string): string | undefined {
+  return highestLevel(rules.levels, record);
+}

@@ -1,0 +1,186 @@
+/*
+ * Reads files of the images' folder, and never any other. A name is resolved first and has to end inside the folder;
+ * what was opened is then asked where it really is, before a byte of it is read, so that a link that is put in between
+ * leads nowhere either. Links that stay inside the folder are followed. Nothing is kept open, nothing is written, and
+ * large files are read in pieces that do not stop the event loop.
+ */
+import { createHash } from "node:crypto";
+import { type BigIntStats, constants } from "node:fs";
+import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
+import path from "node:path";
+import { BridgeError } from "../../platform/errors.ts";
+import { HEAD_BYTES, typeOf } from "./image-file.ts";
+import type { ImageFile } from "./image-rows.ts";
+
+/** Hashing so many bytes takes well under a millisecond. */
+const PIECE_BYTES = 256 * 1024;
+/** A fifo would wait for its writer, a terminal would become ours. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+/** A file that was written so recently may not be written to its end. */
+export const QUIET_MS = 2_000;
+
+/** The file cannot be read, in words that follow "the file". */
+class Unreadable extends Error {}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: "is not there",
+  ENOTDIR: "is not there",
+  ENAMETOOLONG: "is not there",
+  EACCES: "may not be read (permissions)",
+  EPERM: "may not be read (permissions)",
+  ELOOP: "is a link that leads nowhere",
+  EIO: "cannot be read (the disk fails)",
+};
+
+export type Look =
+  | { kind: "same" }
+  /** Written a moment ago; `waitMs` from now it has been quiet for long enough. */
+  | { kind: "young"; waitMs: number }
+  | { kind: "found"; file: ImageFile };
+
+/** Where the folder really is. @throws BridgeError `folder_missing`: no file is to be blamed for it. */
+export async function findFolder(folder: string): Promise<string> {
+  try {
+    return await realpath(folder);
+  } catch (cause) {
+    throw new BridgeError("folder_missing", `The folder of the images ${folder} ${wordsOf(cause)}.`, {
+      hint: "Make it or mount it, or set imports.images.folder. Nothing is sent meanwhile, and no image is refused.",
+      cause,
+    });
+  }
+}
+
+/**
+ * Looks whether a file was written since it was known, and reads it where it was.
+ * @param folder what `findFolder` gave.
+ */
+export async function lookAtImage(
+  folder: string,
+  name: string,
+  options: { known: ImageFile | undefined; bytesMax: number; nowMs: number },
+): Promise<Look> {
+  const { known, bytesMax, nowMs } = options;
+  try {
+    const { real, stat } = await findImage(folder, name);
+    const isRead = known !== undefined && (known.sha256 !== null || stat.size > BigInt(bytesMax));
+    if (isRead && known.identity === identityOf(stat)) return { kind: "same" };
+    const ageMs = nowMs - Number(stat.mtimeMs);
+    // A time in the future says nothing about now.
+    if (ageMs >= 0 && ageMs < QUIET_MS) return { kind: "young", waitMs: QUIET_MS - ageMs };
+    const file = await openImage(folder, real, (handle, opened) => factsOf(handle, opened, bytesMax));
+    return found({ path: name, ...file }, known);
+  } catch (error) {
+    return found(unreadable(name, describe(error)), known);
+  }
+}
+
+/** What is kept of a file that nobody can read. */
+export function unreadable(name: string, problem: string): ImageFile {
+  return { path: name, identity: null, size: 0, sha256: null, type: null, problem };
+}
+
+function found(file: ImageFile, known: ImageFile | undefined): Look {
+  const isKnown = known !== undefined && (Object.keys(file) as (keyof ImageFile)[]).every((k) => file[k] === known[k]);
+  return isKnown ? { kind: "same" } : { kind: "found", file };
+}
+
+/** The whole file, where its content is the one that is meant; else undefined, whatever the reason. */
+export async function readImage(
+  folder: string,
+  name: string,
+  wanted: { sha256: string; bytesMax: number },
+): Promise<Buffer | undefined> {
+  try {
+    const { real } = await findImage(folder, name);
+    return await openImage(folder, real, async (handle, { size }) => {
+      if (size > BigInt(wanted.bytesMax)) return undefined;
+      const bytes = Buffer.allocUnsafe(Number(size));
+      const { hash } = await readPieces(handle, bytes.length, (piece, at) => void piece.copy(bytes, at));
+      return hash === wanted.sha256 ? bytes : undefined;
+    });
+  } catch (error) {
+    describe(error);
+    return undefined;
+  }
+}
+
+/** Resolves every link and looks before anything is opened: opening a device can have effects. */
+async function findImage(folder: string, name: string): Promise<{ real: string; stat: BigIntStats }> {
+  const real = await realpath(path.join(folder, name));
+  if (!isInside(real, folder)) throw new Unreadable("is a link that leads out of the folder");
+  const stat = await lstat(real, { bigint: true });
+  if (stat.isDirectory()) throw new Unreadable("is a folder");
+  if (!stat.isFile()) throw new Unreadable("is no ordinary file");
+  return { real, stat };
+}
+
+async function openImage<T>(
+  folder: string,
+  real: string,
+  use: (handle: FileHandle, stat: BigIntStats) => Promise<T>,
+): Promise<T> {
+  const handle = await open(real, FLAGS);
+  try {
+    // Whatever was changed since it was resolved: this is the file that is open, and this is where it is.
+    if (!isInside(await readlink(`/proc/self/fd/${handle.fd}`), folder)) {
+      throw new Unreadable("is a link that leads out of the folder");
+    }
+    const stat = await handle.stat({ bigint: true });
+    if (!stat.isFile()) throw new Unreadable("is no ordinary file");
+    return await use(handle, stat);
+  } finally {
+    await handle.close();
+  }
+}
+
+function isInside(real: string, folder: string): boolean {
+  return real.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(":");
+}
+
+async function factsOf(handle: FileHandle, stat: BigIntStats, bytesMax: number): Promise<Omit<ImageFile, "path">> {
+  const facts = { identity: identityOf(stat), size: Number(stat.size), problem: null };
+  if (stat.size > BigInt(bytesMax)) return { ...facts, sha256: null, type: null };
+  const head = Buffer.alloc(Math.min(HEAD_BYTES, facts.size));
+  const { hash, bytes } = await readPieces(handle, facts.size, (piece, at) => {
+    if (at < head.length) piece.copy(head, at);
+  });
+  const after = await handle.stat({ bigint: true });
+  if (bytes !== facts.size || identityOf(after) !== facts.identity) throw new Unreadable("is being written");
+  return { ...facts, sha256: hash, type: typeOf(head) };
+}
+
+/** Reads up to `size` bytes and one more, which tells a file that grows. */
+async function readPieces(
+  handle: FileHandle,
+  size: number,
+  take: (piece: Buffer, at: number) => void,
+): Promise<{ hash: string; bytes: number }> {
+  const digest = createHash("sha256");
+  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size + 1));
+  let at = 0;
+  while (at <= size) {
+    const { bytesRead } = await handle.read(piece, 0, Math.min(piece.length, size + 1 - at), at);
+    if (bytesRead === 0) break;
+    const part = piece.subarray(0, bytesRead);
+    digest.update(part);
+    take(part, at);
+    at += bytesRead;
+  }
+  return { hash: digest.digest("hex"), bytes: at };
+}
+
+/** Only what the machine says of one file is a fact about that file; anything else is a defect of the program. */
+function describe(error: unknown): string {
+  if (error instanceof Unreadable) return error.message;
+  if (!(error instanceof Error) || !("code" in error)) throw error;
+  return wordsOf(error);
+}
+
+function wordsOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return WORDS[code] ?? `cannot be read (${code})`;
+}

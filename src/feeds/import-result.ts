@@ -1,0 +1,123 @@
+import { findRepeated, resolvePath } from "../answers/json-path.ts";
+import { elementsOf, kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
+import { readScalar } from "../orders/order-mapping.ts";
+import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
+import { isNothing, readErrorWords } from "../service/error-words.ts";
+import { shortWords } from "../service/service-error.ts";
+import type { FeedRules } from "./feed.ts";
+
+const SEPARATORS = ["/", ":", "|"];
+
+/** What a 2xx answer to an import says of the records in it. */
+export type ImportResult =
+  /** `told`: by the status code alone, or by an answer that reports single records. */
+  | {
+      kind: "accepted";
+      rejected: { index: number; message: string }[];
+      told: "status" | "records";
+      /** The whole of the answer, where that is all that it says of the records. */
+      acceptance?: Acceptance & { kind: "accepted" };
+    }
+  /** The named ones are refused, and an error beside them leaves open what became of all others. */
+  | { kind: "partial"; rejected: { index: number; message: string }[]; words: string }
+  | { kind: "html" }
+  /** JSON that ends early: what it would have said is unknown. */
+  | { kind: "cut" }
+  /** Something was refused and cannot be tied to records: counts as 422. */
+  | { kind: "refused"; words: string };
+
+/**
+ * Reads an answer to an import.
+ * @param keys the text of each sent record's key columns, in the order of the request.
+ */
+export function readImportResult(
+  answer: { contentType: string; body: Buffer },
+  keys: readonly (readonly string[])[],
+  result: FeedRules["result"],
+): ImportResult {
+  const acceptance = readAcceptance(answer);
+  if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
+  const { root } = acceptance;
+  const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
+  // Records that were named are believed beside an error. A report of none beside one is no report.
+  const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
+  if (isReport) return read;
+  if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
+  return { kind: "accepted", rejected: [], told: read === undefined ? "status" : "records", acceptance };
+}
+
+function readRejected(
+  bytes: Buffer,
+  root: Span,
+  keys: readonly (readonly string[])[],
+  result: NonNullable<FeedRules["result"]>,
+): ImportResult | undefined {
+  const repeated = findRepeated(bytes, root, result.rejected);
+  if (repeated !== undefined) return { kind: "refused", words: `the answer has ${repeated} more than once` };
+  const found = resolvePath(bytes, root, result.rejected);
+  if (found.state === "absent") return undefined;
+  if (found.state === "null") return { kind: "accepted", rejected: [], told: "records" };
+  const none: ImportResult = { kind: "accepted", rejected: [], told: "records" };
+  const reports = reportsAt(bytes, found.span, result);
+  if (reports === undefined) {
+    if (isNothing(bytes, found.span)) return none;
+    return { kind: "refused", words: shortWords(`${result.rejected.text}: ${textOf(bytes, found.span)}`) };
+  }
+  const indexesOf = reports.length === 0 ? () => [] : findByKey(keys);
+  const rejected = new Map<number, string>();
+  for (const { key, words } of reports) {
+    const [index, second] = key === undefined ? [] : indexesOf(key);
+    const said = shortWords(words);
+    // An object without a record, such as { "count": 0 }, may say in its own way that there is none.
+    if (index === undefined && isNothing(bytes, found.span)) return none;
+    // A refusal that names no record sent, or more than one, tells that something failed but not what.
+    if (index === undefined || second !== undefined) return { kind: "refused", words: said };
+    if (!rejected.has(index)) rejected.set(index, said);
+  }
+  const named = [...rejected].map(([index, message]) => ({ index, message }));
+  // The error may sum the records up, or say that nothing was saved for their sake.
+  const words = named.length === keys.length ? undefined : readErrorWords(bytes, root, "beside", found.span);
+  if (words !== undefined && named.length > 0) return { kind: "partial", rejected: named, words };
+  return { kind: "accepted", rejected: named, told: "records" };
+}
+
+/** A list of records, one record alone, or an object of reasons by key. Undefined: nothing that names records. */
+function reportsAt(
+  bytes: Buffer,
+  place: Span,
+  result: NonNullable<FeedRules["result"]>,
+): { key: string | undefined; words: string }[] | undefined {
+  const kind = kindOf(bytes, place);
+  if (kind !== "array" && kind !== "object") return undefined;
+  const scalarAt = (element: Span, path: typeof result.message) => {
+    const found = path === null ? undefined : resolvePath(bytes, element, path);
+    return found?.state === "value" ? readScalar(bytes, found.span) : undefined;
+  };
+  const readElement = (element: Span) => ({
+    key: scalarAt(element, result.key),
+    words: scalarAt(element, result.message) ?? textOf(bytes, element),
+  });
+  if (kind === "array") return elementsOf(bytes, place).map(readElement);
+  const alone = readElement(place);
+  if (alone.key !== undefined) return [alone];
+  return membersOf(bytes, place).map(({ key, value }) => ({
+    key,
+    words: readScalar(bytes, value) ?? scalarAt(value, result.message) ?? textOf(bytes, value),
+  }));
+}
+
+/** A reported key is all key columns joined as a service is likely to print them, or else the first one alone. */
+function findByKey(keys: readonly (readonly string[])[]): (text: string) => readonly number[] {
+  const whole = new Map<string, number[]>();
+  const first = new Map<string, number[]>();
+  const add = (to: Map<string, number[]>, text: string, index: number) => {
+    const known = to.get(text);
+    if (known === undefined) to.set(text, [index]);
+    else if (known.at(-1) !== index) known.push(index);
+  };
+  keys.forEach((parts, index) => {
+    add(first, parts[0] ?? "", index);
+    if (parts.length > 1) for (const separator of SEPARATORS) add(whole, parts.join(separator), index);
+  });
+  return (text) => whole.get(text) ?? first.get(text) ?? [];
+}

@@ -1,0 +1,115 @@
+import { compareDecimals, parseDecimal } from "../answers/decimal.ts";
+import type { RecordPlace } from "../config/feed-level.ts";
+import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "./feed.ts";
+
+/** What is known of one key of a feed. */
+export interface FeedKeyState {
+  sent: SentState | undefined;
+  outbox: OutboxState | undefined;
+  /** Where the level stood in records of earlier templates. */
+  formerLevels?: readonly RecordPlace[];
+}
+
+export interface SentState {
+  record: string;
+  gone: boolean;
+  /** Whether the site shows it as something to buy. */
+  live: boolean;
+  /** Acknowledged at the present address; false: it tells what was on the site, but not what is. */
+  current: boolean;
+}
+
+export interface OutboxState {
+  /** `null` where the row cannot be rendered. */
+  record: string;
+  gone: boolean;
+  state: "waiting" | "refused";
+  /** Sent once, outcome unknown: whatever is newest must be sent, even if it equals what was acknowledged. */
+  doubtRecord: string | null;
+  lastError: string | null;
+  /** The key of the row that must be on the site before this one. */
+  parent?: string | null;
+}
+
+/** What the ERP's table says of that key now. */
+export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: string } | { kind: "absent" };
+
+export type RowPlan =
+  | { kind: "keep" }
+  /** The service has it: nothing is owed. */
+  | { kind: "settled" }
+  | { kind: "bad"; reason: string }
+  | { kind: "owe"; record: string; gone: boolean; isDrop: boolean; priority: number };
+
+/** Zeros first, because they stop sales of what is not there; then decreases; then everything else. */
+const PRIORITY = { zero: 0, decrease: 1, rest: 2 } as const;
+
+/**
+ * Decides what is owed for one key. Pure, so that the same rule serves changed keys, full comparisons and dry runs.
+ */
+export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState): RowPlan {
+  const { sent, outbox } = known;
+  if (local.kind === "bad") return { kind: "bad", reason: local.reason };
+  if (local.kind === "absent") return planAbsent(rules, known);
+  // Waiting already, or refused with exactly this content: only another one is tried again.
+  if (outbox !== undefined && !outbox.gone && outbox.record === local.record) return { kind: "keep" };
+  if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingOwed(outbox);
+  return { kind: "owe", record: local.record, gone: false, ...weigh(rules, local.record, known) };
+}
+
+function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
+  const { sent, outbox } = known;
+  const last = outbox?.doubtRecord ?? sent?.record;
+  const record = last === undefined ? undefined : renderDeletion(rules, last, known.formerLevels);
+  if (record === undefined) return nothingOwed(outbox);
+  if (outbox?.gone && outbox.record === record) return { kind: "keep" };
+  const isSame = sent !== undefined && (sent.gone || (rules.scope === "changed" && isSameRecord(record, sent.record)));
+  if (isSettled(known) && isSame) return nothingOwed(outbox);
+  return { kind: "owe", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
+}
+
+/** Nothing is in doubt, and what was acknowledged still counts. */
+function isSettled({ sent, outbox }: FeedKeyState): boolean {
+  return (outbox?.doubtRecord ?? null) === null && sent?.current === true;
+}
+
+function nothingOwed(outbox: OutboxState | undefined): RowPlan {
+  return { kind: outbox === undefined ? "keep" : "settled" };
+}
+
+function weigh(rules: FeedRules, record: string, known: FeedKeyState): { isDrop: boolean; priority: number } {
+  const level = parseDecimal(levelOf(rules, record) ?? "");
+  if (level === undefined) return { isDrop: false, priority: PRIORITY.rest };
+  if (level.coefficient <= 0n) return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
+  const before = known.sent === undefined ? undefined : parseDecimal(levelOf(rules, known.sent.record) ?? "");
+  const isLess = before !== undefined && compareDecimals(level, before) < 0;
+  return { isDrop: false, priority: isLess ? PRIORITY.decrease : PRIORITY.rest };
+}
+
+/** Whether the site sells it, or may sell it because of a request whose answer never came. */
+function isOnSite(rules: FeedRules, { sent, outbox }: FeedKeyState): boolean {
+  if (sent?.live) return true;
+  const doubt = outbox?.doubtRecord ?? null;
+  return doubt !== null && isLive(rules, { record: doubt, gone: false });
+}
+
+/** Whether a record is something to buy: not gone, and above zero where it has a number. */
+export function isLive(rules: FeedRules, sent: { record: string; gone: boolean }): boolean {
+  if (sent.gone) return false;
+  const level = parseDecimal(levelOf(rules, sent.record) ?? "");
+  return level === undefined || level.coefficient > 0n;
+}
+
+/**
+ * Whether the rows that go to zero or away must wait for a person.
+ * @param counts `pending`: such rows not approved; `recent`: such rows sent within `guard.over`; `live`: rows the site
+ *   sells now.
+ */
+export function isGuarded(
+  guard: FeedRules["guard"],
+  counts: { pending: number; recent: number; live: number },
+): boolean {
+  const dropping = counts.pending + counts.recent;
+  const before = counts.live + counts.recent;
+  return counts.pending > 0 && dropping >= guard.from && dropping * 100 > guard.percent * before;
+}

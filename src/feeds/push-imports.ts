@@ -1,0 +1,429 @@
+/*
+ * Pushes changed rows of one feed. Keeps the guarantee that the newest local value wins: rows are committed as in
+ * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
+ * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
+ */
+import { counted } from "../messages/counted.ts";
+import { commit, commitUntilDone } from "../pass/commit.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import { type HoldReason, planHold } from "../pass/holds.ts";
+import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
+import { type FeedName, type FeedRules, keyOfReference, referenceOf, sourceOf } from "./feed.ts";
+import {
+  hasOpenDoubt,
+  loadLastSendable,
+  loadRetryable,
+  loadRetryableDrops,
+  loadSendable,
+  loadSendableRow,
+  markWaiting,
+  type OutboxRow,
+  resetClocks,
+  type SendLimits,
+  wakeRefused,
+} from "./feed-outbox.ts";
+import {
+  countDrops,
+  type FeedRow,
+  loadFeed,
+  markCompared,
+  markCompareOwed,
+  markShown,
+  saveGuard,
+} from "./feed-rows.ts";
+import { countSourceRows } from "./feed-source.ts";
+import { FeedTable } from "./feed-table.ts";
+import type { SourceKind } from "./feed-triggers.ts";
+import { ImageFiles } from "./images/find-images.ts";
+import { recheckRefused } from "./images/recheck-refused.ts";
+import { isGuarded } from "./plan-feed.ts";
+import { ScanSource } from "./scan-source.ts";
+import { SendRows } from "./send-rows.ts";
+import { sourceFault } from "./source-reader.ts";
+
+/** Requests in one pass; the next follows at once, and other feeds and a stop get their turn in between. */
+const REQUESTS_PER_PASS = 20;
+/** How long what was read through counts as seen while its backlog drains. */
+const SCANNED_FOR_MS = 60_000;
+/** Rows marked in one transaction: some tens of milliseconds. */
+const MARKED_PER_COMMIT = 2_000;
+/** Quarantined rows that are tried again at once, and how long until the next ones are. */
+const RETRY_ROWS_MAX = 100;
+const RETRY_PAUSE_MS = 3_600_000;
+/** Holds by which the service says no for longer than a moment. */
+const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
+/** No row that goes to zero or away is held back. */
+const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
+
+export interface PushOptions {
+  rules: FeedRules;
+  /** Deadline of one request: until then an answer that did not come may still have been an effect. */
+  timeoutMs: number;
+  /** Feeds whose backlog goes first: stock before prices before catalog before images. */
+  earlier: readonly PushImports[];
+}
+
+export class PushImports implements Job {
+  readonly name: FeedName;
+  readonly areas: readonly string[];
+  readonly #context: FeedContext;
+  readonly #options: PushOptions;
+  readonly #sendRows: SendRows;
+  readonly #table: FeedTable;
+  readonly #scan: ScanSource;
+  #kind: SourceKind = "tracked";
+  /** Whether the source was found empty in this pass. */
+  #isSourceEmpty = false;
+  /** Monotonic time until which a pass that goes on with a backlog need not read everything through again. */
+  #scannedUntilMs: number | undefined;
+  /** What another process or a failure left open has been counted from now. */
+  #areClocksSet = false;
+  /** The one row that a person wants sent. */
+  #only: readonly string[] | undefined;
+  /** What may go in this pass; fixed at its start, so that nothing becomes due behind the guard's back. */
+  #limits: SendLimits | undefined;
+  /** The last pass failed in a way that concerns this feed alone: others do not wait for it. */
+  #isIll = false;
+  /** Where the look at the files of refused rows goes on. */
+  #refusedAfter = 0;
+  /** Files changed between their look and their request, and the rows of the last pass waited for another look. */
+  #isStale = false;
+  /** Monotonic time before which no quarantined row is tried again. */
+  #retryAtMs = 0;
+  /** How often this feed has had nothing left to send. */
+  #drains = 0;
+  /** The drains of the earlier feeds when this one began to let them go first. */
+  #yieldedAt: readonly number[] | undefined;
+
+  constructor(context: JobContext, options: PushOptions) {
+    this.#options = options;
+    this.name = options.rules.name;
+    this.areas = ["imports", options.rules.name];
+    const files = ImageFiles.of(context, options.rules);
+    this.#context = files === undefined ? context : { ...context, files };
+    this.#sendRows = new SendRows(this.#context, options);
+    this.#table = new FeedTable(context, options.rules);
+    this.#scan = new ScanSource(this.#context, options.rules);
+  }
+
+  /** All rows are compared in the next pass: the backstop for changes that left no trace. */
+  async requestCompare(because: string, signal: AbortSignal): Promise<void> {
+    await commit(this.#context, signal, () => markCompareOwed(this.#context.store, this.name, because));
+  }
+
+  /**
+   * Until the returned function is called, passes look at one row and send no other.
+   * @param reference the row's key, as it stands in `quarantine`: its columns joined by `/`
+   */
+  limitTo(reference: string): () => void {
+    this.#only = keyOfReference(this.#options.rules, reference);
+    return () => {
+      this.#only = undefined;
+    };
+  }
+
+  /** Everything that needs no service, also while a hold stands: one row a key says what waits. */
+  async prepare(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
+    const counts: Record<string, number> = {};
+    this.#limits = undefined;
+    try {
+      this.#kind = await this.#table.arm(signal);
+      await this.#setClocks(signal);
+      if (this.#only !== undefined) await this.#absorbOne(this.#only, counts, signal);
+      else await (this.#kind === "tracked" ? this.#absorb(counts, signal) : this.#readThrough(counts, signal));
+      if (this.#options.rules.scope !== "whole" || !this.#isSourceEmpty) await this.#table.release(signal);
+      this.#limits = await this.#guard(signal);
+    } catch (thrown) {
+      this.#isIll = true;
+      const error = sourceFault(this.#options.rules, thrown);
+      await this.#table.note(error, signal);
+      throw error;
+    }
+    if (this.#nextRows(1).length > 0) {
+      const hasWork = !this.#mustYield();
+      if (!hasWork) this.#scannedUntilMs = undefined;
+      return { counts, hasWork };
+    }
+    this.#scannedUntilMs = undefined;
+    this.#drains += 1;
+    this.#isIll = false;
+    await this.#sendRows.settleForms(signal);
+    return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0 };
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const counts: Record<string, number> = {};
+    const wasHeld = this.#isHeld();
+    try {
+      this.#sendRows.begin();
+      const isEmptied = await this.#send(counts, signal);
+      await this.#sendRows.end(counts, signal);
+      this.#isIll = false;
+      if (isEmptied) this.#scannedUntilMs = undefined;
+      if (wasHeld && this.#sendRows.hasAccepted) await this.#wakeRefused(signal);
+      if (isEmptied && !wasHeld) await this.#retryRefused(counts, signal);
+      return { outcome: isEmptied ? "done" : "more", counts };
+    } catch (error) {
+      this.#scannedUntilMs = undefined;
+      const hold = planHold(error, this.name);
+      this.#isIll = hold === undefined || hold.area === this.name;
+      throw error;
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------------- what is owed
+
+  /** Once in a process, and after a failure whose end could not be written. */
+  async #setClocks(signal: AbortSignal): Promise<void> {
+    if (this.#areClocksSet) return;
+    const { store, clock } = this.#context;
+    const { rules, timeoutMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const options = { nowMs, doubtUntilMs: nowMs + timeoutMs, limit: MARKED_PER_COMMIT };
+    await commitUntilDone(this.#context, signal, () => resetClocks(store, rules, options));
+    this.#areClocksSet = true;
+  }
+
+  async #absorbOne(key: readonly string[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { rules } = this.#options;
+    const source = trackedTable(this.#context.store, rules);
+    if (this.#kind === "tracked") await this.#context.files?.lookAt(source.loadRows(key), signal);
+    const { owed, bad } =
+      this.#kind === "tracked"
+        ? await absorbKeys(this.#context, rules, { source, keys: [key], unnamed: [] }, signal)
+        : await this.#scan.runOne(key, signal);
+    add(counts, "changed", owed);
+    add(counts, "unsendable", bad);
+  }
+
+  /** A table that notes what is touched. */
+  async #absorb(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const compared = await this.#compareIfOwed(counts, signal);
+    this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, signal);
+    const touched = await absorbTouched(this.#context, rules, signal);
+    this.#isSourceEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
+    add(counts, "changed", touched.owed + compared.owed);
+    add(counts, "unsendable", touched.bad + compared.bad);
+  }
+
+  /** Rows whose changes nobody notes. While a backlog drains they are read once in a while, not before every request. */
+  async #readThrough(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    if ((this.#scannedUntilMs ?? 0) > clock.monotonicMs()) return;
+    const isOwed = loadFeed(store, this.name).compareBecause !== null;
+    const done = await this.#scan.run(isOwed, signal);
+    this.#scannedUntilMs = clock.monotonicMs() + SCANNED_FOR_MS;
+    this.#isSourceEmpty = done.rows === 0;
+    if (isOwed) await this.#endCompare(signal);
+    add(counts, "compared", isOwed ? done.rows : 0);
+    add(counts, "changed", done.owed);
+    add(counts, "unsendable", done.bad);
+  }
+
+  async #compareIfOwed(counts: Record<string, number>, signal: AbortSignal): Promise<{ owed: number; bad: number }> {
+    if (loadFeed(this.#context.store, this.name).compareBecause === null) return { owed: 0, bad: 0 };
+    const done = await compareTable(this.#context, this.#options.rules, signal);
+    await this.#endCompare(signal);
+    add(counts, "compared", done.compared);
+    return done;
+  }
+
+  async #endCompare(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => markCompared(store, this.#options.rules, isoTime(clock.nowMs())));
+  }
+
+  /** Rows that go to zero or away wait for a person where they are too many at once; the others go on. */
+  async #guard(signal: AbortSignal): Promise<SendLimits> {
+    const { store, clock, log } = this.#context;
+    const { rules } = this.#options;
+    const feed = loadFeed(store, rules.name);
+    const limits = this.#limitsNow(feed);
+    // While rows wait, the window does not move on: time alone must not let them through.
+    const windowStartMs = (feed.guardSince === null ? clock.nowMs() : Date.parse(feed.guardSince)) - rules.guard.overMs;
+    const drops = countDrops(store, rules, { since: isoTime(windowStartMs), awayBeforeMs: limits.awayBeforeMs });
+    const guarded = isGuarded(rules.guard, { ...drops, live: feed.liveCount });
+    const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
+    const since = feed.guardSince ?? isoTime(clock.nowMs());
+    const detail =
+      `${drops.pending} of ${counted(feed.liveCount, "row")} would go to zero or away. They wait; other rows go on. If that is right: ` +
+      `erp-bridge approve ${rules.name}`;
+    const isNews = guarded
+      ? feed.guardSince === null || standing?.detail !== detail
+      : feed.guardSince !== null || standing !== undefined;
+    if (isNews) {
+      await commit(this.#context, signal, () => {
+        saveGuard(store, rules.name, guarded ? since : null);
+        if (guarded) saveHold(store, { area: rules.name, reason: "guard", since, nextProbeAt: null, detail });
+        else deleteHold(store, rules.name, "guard");
+      });
+      if (guarded && feed.guardSince === null) {
+        log.warn(
+          { feed: rules.name, rows: drops.pending, live: feed.liveCount },
+          `${rules.name}: rows that go to zero wait for approval.`,
+        );
+      }
+    }
+    // After the number was written: an approval in between lets fewer rows go than it showed, never more.
+    if (guarded) {
+      const options = { awayBeforeMs: limits.awayBeforeMs, limit: MARKED_PER_COMMIT };
+      await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
+    }
+    return { ...limits, dropRound: guarded ? feed.approvedRound : EVERY_ROUND };
+  }
+
+  // ----------------------------------------------------------------------------------------------------- sending
+
+  /** True where nothing that may go is left. */
+  async #send(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+    const { rules } = this.#options;
+    for (let requests = 0; requests < REQUESTS_PER_PASS; requests++) {
+      const next = this.#nextRows(this.#chunk());
+      if (next.length === 0) {
+        this.#drains += 1;
+        return true;
+      }
+      if (this.#context.isStopping()) return false;
+      if (rules.scope === "whole") await this.#refuseEmptySource(signal);
+      const { rows, stale } = (await this.#context.files?.take(next, signal)) ?? { rows: next, stale: 0 };
+      const wasStale = this.#isStale;
+      this.#isStale = stale > 0;
+      if (stale > 0) this.#scannedUntilMs = undefined;
+      try {
+        if (rows.length > 0) await this.#sendRows.send(rows, () => this.#lastRow(signal), counts, signal);
+        // Their rows are taken up again at once; a file that never stays the same waits for the schedule.
+        if (stale > 0) return wasStale;
+      } catch (error) {
+        // Its end may not have been written: the next pass counts whatever is open from then.
+        this.#areClocksSet = false;
+        throw error;
+      }
+    }
+    return false;
+  }
+
+  /** A row from the far end of what waits, to find out whether the service takes anything at all. */
+  async #lastRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
+    const { store, files } = this.#context;
+    const { rules } = this.#options;
+    // The files of the rows under way are in memory: another row's would take their place.
+    if (this.#only !== undefined || (files !== undefined && rules.chunk > 1)) return undefined;
+    const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
+    const row = loadLastSendable(store, rules, { ...limits, nowMs: this.#context.clock.monotonicMs() });
+    if (row === undefined || files === undefined) return row;
+    return (await files.take([row], signal)).rows[0];
+  }
+
+  /** Whether the service had said no to this feed, or to all. */
+  #isHeld(): boolean {
+    const { store } = this.#context;
+    return this.areas.some((area) => loadHoldsOf(store, area).some(({ reason }) => SAID_NO.has(reason)));
+  }
+
+  /** What was refused before the trouble ended may have been refused for it. */
+  async #wakeRefused(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const options = { nowMs: clock.monotonicMs(), limit: MARKED_PER_COMMIT };
+    await commitUntilDone(this.#context, signal, () => wakeRefused(store, this.#options.rules, options));
+    this.#retryAtMs = 0;
+  }
+
+  /** Quarantined rows that are tried again by themselves, where it is time for some. */
+  #rowsToRetry(): OutboxRow[] {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (this.#only !== undefined || nowMs < this.#retryAtMs || this.#isHeld()) return [];
+    const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
+    return loadRetryable(store, rules, { ...limits, nowMs }, Math.min(rules.chunk, RETRY_ROWS_MAX));
+  }
+
+  #dropsToRetry(): OutboxRow[] {
+    if (this.#only !== undefined || this.#isHeld()) return [];
+    const { store, clock } = this.#context;
+    return loadRetryableDrops(store, this.#options.rules, clock.monotonicMs(), RETRY_ROWS_MAX);
+  }
+
+  async #retryRefused(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const next = this.#rowsToRetry();
+    if (this.#context.isStopping()) return;
+    const drops = this.#dropsToRetry();
+    if (drops.length > 0) {
+      await commit(this.#context, signal, () => {
+        for (const { id, key } of drops) {
+          markWaiting(store, id, "proven");
+          releaseQuarantined(store, [rules.name], referenceOf(key));
+        }
+      });
+    }
+    if (next.length === 0) return;
+    const { rows } = (await this.#context.files?.take(next, signal)) ?? { rows: next };
+    this.#retryAtMs = this.#context.clock.monotonicMs() + RETRY_PAUSE_MS;
+    if (rows.length === 0) return;
+    // A service that has begun to take them gets the others soon.
+    if ((await this.#sendRows.retry(rows, counts, signal)) > 0) await this.#wakeRefused(signal);
+  }
+
+  #chunk(): number {
+    const { rules } = this.#options;
+    if (rules.scope === "whole") return -1;
+    const learned = loadFeed(this.#context.store, rules.name).chunk ?? rules.chunk;
+    return Math.min(rules.chunk, learned, this.#sendRows.chunkAfterFailure);
+  }
+
+  #nextRows(limit: number): OutboxRow[] {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const limits = { ...(this.#limits ?? this.#limitsNow(loadFeed(store, rules.name))), nowMs: clock.monotonicMs() };
+    // A whole table carries every row, so none of them may go while an earlier request may still arrive.
+    if (rules.scope === "whole" && hasOpenDoubt(store, rules, limits.nowMs)) return [];
+    if (this.#only !== undefined) return loadSendableRow(store, rules, limits, this.#only);
+    return loadSendable(store, rules, limits, limit);
+  }
+
+  /**
+   * A backlog drains in the order of what costs most to have wrong. An earlier feed that fails or waits for a person is
+   * not waited for, nor is one that has drained since: a busy stock feed has something new at every pass.
+   */
+  #mustYield(): boolean {
+    if (this.#only !== undefined) return false;
+    const { earlier } = this.#options;
+    const drains = earlier.map((feed) => feed.#drains);
+    const before = this.#yieldedAt ?? drains;
+    const isBehind = earlier.some((feed, index) => feed.#isBehind() && feed.#drains === before[index]);
+    this.#yieldedAt = isBehind ? before : undefined;
+    return isBehind;
+  }
+
+  #isBehind(): boolean {
+    if (this.#isIll || this.#nextRows(1).length === 0) return false;
+    return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");
+  }
+
+  #limitsNow(feed: FeedRow): SendLimits {
+    const nowMs = this.#context.clock.monotonicMs();
+    const dropRound = feed.guardSince === null ? EVERY_ROUND : feed.approvedRound;
+    return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound };
+  }
+
+  async #refuseEmptySource(signal: AbortSignal): Promise<void> {
+    const { rules } = this.#options;
+    if (this.#kind === "tracked") this.#isSourceEmpty = countSourceRows(this.#context.store, rules, 1) === 0;
+    if (!this.#isSourceEmpty) return;
+    const detail = `${sourceOf(rules)} is empty, and sending it whole would empty the site. Nothing is sent.`;
+    await this.#table.hold(detail, signal);
+    throw new BridgeError("table_missing", `${rules.name}: ${detail}`);
+  }
+}
+
+function add(counts: Record<string, number>, name: string, count: number): void {
+  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
+}

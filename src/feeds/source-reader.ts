@@ -1,0 +1,213 @@
+/*
+ * Rows of a feed that no trigger can watch: those of a view, of a SELECT or of another SQLite file. They are read on a
+ * connection of their own that can only read, in one statement and therefore as of one moment, while the bridge's own
+ * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is met as it is now.
+ */
+import { isUtf8 } from "node:buffer";
+import Database from "better-sqlite3";
+import { queryProblem, tableProblem } from "../config/source-text.ts";
+import { APPLICATION_ID } from "../database/migrate.ts";
+import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
+import { quoteName } from "./feed-source.ts";
+import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
+
+/** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
+const BUSY_TIMEOUT_MS = 100;
+/** What SQLite's text becomes where its bytes are no UTF-8. */
+const REPLACED = "\uFFFD";
+
+export class SourceReader {
+  readonly #db: Database.Database;
+  readonly #rules: SourceRules;
+  readonly #from: string;
+  /** Whether a program that writes the file has to wait while it is read. */
+  readonly makesWritersWait: boolean;
+  /** Whether reading it runs a SELECT, which may never end: {@link proveSource}. */
+  readonly mayNotEnd: boolean;
+  #sawReplaced = false;
+
+  /** Use {@link openSource}. */
+  constructor(db: Database.Database, rules: SourceRules) {
+    this.#db = db;
+    this.#rules = rules;
+    this.makesWritersWait = db.pragma("journal_mode", { simple: true }) !== "wal";
+    this.#from = rules.query === null ? quoteName(rules.table) : checkedQuery(db, rules.query);
+    this.mayNotEnd = rules.query !== null || isView(db, rules.table);
+    checkColumns(rules, this.#columns());
+  }
+
+  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can tell. */
+  get sawReplaced(): boolean {
+    return this.#sawReplaced;
+  }
+
+  /** All rows, integers as bigint. Read exactly, text that is no UTF-8 comes as a Buffer, at twice the cost. */
+  *rows(exactly: boolean): Generator<SourceRow> {
+    const { columns } = this.#rules;
+    const list = columns.map(quoteName).flatMap((name) => (exactly ? [name, `CAST(${name} AS BLOB)`] : [name]));
+    const rows = this.#attempt(() => this.#select(`SELECT ${list.join(", ")} FROM ${this.#from}`).iterate());
+    try {
+      for (;;) {
+        const next = this.#attempt(() => rows.next());
+        if (next.done === true) return;
+        const values = next.value as ColumnValue[];
+        if (exactly) {
+          yield rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null));
+          continue;
+        }
+        this.#sawReplaced ||= values.some((value) => typeof value === "string" && value.includes(REPLACED));
+        yield rowOf(columns, (index) => values[index] ?? null);
+      }
+    } finally {
+      rows.return?.();
+    }
+  }
+
+  /** How many rows there are, with every column of each worked out. */
+  countRows(): number {
+    const columns = this.#rules.columns.map((column) => `max(${quoteName(column)})`).join(", ");
+    const sql = `SELECT count(*), ${columns} FROM ${this.#from}`;
+    return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
+  }
+
+  /** The rows of one key, at most two; text that is no UTF-8 comes as a Buffer. Reads through everything where the source has no index that helps. */
+  find(key: readonly string[]): SourceRow[] {
+    const { columns, keys } = this.#rules;
+    const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
+    const where = keys.map((column) => `CAST(${quoteName(column)} AS TEXT) = ?`).join(" AND ");
+    return this.#attempt(() => {
+      const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT 2`).all(...key);
+      return (rows as ColumnValue[][]).map((values) =>
+        rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null)),
+      );
+    });
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #select(sql: string): Database.Statement<unknown[], unknown> {
+    return this.#db.prepare(sql).safeIntegers(true).raw(true);
+  }
+
+  #columns(): string[] {
+    return this.#db
+      .prepare(`SELECT * FROM ${this.#from} LIMIT 0`)
+      .columns()
+      .map(({ name }) => name);
+  }
+
+  #attempt<T>(fn: () => T): T {
+    try {
+      return fn();
+    } catch (error) {
+      throw sourceError(this.#rules, error);
+    }
+  }
+}
+
+/**
+ * Opens what holds the feed's rows, for reading only.
+ * @param databasePath the bridge's own database, where the feed names no other file
+ * @throws BridgeError `table_missing` with SQLite's words, `database_busy` where another program holds a lock on it
+ */
+export function openSource(rules: SourceRules, databasePath: string): SourceReader {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db.pragma("query_only = ON");
+    db.pragma("trusted_schema = OFF");
+    db.pragma("cell_size_check = ON");
+    if (rules.query === null && tableProblem(rules.table, isBridges(db)) !== null) throw ownTable(rules);
+    const isThere =
+      rules.query !== null ||
+      db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) !== undefined;
+    if (!isThere) throw missingTable(rules);
+    return new SourceReader(db, rules);
+  } catch (error) {
+    db?.close();
+    throw sourceError(rules, error);
+  }
+}
+
+/**
+ * The columns of a feed's table in a database that does not exist yet, where it is one that the bridge makes.
+ * @throws MissingColumns
+ */
+export function checkNewTable(rules: SourceRules, statements: readonly string[]): boolean {
+  const db = new Database(":memory:");
+  try {
+    for (const statement of statements) db.exec(statement);
+    if (
+      rules.query === null &&
+      db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) === undefined
+    )
+      return false;
+    new SourceReader(db, rules);
+    return true;
+  } finally {
+    db.close();
+  }
+}
+
+/** Whether a bridge works on this file, this one or another. */
+function isBridges(db: Database.Database): boolean {
+  return db.pragma("application_id", { simple: true }) === APPLICATION_ID;
+}
+
+function isView(db: Database.Database, name: string): boolean {
+  return (
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'").get(name) !== undefined
+  );
+}
+
+/** The statement in parentheses, once SQLite has said that it is one SELECT and nothing else. */
+function checkedQuery(db: Database.Database, query: string): string {
+  const problem = queryProblem(query);
+  if (problem !== null) throw new Error(problem);
+  const statement = db.prepare(query);
+  if (!statement.reader || !statement.readonly) throw new Error("it is no SELECT");
+  // Line ends around it, because it may end with a comment.
+  return `(\n${query.trim().replace(/;\s*$/, "")}\n)`;
+}
+
+/** An error of SQLite's that only what the feed reads can be the reason of: a collation or a function that the ERP alone has. */
+export function sourceFault(rules: SourceRules, error: unknown): unknown {
+  return /^SQLITE_ERROR/.test(faultCodeOf(error) ?? "") && !(error instanceof BridgeError)
+    ? sourceError(rules, error)
+    : error;
+}
+
+function sourceError(rules: SourceRules, error: unknown): BridgeError {
+  if (error instanceof BridgeError) return error;
+  const fault = faultCodeOf(error) ?? "";
+  const source = sourceOf(rules);
+  if (/^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(fault)) {
+    return new BridgeError("database_busy", `${rules.name}: another program holds the lock of ${source}.`, {
+      hint: "The bridge tries again by itself; keep transactions of the ERP short.",
+      cause: error,
+    });
+  }
+  // A fault of the bridge's own file is not the feed's alone.
+  const machine = rules.file === null ? machineFaultOf(error, `Reading ${source}`) : undefined;
+  if (machine !== undefined) return machine;
+  const words = error instanceof Error ? error.message : String(error);
+  return new BridgeError("table_missing", `${rules.name}: ${source} cannot be read: ${words}.`, {
+    hint:
+      rules.file === null
+        ? `Put imports.${rules.name} right. Nothing is sent meanwhile, and nothing is deleted on the site.`
+        : `The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+    cause: error,
+  });
+}
+
+function rowOf(columns: readonly string[], value: (index: number) => ColumnValue): SourceRow {
+  return Object.fromEntries(columns.map((column, index) => [column, value(index)]));
+}
+
+function exactValue(value: ColumnValue, bytes: ColumnValue): ColumnValue {
+  return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? bytes : value;
+}

@@ -1,0 +1,80 @@
+/*
+ * How the calls to places outside go: what each has been told, and whether calling it fails. Kept in memory first,
+ * because a full disk is just what an alert is for; written where the database takes it, and again later where it
+ * does not. After a crash before that, one message is repeated.
+ */
+
+import type { JobContext } from "../pass/job.ts";
+import { asError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type ChannelName, type ChannelState, type ChannelStates, loadChannels, saveChannels } from "./alert-rows.ts";
+import { NOTHING_TOLD } from "./plan-alerts.ts";
+
+const FIRST_RETRY_MS = 15_000;
+const LONGEST_RETRY_MS = 10 * 60_000;
+
+export class Channels {
+  readonly #context: JobContext;
+  #states: ChannelStates;
+  #isUnsaved = false;
+  readonly #retries = new Map<ChannelName, { failures: number; atMs: number }>();
+
+  /** @param names those that the configuration names; what is known of others is forgotten. */
+  constructor(context: JobContext, names: readonly ChannelName[]) {
+    this.#context = context;
+    const known = Object.entries(loadChannels(context.store));
+    const kept = known.filter(([name]) => names.some((one) => one === name));
+    this.#states = Object.fromEntries(kept);
+    this.#isUnsaved = kept.length < known.length;
+    this.save();
+  }
+
+  get(name: ChannelName): ChannelState {
+    return this.#states[name] ?? { told: NOTHING_TOLD, failing: null };
+  }
+
+  set(name: ChannelName, state: ChannelState): void {
+    this.#states = { ...this.#states, [name]: state };
+    this.#isUnsaved = true;
+    this.save();
+  }
+
+  /** Writes what could not be written before. */
+  save(): void {
+    const { store, log } = this.#context;
+    if (!this.#isUnsaved) return;
+    const states = this.#states;
+    try {
+      store.write(() => saveChannels(store, states));
+      this.#isUnsaved = false;
+    } catch (error) {
+      log.debug({ errorCode: asError(error).code }, "What alerts have told could not be written yet.");
+    }
+  }
+
+  mayTry(name: ChannelName): boolean {
+    return this.#context.clock.monotonicMs() >= (this.#retries.get(name)?.atMs ?? 0);
+  }
+
+  noteSuccess(name: ChannelName): void {
+    this.#retries.delete(name);
+    const state = this.get(name);
+    if (state.failing === null) return;
+    this.set(name, { ...state, failing: null });
+    this.#context.log.info({ channel: name }, `${name}: can be reached again.`);
+  }
+
+  /** Said once when it begins to fail; `status` shows it as long as it does. */
+  noteFailure(name: ChannelName, error: unknown): void {
+    const { clock, log } = this.#context;
+    const { code, message } = asError(error);
+    if (code === "stopped") return;
+    const failures = (this.#retries.get(name)?.failures ?? 0) + 1;
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+    this.#retries.set(name, { failures, atMs: clock.monotonicMs() + waitMs });
+    const state = this.get(name);
+    if (state.failing !== null) return;
+    this.set(name, { ...state, failing: { since: isoTime(clock.nowMs()), error: code } });
+    log.warn({ channel: name, errorCode: code }, `${name}: ${message} The flows go on.`);
+  }
+}

@@ -1,0 +1,106 @@
+/* What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. */
+import type { Store } from "../database/store.ts";
+
+export interface WatermarkRow {
+  stream: string;
+  value: string;
+  updatedAt: string;
+}
+
+export function loadWatermarks(store: Store): WatermarkRow[] {
+  return store
+    .prepare("SELECT stream, value, updated_at AS updatedAt FROM watermarks ORDER BY stream")
+    .all() as WatermarkRow[];
+}
+
+/** The database with what still stands in its log alone. */
+export function databaseBytes(store: Store): number {
+  const pragma = (name: string) => Number(store.db.pragma(name, { simple: true }));
+  return pragma("page_count") * pragma("page_size");
+}
+
+/** The number of the newest run, 0 where there is none. */
+export function loadLastRunId(store: Store): number {
+  return (store.prepare("SELECT max(id) AS id FROM runs").get() as { id: number | null }).id ?? 0;
+}
+
+export interface RunTotals {
+  outcomes: { job: string; outcome: string; count: number }[];
+  /** Sums of what the runs counted: `orders` `created`, `stocks` `accepted`. */
+  counts: { job: string; what: string; sum: number }[];
+}
+
+/** Runs after `fromId` up to `toId`. Without NOT INDEXED the planner walks the index by job, for the grouping. */
+export function loadRunTotals(store: Store, fromId: number, toId: number): RunTotals {
+  const outcomes = store
+    .prepare(
+      "SELECT job, outcome, count(*) AS count FROM runs NOT INDEXED WHERE id > ? AND id <= ? GROUP BY job, outcome",
+    )
+    .all(fromId, toId) as RunTotals["outcomes"];
+  const counts = store
+    .prepare(
+      `SELECT r.job, c.key AS what, sum(c.value) AS sum FROM runs r NOT INDEXED, json_each(r.counts) c
+       WHERE r.id > ? AND r.id <= ? GROUP BY r.job, c.key`,
+    )
+    .all(fromId, toId) as RunTotals["counts"];
+  return { outcomes, counts };
+}
+
+/** When the passes of a job ended that succeeded, oldest first: those since `since` and the last one before. */
+export function loadSuccesses(store: Store, job: string, since: string, limit: number): string[] {
+  const rows = store
+    .prepare("SELECT finished_at AS at, outcome FROM runs WHERE job = ? ORDER BY id DESC LIMIT ?")
+    .iterate(job, limit) as IterableIterator<{ at: string; outcome: string }>;
+  const times: string[] = [];
+  for (const { at, outcome } of rows) {
+    if (outcome !== "idle" && outcome !== "done") continue;
+    times.push(at);
+    if (at < since) break;
+  }
+  return times.reverse();
+}
+
+/** One past the key of the newest order. */
+export function nextOrderKey(store: Store): number {
+  const row = store.prepare("SELECT max(order_key) AS key FROM orders").get() as { key: number | null };
+  return (row.key ?? 0) + 1;
+}
+
+interface Point {
+  key: number;
+  atMs: number;
+}
+
+/**
+ * The smallest key whose order was received at `bound` (ISO) or later; `nextOrderKey` where there is none. Keys grow with
+ * the time of receipt and leave no gaps, so two of them tell how many orders came in between: counting would read
+ * every one. Orders come about evenly, so a guess by time finds the place in a few reads; every other step halves
+ * what is left, for shops whose orders do not.
+ */
+export function firstOrderKeySince(store: Store, bound: string): number {
+  const pointAt = (key: number) => loadPoint(store, key);
+  const boundMs = Date.parse(bound);
+  const first = pointAt(0);
+  const last = pointAt(nextOrderKey(store) - 1);
+  if (first === undefined || last === undefined || last.atMs < boundMs) return nextOrderKey(store);
+  if (first.atMs >= boundMs) return first.key;
+  let before: Point = first;
+  let after: Point = last;
+  for (let step = 0; after.key - before.key > 1; step++) {
+    const share = step % 2 === 0 ? (boundMs - before.atMs) / (after.atMs - before.atMs) : 0.5;
+    const guess = before.key + Math.round(share * (after.key - before.key));
+    const point = pointAt(Math.min(after.key - 1, Math.max(before.key + 1, guess)));
+    if (point === undefined || point.key >= after.key) break;
+    if (point.atMs < boundMs) before = point;
+    else after = point;
+  }
+  return after.key;
+}
+
+/** The order with this key, or the next one. */
+function loadPoint(store: Store, key: number): Point | undefined {
+  const row = store
+    .prepare("SELECT order_key AS key, received_at AS at FROM orders WHERE order_key >= ? ORDER BY order_key LIMIT 1")
+    .get(key) as { key: number; at: string } | undefined;
+  return row === undefined ? undefined : { key: row.key, atMs: Date.parse(row.at) };
+}

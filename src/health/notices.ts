@@ -1,0 +1,37 @@
+/*
+ * What the daemon notices about its machine and `status` tells, which runs in another process. Written only when it
+ * begins, changes or ends; a crash in between leaves it until the daemon looks again.
+ */
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+
+/**
+ * `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy of it.
+ * `objects`: the ERP has put triggers or indexes on the bridge's tables.
+ */
+export type NoticeName = "clock" | "credential" | "objects";
+export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects"];
+
+export interface Notice {
+  name: NoticeName;
+  since: string;
+  /** Of the clock: seconds ahead of the service's. */
+  offsetS?: number;
+  /** Of objects: their names and tables. */
+  names?: string;
+}
+
+export function loadNotices(store: Store): Notice[] {
+  return NOTICE_NAMES.flatMap((name) => {
+    const text = loadMeta(store, name);
+    return text === undefined ? [] : [{ name, ...(JSON.parse(text) as Omit<Notice, "name">) }];
+  });
+}
+
+export function saveNotice(store: Store, { name, ...rest }: Notice): void {
+  saveMeta(store, name, JSON.stringify(rest));
+}
+
+export function deleteNotice(store: Store, name: NoticeName): void {
+  deleteMeta(store, name);
+}

@@ -1,0 +1,83 @@
+/* What `status` tells from: read-only, on any connection, beside a running daemon. */
+import { statfsSync } from "node:fs";
+import path from "node:path";
+import type { DiskSpace } from "../backup/space-rule.ts";
+import { journalSince } from "../database/foreign-journal.ts";
+import { doubtOf } from "../database/progress.ts";
+import { progressOf, readNote } from "../database/progress-note.ts";
+import type { Store } from "../database/store.ts";
+import { loadErpWrites } from "../feeds/erp-writes.ts";
+import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "../orders/batch-rows.ts";
+import { loadHolds } from "../pass/hold-rows.ts";
+import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
+import { countRefusedRequests } from "../statuses/status-rows.ts";
+import { loadChannels } from "./alert-rows.ts";
+import { loadNotices } from "./notices.ts";
+import { loadPageSilent } from "./page-silence.ts";
+import type { FlowStatus, StatusFacts } from "./status.ts";
+
+/** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
+function loadLastOrderAt(store: Store): string | null {
+  const row = store
+    .prepare("SELECT received_at AS at FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1")
+    .get() as { at: string } | undefined;
+  return row?.at ?? null;
+}
+
+function loadDiskSpace(store: Store): DiskSpace | undefined {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(path.dirname(store.path));
+    return { free: bavail * bsize, total: blocks * bsize };
+  } catch {
+    return undefined;
+  }
+}
+
+function loadDoubt(store: Store): StatusFacts["doubt"] {
+  const note = readNote(store.path);
+  const kind = doubtOf(progressOf(store.db, note), note);
+  return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
+}
+
+export function loadStatusFacts(store: Store): StatusFacts {
+  const one = <T>(sql: string) => store.prepare(sql).get() as T;
+  const flows = store
+    .prepare(
+      `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
+         quarantined, refused, is_stale AS isStale,
+         coalesce((SELECT stale_after_s FROM flows f WHERE f.flow = s.flow), 0) AS staleAfterS, as_of AS asOf,
+         last_run_at AS lastRunAt, failing_since AS failingSince, error_code AS errorCode, error, sentence
+       FROM sync_status s`,
+    )
+    .all() as (Omit<FlowStatus, "enabled" | "isStale"> & { enabled: number; isStale: number })[];
+  return {
+    flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1, isStale: flow.isStale === 1 })),
+    holds: loadHolds(store).map(({ area, reason, since, detail }) => ({ area, reason, since, detail })),
+    lastOrderAt: loadLastOrderAt(store),
+    orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
+    unread: countKeptBodies(store),
+    unreadSince: one<{ at: string | null }>(
+      `SELECT min(received_at) AS at FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND last_error IS NOT NULL`,
+    ).at,
+    refusedBatches: countRefusedConfirms(store),
+    unnamedBatches: loadUnnamedBatches(store),
+    failedConfirms: loadFailedConfirms(store),
+    refusedRequests: countRefusedRequests(store),
+    acceptedByStatusOnly: (
+      store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
+    ).map(({ name }) => name),
+    erpWrites: loadErpWrites(store),
+    walBytes: store.walBytes(),
+    disk: loadDiskSpace(store),
+    undelivered: Object.entries(loadChannels(store)).flatMap(([channel, { failing }]) =>
+      failing === null ? [] : [{ channel, ...failing }],
+    ),
+    pageSilent: loadPageSilent(store),
+    doubt: loadDoubt(store),
+    journalSince: journalSince(store.path),
+    met: store.troubles.first,
+    unanswered: loadUnansweredSince(store),
+    notices: loadNotices(store),
+  };
+}

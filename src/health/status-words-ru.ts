@@ -1,0 +1,154 @@
+import { describeBytes } from "../backup/space-rule.ts";
+import type { StatusWords } from "./status-words.ts";
+
+export const russianStatus = {
+  upToDate: "Всё в порядке.",
+  notRunning: "Служба не запущена.",
+  notAnswering: (since) =>
+    `Служба работает, но не отвечает с ${since}: посмотрите её журнал, затем systemctl restart erp-bridge.`,
+  remapOwed: "Столбцы сохранённых заказов заполнены по прежнему сопоставлению: выполните erp-bridge remap.",
+  held: (area, since, reason) => `${named(area)}: остановлено с ${since} — ${reason}.`,
+  failing: (flow, since, why) => `${named(flow)}: ошибки с ${since}${why === "" ? "" : ` — ${why}`}.`,
+  stale: (flow, ageS) =>
+    `${named(flow)}: ${ageS === null ? "пока ни одного удачного обмена" : `нет удачного обмена уже ${duration(ageS)}`}.`,
+  unreadBatches: (n) =>
+    `${count(n, ["пачка заказов не прочитана", "пачки заказов не прочитаны", "пачек заказов не прочитано"])}: настройки не подходят к ответам сервиса.`,
+  refusedConfirms: (n) =>
+    `${count(n, ["подтверждение отклонено", "подтверждения отклонены", "подтверждений отклонено"])} сервисом.`,
+  unnamedBatches: (n, times) =>
+    `${count(n, ["пачку", "пачки", "пачек"])} нельзя подтвердить: ни в одной записи нет номера (id); ${times === 1 ? "" : `сервис отдал её уже не меньше ${times} раз; `}заказы за ней могут ждать.`,
+  failedConfirms: (n, since) =>
+    `${count(n, ["подтверждение не принято", "подтверждения не приняты", "подтверждений не принято"])} с ${since}; новые заказы идут.`,
+  refusedRequests: (n) =>
+    `${count(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
+  blockedOrders: (n) => `${count(n, ["заказ отложен", "заказа отложены", "заказов отложено"])} в ERP.`,
+  quarantined: (n, flow) => `${named(flow)}: ${count(n, ["запись", "записи", "записей"])} в карантине.`,
+  refusedRows: (n, flow) =>
+    `${named(flow)}: ${count(n, ["строка не принята", "строки не приняты", "строк не принято"])} сервисом, отправка повторяется.`,
+  littleSpace: (bytes) => `На диске с базой свободно только ${bytesOf(bytes)}.`,
+  unreachable: (channel, since, error) => `${CHANNELS[channel] ?? channel}: нет связи с ${since} (${error}).`,
+  pageSilent: (address, since, error) =>
+    `Страница состояния не открывается на ${address} с ${since}: ${error === "EADDRINUSE" ? "порт занят другой программой" : error}. Заказы продолжают идти.`,
+  clockOff: (offsetS) =>
+    `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
+  erpObjects: (names) => `На таблицах моста стоят триггеры или индексы ERP, удалите их: ${names}.`,
+  credentialReplaced: (since) =>
+    `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
+  databaseOlder: "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",
+  logCut: "База или её -wal обрезаны или перезаписаны: запустите службу, она сначала проверит базу.",
+  foreignJournal:
+    "Рядом с базой лежит файл с её именем и -journal: другие программы не могут её открыть, подтверждения не отправляются. Перенесите файл в другую папку или перезапустите службу.",
+  databaseDamaged: "База повреждена: восстановите последнюю копию командой erp-bridge restore FILE.",
+  untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
+  unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,
+  logGrown: (bytes) =>
+    `Журнал базы вырос до ${Math.round(bytes / 1024 / 1024)} МБ: какая-то программа держит базу открытой для чтения.`,
+  asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${duration(ageS)} назад`),
+  askedAt: (at) => (at === null ? "успешных опросов ещё не было" : `опрос в ${at}`),
+  seenAt: (at, text) => `${at}: ${text}`,
+  lastOrder: (at) => (at === null ? "заказов ещё не было" : `последний заказ ${at}`),
+  waitingForErp: (n, oldestS) =>
+    n === 0
+      ? "ERP забрала все заказы"
+      : `${count(n, ["заказ ещё не забран", "заказа ещё не забраны", "заказов ещё не забрано"])} в ERP, самый старый ждёт ${age(oldestS)}`,
+  stockAsOf: (at) => (at === null ? "остатки ещё не отправлялись" : `остатки на сайте по состоянию на ${at}`),
+  duration,
+  bytes: bytesOf,
+  errors: {
+    config_invalid: "ошибка в настройках",
+    node_too_old: "слишком старая версия Node",
+    usage: "ошибка в вызове",
+    instance_running: "уже работает другой экземпляр",
+    account_changed: "база принадлежит другой учётной записи",
+    database_refused: "базу нельзя использовать",
+    database_newer: "база от более новой версии",
+    migration_edited: "история базы не подходит к этой версии",
+    database_busy: "базу держит другая программа",
+    database_corrupt: "база повреждена",
+    disk_full: "диск заполнен",
+    disk_failed: "сбой диска",
+    folder_missing: "нет папки с изображениями",
+    table_missing: "нет таблицы",
+    credentials_refused: "сервис не принимает учётные данные",
+    payment_required: "подписка на импорт не оплачена",
+    rate_limited: "сервис просит подождать",
+    unavailable: "сервис недоступен",
+    unreachable: "нет связи с сервисом",
+    timed_out: "сервис не отвечает вовремя",
+    answer_unreadable: "ответ сервиса не читается",
+    answer_too_large: "ответ сервиса слишком велик",
+    answer_unknown: "по виду ответа сервиса неизвестно, принят ли запрос",
+    answer_shape: "ответ сервиса не подходит к настройкам",
+    redirected: "сервис отсылает на другой адрес",
+    request_refused: "сервис отклоняет запрос",
+    stopped: "остановлено",
+    internal: "внутренняя ошибка",
+  },
+  holds: {
+    credentials: "сервис не принимает учётные данные",
+    payment: "подписка на импорт не оплачена",
+    "rate limit": "сервис просит подождать",
+    refused: "сервис отклоняет запрос",
+    "hand-out lost": "ответ с заказами потерян, подтверждения ждут",
+    tie: "часть изменений с одинаковой меткой времени может быть недоступна",
+    behind: "изменений больше, чем читается за один проход; чтение продолжается",
+    cut: "часть изменений может быть не показана: сервис отдаёт сначала новые; заказы читаются по одному",
+    unread: "ответы не удаётся прочитать, и места для них больше нет",
+    answer: "сервис отвечает в новом виде, и неизвестно, приняты ли строки; они отправляются снова",
+    guard: "обнуление остатков ждёт разрешения",
+    table: "таблица отсутствует или пуста",
+    disk: "мало места на диске, новые заказы не запрашиваются",
+    mapping: "столбцы заказов заполнены по прежнему сопоставлению",
+    account: "база принадлежит другой учётной записи",
+    restored: "часть ранее подтверждённых заказов может отсутствовать; обмен идёт",
+  },
+} as const satisfies StatusWords;
+
+const NAMES: Readonly<Record<string, string>> = {
+  orders: "Заказы",
+  updates: "Изменения заказов",
+  statuses: "Статусы",
+  imports: "Выгрузка на сайт",
+  stocks: "Остатки",
+  prices: "Цены",
+  catalog: "Каталог",
+  images: "Изображения",
+  reconcile: "Сверка заказов",
+  backup: "Резервные копии",
+  upkeep: "Уборка истории",
+  erp: "ERP",
+};
+
+const CHANNELS: Readonly<Record<string, string>> = {
+  webhook: "Адрес для оповещений",
+  command: "Программа оповещений",
+  heartbeat: "Контрольный адрес",
+};
+
+function named(flow: string): string {
+  return NAMES[flow] ?? flow;
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} с`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} мин`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} ч`;
+  return count(Math.floor(seconds / 86_400), ["день", "дня", "дней"]);
+}
+
+function age(seconds: number | null): string {
+  return seconds === null ? "?" : duration(seconds);
+}
+
+function bytesOf(bytes: number): string {
+  const units: Readonly<Record<string, string>> = { KB: "КБ", MB: "МБ", GB: "ГБ" };
+  return describeBytes(bytes)
+    .replace(".", ",")
+    .replace(/[KMG]B/, (unit) => units[unit] ?? unit);
+}
+
+/** `1 заказ`, `2 заказа`, `5 заказов` */
+export function count(n: number, [one, few, many]: readonly [one: string, few: string, many: string]): string {
+  const form = new Intl.PluralRules("ru").select(n);
+  return `${n} ${form === "one" ? one : form === "few" ? few : many}`;
+}

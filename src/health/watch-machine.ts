@@ -1,0 +1,95 @@
+/*
+ * Looks at what surrounds the program and makes its work wrong without making it fail: a clock far from the service's, and
+ * a Client Secret whose file is newer than the copy that systemd handed over. Each is logged once when it begins and once
+ * when it ends, and stands in `status` in between.
+ */
+
+import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
+import { FEED_NAMES } from "../feeds/feed.ts";
+import { markCompareOwed } from "../feeds/feed-rows.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import type { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { clockOffsetS } from "./clock-offset.ts";
+import { deleteNotice, loadNotices, type NoticeName, saveNotice } from "./notices.ts";
+
+/** A clock that drifts is written down anew only where it has moved by so much. */
+const OFFSET_STEP_S = 60;
+
+export class WatchMachine {
+  readonly #context: JobContext;
+  readonly #objects: ErpObjects;
+  readonly #findStaleCredential: () => BridgeError | undefined;
+
+  constructor(context: JobContext, findStaleCredential: () => BridgeError | undefined) {
+    this.#context = context;
+    this.#objects = new ErpObjects(context.store);
+    this.#findStaleCredential = findStaleCredential;
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    const known = new Map(loadNotices(this.#context.store).map((notice) => [notice.name, notice]));
+    await this.#lookAtClock(known.get("clock"), signal);
+    await this.#lookAtCredential(known.has("credential"), signal);
+    await this.#lookAtObjects(known.get("objects"), signal);
+  }
+
+  async #lookAtClock(known: { since: string; offsetS?: number } | undefined, signal: AbortSignal): Promise<void> {
+    const { client, clock, log, store } = this.#context;
+    // Before the first answer nothing is known, and what was known stands.
+    if (client.serviceNow === undefined) return;
+    const offsetS = clockOffsetS(client.serviceNow, clock.nowMs(), known !== undefined);
+    if (offsetS === undefined) {
+      if (known === undefined) return;
+      await this.#end("clock", signal);
+      log.info({}, "This machine's clock agrees with the service's again.");
+      return;
+    }
+    if (known !== undefined && Math.abs((known.offsetS ?? 0) - offsetS) < OFFSET_STEP_S) return;
+    const since = known?.since ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => saveNotice(store, { name: "clock", since, offsetS }));
+    if (known === undefined)
+      log.warn(
+        { offsetS },
+        "This machine's clock is far from the service's; times in the log and the status are wrong.",
+      );
+  }
+
+  async #lookAtCredential(isKnown: boolean, signal: AbortSignal): Promise<void> {
+    const { clock, log, store } = this.#context;
+    const stale = this.#findStaleCredential();
+    if ((stale !== undefined) === isKnown) return;
+    if (stale === undefined) {
+      await this.#end("credential", signal);
+      return;
+    }
+    const since = isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => saveNotice(store, { name: "credential", since }));
+    log.warn({}, `${stale.message} ${stale.hint ?? ""}`);
+  }
+
+  async #lookAtObjects(known: { since: string; names?: string } | undefined, signal: AbortSignal): Promise<void> {
+    const { clock, log, store } = this.#context;
+    const found = this.#objects.list();
+    const names = describeObjects(found);
+    if (names === (known?.names ?? "")) return;
+    const since = known?.since ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      // What changed meanwhile may not have been noted.
+      for (const feed of FEED_NAMES) markCompareOwed(store, feed, "triggers of the ERP's were on the bridge's tables");
+      if (found.length === 0) deleteNotice(store, "objects");
+      else saveNotice(store, { name: "objects", since, names });
+    });
+    if (found.length === 0) log.info({}, "No triggers or indexes of the ERP's stand on the bridge's tables any more.");
+    else
+      log.warn(
+        { objects: names },
+        `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
+      );
+  }
+
+  async #end(name: NoticeName, signal: AbortSignal): Promise<void> {
+    await commit(this.#context, signal, () => deleteNotice(this.#context.store, name));
+  }
+}

@@ -1,0 +1,63 @@
+/*
+ * Looks at the bridge from beside it every few seconds: what is new about the service, what people must be told, the
+ * heartbeat. Each look runs alone, and what goes wrong in it ends with it. A crash loses nothing: every look begins
+ * with what the database holds.
+ */
+
+import type { JobContext } from "../pass/job.ts";
+import { asError } from "../platform/errors.ts";
+
+const LOOK_MS = 5_000;
+
+export interface Look {
+  name: string;
+  look(signal: AbortSignal): Promise<unknown>;
+}
+
+export class Watch {
+  readonly #context: JobContext;
+  readonly #looks: readonly Look[];
+  readonly #busy = new Map<string, Promise<void>>();
+  readonly #abort = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(context: JobContext, looks: readonly Look[]) {
+    this.#context = context;
+    this.#looks = looks;
+  }
+
+  start(): void {
+    if (this.#looks.length > 0) this.#timer = setInterval(() => void this.look(), LOOK_MS);
+  }
+
+  /** One round; a look that is still under way is left alone. */
+  async look(): Promise<void> {
+    await Promise.all(this.#looks.map((look) => this.#run(look)));
+  }
+
+  /** Ends looks under way, a message on its way included. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#abort.abort();
+    await Promise.all(this.#busy.values());
+  }
+
+  async #run(look: Look): Promise<void> {
+    if (this.#busy.has(look.name) || this.#abort.signal.aborted) return;
+    const running = this.#attempt(look);
+    this.#busy.set(look.name, running);
+    await running;
+    this.#busy.delete(look.name);
+  }
+
+  async #attempt(look: Look): Promise<void> {
+    try {
+      await look.look(this.#abort.signal);
+    } catch (error) {
+      const failure = asError(error);
+      const { code, message } = failure;
+      this.#context.store.notice(failure);
+      this.#context.log.debug({ look: look.name, errorCode: code }, this.#context.client.hideSecrets(message));
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/* How much of a job is done and left, from the database alone: so it can be told of a daemon's work as well. */
+
+import type { Store } from "../database/store.ts";
+import { FEED_NAMES, type FeedName } from "../feeds/feed.ts";
+import type { JobName } from "../pass/job-names.ts";
+import { loadReconcileState } from "../reconcile/reconcile-rows.ts";
+
+export interface WorkLeft {
+  /** What is counted. */
+  unit: string;
+  /** What waits; undefined where only the service knows. */
+  left?: number;
+  /** What there is so far; undefined where only what waits can be counted. */
+  done?: number;
+}
+
+const WAITING: Partial<Record<JobName, { unit: string; sql: string }>> = {
+  updates: { unit: "orders to read", sql: "SELECT count(*) FROM owed_reads" },
+  statuses: {
+    unit: "requests",
+    sql: "SELECT count(*) FROM status_requests INDEXED BY status_requests_open WHERE state IN ('pending', 'sending')",
+  },
+};
+
+export function loadWorkLeft(store: Store, job: JobName): WorkLeft {
+  const count = (sql: string, ...values: unknown[]) =>
+    store
+      .prepare(sql)
+      .pluck()
+      .get(...values) as number;
+  if (job === "orders") return { unit: "orders", done: count("SELECT coalesce(max(order_key), 0) FROM orders") };
+  if (job === "reconcile") return loadRoundLeft(store);
+  if (isFeed(job)) {
+    const id = "(SELECT feed_id FROM feeds WHERE name = ?)";
+    const owed = count(`SELECT count(*) FROM feed_outbox WHERE feed_id = ${id} AND state = 'waiting'`, job);
+    return { unit: "rows", left: owed + count(`SELECT count(*) FROM feed_dirty WHERE feed_id = ${id}`, job) };
+  }
+  const { unit, sql } = WAITING[job] as { unit: string; sql: string };
+  return { unit, left: count(sql) };
+}
+
+/** A round first looks at payloads, then asks for orders. */
+function loadRoundLeft(store: Store): WorkLeft {
+  const { round } = loadReconcileState(store);
+  if (round === null) return { unit: "orders" };
+  const { sound = 0, damaged = 0, checked = 0 } = round.counts;
+  return round.phase === "scrub"
+    ? { unit: "payloads looked at", done: sound + damaged }
+    : { unit: "orders compared", done: checked };
+}
+
+export function countOrders(store: Store): number {
+  return store.prepare("SELECT count(*) FROM orders").pluck().get() as number;
+}
+
+function isFeed(job: JobName): job is FeedName {
+  return FEED_NAMES.some((name) => name === job);
+}

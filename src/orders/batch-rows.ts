@@ -1,0 +1,446 @@
+/*
+ * Batches and the mark of an open hand-out. A batch becomes `stored` in the transaction that stores its last orders;
+ * only then may it be confirmed. After a crash, `stored` rows say which confirms are still owed and `pull_mark` says
+ * whether an answer of GET /orders may be missing.
+ */
+
+import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import type { AnswerForm } from "../service/answer-form.ts";
+import { UNNAMED_BATCH } from "./confirm.ts";
+
+export interface BatchRow {
+  id: number;
+  fingerprint: string;
+  batchId: string | null;
+  state: "unread" | "stored" | "confirmed" | "refused";
+  confirmAttempts: number;
+  /** JSON array of the ids served, as written; null once nothing is owed. */
+  orderIds: string | null;
+  /** 1: its body must still go to the journal, and until then it is not confirmed. */
+  journalOwed: number;
+  receivedAt: string;
+}
+
+const COLUMNS = `id, fingerprint, service_batch_id AS batchId, state, confirm_attempts AS confirmAttempts,
+  order_ids AS orderIds, state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS journalOwed, received_at AS receivedAt`;
+
+export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
+  return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint) as BatchRow | undefined;
+}
+
+/** Stored batches whose confirm is owed, least tried first, so that one that always fails never keeps the others waiting. */
+export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
+  return store
+    .prepare(
+      `SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL AND body_id IS NULL
+       ORDER BY confirm_attempts, id LIMIT ?`,
+    )
+    .all(limit) as BatchRow[];
+}
+
+/** Refused confirms that are still tried now and then, least tried first. */
+export function loadRefusedConfirms(
+  store: Store,
+  { triesMax, limit }: { triesMax: number; limit: number },
+): BatchRow[] {
+  return store
+    .prepare(
+      `SELECT ${COLUMNS} FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND confirm_attempts < ? AND order_ids IS NOT NULL ORDER BY confirm_attempts, id LIMIT ?`,
+    )
+    .all(triesMax, limit) as BatchRow[];
+}
+
+export function saveStoredBatch(
+  store: Store,
+  batch: {
+    fingerprint: string;
+    batchId: string | null;
+    orderCount: number;
+    orderIds: string;
+    at: string;
+    /** 1 where the confirm follows at once: the first attempt begins with this commit. */
+    confirmAttempts: number;
+    /** Kept where it could not be written to the journal. */
+    kept: BodyPlace;
+  },
+): BatchRow {
+  return store
+    .prepare(
+      `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body, body_id)
+       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?, ?) RETURNING ${COLUMNS}`,
+    )
+    .get(
+      batch.fingerprint,
+      batch.batchId,
+      batch.at,
+      batch.orderCount,
+      batch.confirmAttempts,
+      batch.orderIds,
+      batch.kept.body,
+      batch.kept.bodyId,
+    ) as BatchRow;
+}
+
+/**
+ * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
+ * batch is owed to it, and its confirm waits, also if it was confirmed or refused as it was before.
+ */
+export function saveJournalOwed(store: Store, id: number, owed: { orderIds: string } & BodyPlace): void {
+  store
+    .prepare(
+      "UPDATE batches SET state = 'stored', order_ids = ?, body = ?, body_id = ? WHERE id = ? AND state <> 'unread'",
+    )
+    .run(owed.orderIds, owed.body, owed.bodyId, id);
+}
+
+// ------------------------------------------------------------------------------------- bodies owed to the journal
+
+export interface JournalOwed extends BodyPlace {
+  id: number;
+  fingerprint: string;
+}
+
+/** The oldest stored batch whose body could not be written to the journal. */
+export function loadJournalOwed(store: Store): JournalOwed | undefined {
+  return store
+    .prepare(
+      `SELECT id, fingerprint, body, body_id AS bodyId FROM batches INDEXED BY batches_stored
+       WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`,
+    )
+    .get() as JournalOwed | undefined;
+}
+
+/** Fenced by the body that was written: a newer one that was served meanwhile stays owed. */
+export function markJournaled(store: Store, { id, body, bodyId }: Pick<JournalOwed, "id" | "body" | "bodyId">): void {
+  store
+    .prepare(
+      "UPDATE batches SET body = NULL, body_id = NULL WHERE id = ? AND state = 'stored' AND body IS ? AND body_id IS ?",
+    )
+    .run(id, body, bodyId);
+}
+
+/** There is no journal any more. */
+export function forgetJournalOwed(store: Store): void {
+  store
+    .prepare(
+      "UPDATE batches SET body = NULL, body_id = NULL WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)",
+    )
+    .run();
+}
+
+export function markConfirmBegun(store: Store, id: number): void {
+  store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
+}
+
+/**
+ * True where that is news. Refused batches that this one covers are confirmed with it: the same batch in another
+ * composition, or one of which every order has come again.
+ */
+export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchId" | "orderIds">, at: string): boolean {
+  const { changes } = store
+    .prepare(
+      `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
+       WHERE id = ? AND state <> 'confirmed'`,
+    )
+    .run(at, batch.id);
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_refused
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'refused' AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
+         SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36 OR NOT EXISTS (
+           SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
+    )
+    .run({ at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
+  return changes > 0;
+}
+
+/** A confirm that names nothing was accepted: it covered every batch stored up to now. How many were not before. */
+export function markAllConfirmed(store: Store, at: string): number {
+  return store
+    .prepare(
+      `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
+       WHERE id IN (SELECT id FROM batches WHERE state = 'stored' UNION ALL SELECT id FROM batches WHERE state = 'refused')`,
+    )
+    .run(at).changes;
+}
+
+/** A refusal is final until the batch is served again. True where that is news. */
+export function markConfirmRefused(store: Store, id: number, error: string): boolean {
+  const { changes } = store
+    .prepare(
+      `UPDATE batches SET state = 'refused', last_error = ?
+       WHERE id = ? AND state <> 'confirmed' AND (state <> 'refused' OR last_error IS NOT ?)`,
+    )
+    .run(error, id, error);
+  return changes > 0;
+}
+
+/**
+ * To be tried again. An attempt that never reached the service, or was refused by it, does not count: nothing can have come
+ * of it. The outcome of any other is unknown, also for a batch that was refused before.
+ */
+export function markConfirmFailed(store: Store, id: number, failure: { error: string; reached: boolean }): void {
+  store
+    .prepare(
+      `UPDATE batches SET last_error = @error, confirm_attempts = max(0, confirm_attempts - @left),
+         state = CASE WHEN @left = 0 THEN 'stored' ELSE state END
+       WHERE id = @id AND state IN ('stored', 'refused')`,
+    )
+    .run({ error: failure.error, left: failure.reached ? 0 : 1, id });
+}
+
+// ------------------------------------------------------------------------------------------------ unread bodies
+
+export interface UnreadBody extends BodyPlace {
+  id: number;
+  /** The `Date` header that came with it. */
+  date: string | null;
+}
+
+/** The next kept body that this mapping has not been tried on. */
+export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
+  return store
+    .prepare(
+      `SELECT id, body, body_id AS bodyId, service_date AS date FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL) AND read_with IS NOT ? ORDER BY id LIMIT 1`,
+    )
+    .get(mapping) as UnreadBody | undefined;
+}
+
+/** The service's time when the oldest body that is still unread was handed out. */
+export function loadOldestUnreadDate(store: Store): string | undefined {
+  const row = store
+    .prepare(
+      `SELECT service_date AS date FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1`,
+    )
+    .get() as { date: string } | undefined;
+  return row?.date;
+}
+
+export function countUnread(store: Store): { count: number; bytes: number } {
+  return store
+    .prepare(
+      `SELECT count(*) AS count, coalesce(sum(${bodyLength("batches")}), 0) AS bytes FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread'`,
+    )
+    .get() as { count: number; bytes: number };
+}
+
+/** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
+export function countKeptBodies(store: Store): number {
+  const row = store
+    .prepare(
+      "SELECT count(*) AS n FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
+    )
+    .get() as { n: number };
+  return row.n;
+}
+
+/** Batches whose confirm the service has refused. */
+export function countRefusedConfirms(store: Store): number {
+  const row = store
+    .prepare(
+      "SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
+    )
+    .get(UNNAMED_BATCH) as { n: number };
+  return row.n;
+}
+
+/** Batches that no confirm can name, and how often the service has served the one that came last: so often at least. */
+export function loadUnnamedBatches(store: Store): { count: number; times: number } {
+  const row = store
+    .prepare(
+      `SELECT count(*) AS n, max(id) AS id FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND last_error = ?`,
+    )
+    .get(UNNAMED_BATCH) as { n: number; id: number | null };
+  const served = loadServedUnnamed(store);
+  return { count: row.n, times: served !== undefined && served.batch === row.id ? served.times : 1 };
+}
+
+export function loadServedUnnamed(store: Store): { batch: number; times: number } | undefined {
+  const text = loadMeta(store, "unnamed");
+  return text === undefined ? undefined : (JSON.parse(text) as { batch: number; times: number });
+}
+
+export function saveServedUnnamed(store: Store, served: { batch: number; times: number }): void {
+  saveMeta(store, "unnamed", JSON.stringify(served));
+}
+
+/** Batches whose confirm has failed, and the oldest of them. */
+export function loadFailedConfirms(store: Store): { count: number; since: string | null } {
+  return store
+    .prepare(
+      `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
+       WHERE state = 'stored' AND last_error IS NOT NULL`,
+    )
+    .get() as { count: number; since: string | null };
+}
+
+/** What is kept of the times at which confirms are tried again. */
+export interface ConfirmTimes {
+  waits: { id: number; tries: number; dueAt: string }[];
+  /** Refused after an attempt of unknown outcome: confirmed once the service has not served it for long. */
+  doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined }[];
+  refused: number[];
+  refusedAgainAt: string;
+}
+
+export function loadConfirmTimes(store: Store): ConfirmTimes | undefined {
+  const text = loadMeta(store, "confirms");
+  return text === undefined ? undefined : (JSON.parse(text) as ConfirmTimes);
+}
+
+export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
+  saveMeta(store, "confirms", JSON.stringify(times));
+}
+
+export function loadBatchOf(store: Store, id: number): BatchRow | undefined {
+  return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE id = ?`).get(id) as BatchRow | undefined;
+}
+
+/** How long a kept body of the same orders stays the newer one. */
+const KEPT_ANEW = "-1 hour";
+
+/** The body that is kept under this fingerprint; `isNew`: it stays, whatever has come. */
+export function loadKeptUnder(
+  store: Store,
+  fingerprint: string,
+  at: string,
+): (BodyPlace & { id: number; isNew: boolean }) | undefined {
+  const row = store
+    .prepare(
+      `SELECT id, body, body_id AS bodyId, received_at >= strftime('%Y-%m-%dT%H:%M:%fZ', ?, '${KEPT_ANEW}') AS isNew FROM batches
+       WHERE fingerprint = ? AND state = 'unread'`,
+    )
+    .get(at, fingerprint) as (BodyPlace & { id: number; isNew: number }) | undefined;
+  return row === undefined ? undefined : { ...row, isNew: row.isNew === 1 };
+}
+
+/** Keeps a body that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
+export function saveUnreadBody(
+  store: Store,
+  unread: {
+    fingerprint: string;
+    place: BodyPlace;
+    date: string | undefined;
+    /** The mapping that failed on it; null where none has been tried to its end. */
+    mapping: string | null;
+    error: string | null;
+    at: string;
+  },
+): number {
+  store
+    .prepare(
+      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, body, body_id)
+       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?)
+       ON CONFLICT (fingerprint) DO UPDATE
+       SET body = excluded.body, body_id = excluded.body_id, received_at = excluded.received_at
+       WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
+         AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
+    )
+    .run(
+      unread.fingerprint,
+      unread.at,
+      unread.error,
+      unread.mapping,
+      unread.date ?? null,
+      unread.place.body,
+      unread.place.bodyId,
+    );
+  return (store.prepare("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint) as { id: number }).id;
+}
+
+/** The body was read: what it held is stored in the same transaction. */
+export function deleteUnread(store: Store, id: number): void {
+  store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
+}
+
+export function markUnreadTried(store: Store, id: number, mapping: string, error: string): void {
+  store.prepare("UPDATE batches SET read_with = ?, last_error = ? WHERE id = ?").run(mapping, error, id);
+}
+
+/** A path has matched for the first time: what failed for the lack of it is now its records' fault, and can be read. */
+export function markUnreadUntried(store: Store): void {
+  store
+    .prepare(
+      "UPDATE batches INDEXED BY batches_unread SET read_with = NULL WHERE state = 'unread' AND read_with IS NOT NULL",
+    )
+    .run();
+}
+
+// ------------------------------------------------------------------------------------- the mark of a hand-out
+
+export interface PullMark {
+  /** When the oldest GET whose answer is missing left. */
+  openedAt: string;
+  /** The answer of an earlier GET is missing: whatever it handed out is not stored. */
+  lost: boolean;
+}
+
+/**
+ * Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to
+ * come round once more from here.
+ */
+export function openPullMark(store: Store, at: string): PullMark {
+  const row = store
+    .prepare(
+      `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
+       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1,
+         last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
+         first_served = CASE WHEN is_open THEN NULL ELSE first_served END
+       RETURNING opened_at AS openedAt, lost`,
+    )
+    .get(at) as { openedAt: string; lost: number };
+  return { openedAt: row.openedAt, lost: row.lost === 1 };
+}
+
+export function loadPullMark(store: Store): PullMark | undefined {
+  const row = store.prepare("SELECT opened_at AS openedAt, lost FROM pull_mark WHERE id = 1").get() as
+    | { openedAt: string; lost: number }
+    | undefined;
+  return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost === 1 };
+}
+
+/** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
+export function closePullMark(store: Store): void {
+  store.prepare("DELETE FROM pull_mark WHERE lost = 0").run();
+  store.prepare("UPDATE pull_mark SET is_open = 0 WHERE is_open = 1").run();
+}
+
+/**
+ * A batch was served and is stored now; `known` where it was stored before. A batch that was first served after the
+ * loss and now comes again says that the service has come round, the lost hand-out included: the mark ends. One that
+ * was served before the loss says nothing, because it may stand in the row before the lost one. True where it ended.
+ */
+export function settlePullMark(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
+  const ended = store
+    .prepare("DELETE FROM pull_mark WHERE lost = 1 AND (first_served = ? OR coalesce(last_batch_id, 0) < ?)")
+    .run(fingerprint, known?.id ?? -1).changes;
+  if (ended > 0) return true;
+  store.prepare("UPDATE pull_mark SET first_served = ? WHERE lost = 1 AND first_served IS NULL").run(fingerprint);
+  return false;
+}
+
+/** A person decided: nothing is missing any more. */
+export function clearPullMark(store: Store): void {
+  store.prepare("DELETE FROM pull_mark").run();
+}
+
+/**
+ * Removes batches that were confirmed before `before`, a bounded number at a time. The newest batch stays, because it says
+ * when orders came last. One that is served again afterwards is stored anew, without a change to its orders.
+ */
+export function deleteConfirmedBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE state = 'confirmed' AND confirmed_at < ?
+         AND id < (SELECT max(id) FROM batches) ORDER BY id LIMIT ?)`,
+    )
+    .run(before, limit).changes;
+}

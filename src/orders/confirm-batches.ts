@@ -1,0 +1,428 @@
+/*
+ * Tells the service which batches are safe. Only batches that are durable get here; after a crash their rows in
+ * `batches` say which confirms are still owed, so a confirm is repeated and never forgotten.
+ */
+
+import { readOrderId } from "../answers/uuid.ts";
+import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
+import { commit } from "../pass/commit.ts";
+import { stopsPass } from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { type AnswerForm, ENDPOINT } from "../service/answer-form.ts";
+import { confirmBatch } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import {
+  type BatchRow,
+  type ConfirmTimes,
+  countUnread,
+  loadBatchOf,
+  loadConfirmTimes,
+  loadJournalOwed,
+  loadPullMark,
+  loadRefusedConfirms,
+  loadServedUnnamed,
+  loadUnconfirmed,
+  markAllConfirmed,
+  markConfirmBegun,
+  markConfirmed,
+  markConfirmFailed,
+  markConfirmRefused,
+  saveConfirmTimes,
+  saveServedUnnamed,
+} from "./batch-rows.ts";
+import { type ConfirmForm, classifyConfirmFailure, confirmNames, renderConfirm, UNNAMED_BATCH } from "./confirm.ts";
+import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
+
+const CONFIRMS_PER_PASS = 200;
+/** After so many failures in a row it is the service, not the batches; pulling goes on, confirms wait for the next pass. */
+const FAILURES_IN_ROW_MAX = 3;
+/**
+ * What was refused may have been refused by a service that was out of order: it is tried again, so seldom, so many at a
+ * time and so often. Later a person decides.
+ */
+const REFUSED_AGAIN_MS = 3_600_000;
+const REFUSED_PER_PASS = 20;
+const REFUSED_TRIES_MAX = 48;
+/** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
+const SERVED_AGAIN_MAX = 5;
+
+/** How often a batch that no confirm can name is served before that is noted; then each time it has doubled. */
+const UNNAMED_NOTED = 16;
+
+/** A batch whose confirm is refused while all else is answered waits by itself, and is told as refused after so many tries. */
+const WAIT_FIRST_MS = 60_000;
+const WAIT_MAX_MS = 3_600_000;
+const FORBIDDEN_TRIES_MAX = 4;
+const WAITS_MAX = 500;
+/** A batch whose confirm has failed so often while orders were answered waits by itself: it is not the service. */
+const FAILURES_OF_ONE_MAX = 3;
+/**
+ * What is refused after an attempt of unknown outcome was confirmed by that attempt, once the service was asked well so often
+ * and for so long without serving any of it again.
+ */
+const UNSERVED_POLLS = 10;
+const UNSERVED_MS = 3_600_000;
+const DOUBTS_MAX = 200;
+
+/** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
+type Outcome =
+  | { verdict: "confirmed"; usual?: AnswerForm }
+  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; unusual?: AnswerForm };
+
+/** A batch that was refused after an attempt of unknown outcome, or answered in a new form. */
+interface Doubt {
+  row: BatchRow;
+  orderIds: ReadonlySet<string>;
+  sinceMs: number;
+  polls: number;
+  /** The form of its answer, where that was a new one. */
+  form?: AnswerForm | undefined;
+}
+
+export class ConfirmBatches {
+  readonly #context: JobContext;
+  readonly #form: ConfirmForm;
+  readonly #forms: AnswerForms;
+  /** The confirmed batch that is served again and again. */
+  #again = { fingerprint: "", times: 0 };
+  /** By batch; monotonic. */
+  readonly #waits = new Map<number, { tries: number; untilMs: number }>();
+  readonly #doubts = new Map<number, Doubt>();
+  /** Batches that this process has seen refused without any doubt. */
+  readonly #refused = new Set<number>();
+  /** The batch that came last and that no confirm can name. */
+  #unnamed: { batch: number; times: number } | undefined;
+  /** Monotonic time from which refused confirms are tried again. */
+  #refusedAgainMs: number;
+
+  constructor(context: JobContext, form: ConfirmForm) {
+    this.#context = context;
+    this.#form = form;
+    this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form));
+    this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
+    this.#recall();
+  }
+
+  /** A restart tries nothing sooner than before, and forgets no wait. No clock makes one longer than it can be. */
+  #recall(): void {
+    const { store, clock } = this.#context;
+    const times = loadConfirmTimes(store);
+    if (times === undefined) return;
+    const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
+    const untilMs = (at: string, maxMs: number) => monotonicMs + clamped(Date.parse(at) - nowMs, maxMs);
+    this.#refusedAgainMs = untilMs(times.refusedAgainAt, REFUSED_AGAIN_MS);
+    for (const { id, tries, dueAt } of times.waits)
+      this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS) });
+    for (const id of times.refused) this.#refused.add(id);
+    for (const { id, since, polls, form } of times.doubts) {
+      const row = loadBatchOf(store, id);
+      if (row?.state !== "stored") continue;
+      const sinceMs = monotonicMs - clamped(nowMs - Date.parse(since), UNSERVED_MS);
+      this.#doubts.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form });
+    }
+  }
+
+  /** Inside a transaction. */
+  #saveTimes(): void {
+    const { store, clock } = this.#context;
+    const beginMs = clock.nowMs() - clock.monotonicMs();
+    const at = (ms: number) => isoTime(Math.round(beginMs + ms));
+    const times: ConfirmTimes = {
+      waits: [...this.#waits].map(([id, { tries, untilMs }]) => ({ id, tries, dueAt: at(untilMs) })),
+      doubts: [...this.#doubts].map(([id, { sinceMs, polls, form }]) => ({ id, since: at(sinceMs), polls, form })),
+      refused: [...this.#refused],
+      refusedAgainAt: at(this.#refusedAgainMs),
+    };
+    saveConfirmTimes(store, times);
+  }
+
+  /** Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction. */
+  followsAtOnce(pass: PullPass): boolean {
+    return confirmNames(this.#form) && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
+  }
+
+  /** The service has just failed at something else: one failed confirm is then enough. */
+  expectTrouble(pass: PullPass): void {
+    pass.confirmsFailed = Math.max(pass.confirmsFailed, FAILURES_IN_ROW_MAX - 1);
+  }
+
+  /** Confirms that are owed from earlier passes or an earlier life of the program. True where more are left. */
+  async confirmOwed(pass: PullPass): Promise<boolean> {
+    // One confirm that names nothing covers them all.
+    const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
+    const owed = loadUnconfirmed(this.#context.store, limit + (confirmNames(this.#form) ? this.#waits.size : 0))
+      .filter((row) => !this.#isWaiting(row))
+      .slice(0, limit);
+    for (const row of owed) await this.confirm({ row, seenBefore: true }, pass);
+    await this.#retryRefused(pass);
+    return owed.length === CONFIRMS_PER_PASS;
+  }
+
+  /** The service has answered what it hands out, and all of it is stored. What it does not serve again it has let go. */
+  async noteAnswered(pass: PullPass): Promise<void> {
+    const { store, clock, log } = this.#context;
+    for (const [id, doubt] of this.#doubts) {
+      doubt.polls += 1;
+      if (doubt.polls < UNSERVED_POLLS || clock.monotonicMs() - doubt.sinceMs < UNSERVED_MS) continue;
+      const at = isoTime(clock.nowMs());
+      const isNews = await commit(this.#context, pass.signal, () => {
+        if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
+        this.#forget(id);
+        this.#saveTimes();
+        return markConfirmed(store, doubt.row, at);
+      });
+      count(pass, "confirmed", Number(isNews));
+      log.info(
+        { batch: doubt.row.batchId },
+        "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.",
+      );
+    }
+  }
+
+  async #retryRefused(pass: PullPass): Promise<void> {
+    const { store, clock } = this.#context;
+    if (clock.monotonicMs() < this.#refusedAgainMs || pass.confirmsFailed > 0) return;
+    this.#refusedAgainMs = clock.monotonicMs() + REFUSED_AGAIN_MS;
+    const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
+    await commit(this.#context, pass.signal, () => this.#saveTimes());
+    for (const row of loadRefusedConfirms(store, { triesMax: REFUSED_TRIES_MAX, limit }))
+      await this.confirm({ row, seenBefore: true }, pass);
+  }
+
+  /**
+   * Tells the service that a stored batch is safe. Ends as `confirmed` or `refused`, or is noted in the pass to be tried
+   * again. The attempt is committed before the request leaves, because "not found" means "confirmed earlier" only
+   * for a batch that was tried.
+   * @throws where the whole service is out: credentials, rate limit, no way to it.
+   */
+  async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
+    const { store } = this.#context;
+    if (isServed) this.#noteServed(row);
+    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.journalOwed) return;
+    if (this.#isWaiting(row) && (row.state !== "refused" || isServed)) return;
+    if (!confirmNames(this.#form) && !this.#isAllStored()) return;
+    pass.attempted.add(row.id);
+    const isCounted = !seenBefore && confirmNames(this.#form);
+    // Of a refused one that is served again every attempt would be a write.
+    if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
+      await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
+    // The service forgets what it hears of: from here on the orders are in the database file, whatever becomes of its log.
+    store.secure();
+    const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
+    const outcome = await this.#send(row, wasTried, pass.signal);
+    await this.#note({ row, isDoubtful: wasTried && row.state === "stored" }, outcome, pass);
+  }
+
+  async #send(row: BatchRow, wasTried: boolean, signal: AbortSignal): Promise<Outcome> {
+    try {
+      const body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
+      const answer = await confirmBatch(this.#context.client, body, signal);
+      const acceptance = readAcceptance(answer);
+      if (acceptance.kind === "accepted") return await this.#judge(answer.body, acceptance, signal);
+      if (acceptance.kind === "error") {
+        return {
+          verdict: "refused",
+          failure: new BridgeError("request_refused", `The confirm was refused: ${acceptance.words}`),
+          isSaid: true,
+        };
+      }
+      return {
+        verdict: "retry",
+        failure: new BridgeError(
+          "answer_unreadable",
+          `The confirm was answered with ${UNREADABLE_WORDS[acceptance.kind]}.`,
+        ),
+        isSaid: false,
+      };
+    } catch (error) {
+      const failure = asError(error);
+      if (failure.code === "stopped") throw failure;
+      // Only our own words are no ServiceError here: what cannot be written for this batch never can be.
+      const verdict = failure instanceof ServiceError ? classifyConfirmFailure(failure, wasTried) : "refused";
+      return verdict === "confirmed" ? { verdict } : { verdict, failure, isSaid: isOwnRefusal(failure) };
+    }
+  }
+
+  async #judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, signal: AbortSignal): Promise<Outcome> {
+    const judged = this.#forms.judge(body, acceptance);
+    const { form } = judged;
+    if (!judged.isUnusual) return { verdict: "confirmed", usual: form };
+    if (await commit(this.#context, signal, () => this.#forms.saveUnusual(form))) return { verdict: "confirmed" };
+    const failure = new BridgeError("answer_unknown", unknownForm("POST", "/orders/confirm", judged));
+    return { verdict: "retry", failure, isSaid: false, unusual: form };
+  }
+
+  async #note(
+    { row, isDoubtful }: { row: BatchRow; isDoubtful: boolean },
+    outcome: Outcome,
+    pass: PullPass,
+  ): Promise<void> {
+    const { store, clock, client } = this.#context;
+    const at = isoTime(clock.nowMs());
+    if (outcome.verdict === "confirmed") {
+      pass.confirmsFailed = 0;
+      this.#forget(row.id);
+      const { usual } = outcome;
+      const confirmed = await commit(this.#context, pass.signal, () => {
+        if (usual !== undefined) this.#forms.saveUsual(usual, true);
+        return confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
+      });
+      count(pass, "confirmed", confirmed);
+      this.#noticeServedAgain(row);
+      return;
+    }
+    const { verdict, failure, isSaid } = outcome;
+    const error = client.hideSecrets(failure.message);
+    const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
+    const isWebPage = failure instanceof ServiceError && failure.isWebPage;
+    if (isDoubtful && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#mayDoubt(row)) {
+      this.#doubt(row);
+      this.#wait(row);
+      await commit(this.#context, pass.signal, () => {
+        this.#saveTimes();
+        markConfirmFailed(store, row.id, { error, reached: false });
+      });
+      return;
+    }
+    const { unusual } = outcome;
+    if (unusual !== undefined && row.state === "stored" && this.#mayDoubt(row)) {
+      this.#doubt(row, unusual);
+      this.#wait(row);
+      await commit(this.#context, pass.signal, () => {
+        this.#saveTimes();
+        markConfirmFailed(store, row.id, { error, reached: true });
+      });
+      return;
+    }
+    const isFinal = isForbidden && this.#wait(row) >= FORBIDDEN_TRIES_MAX;
+    if (verdict === "refused" || isFinal) {
+      if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
+      this.#refused.add(row.id);
+      if (failure.message === UNNAMED_BATCH) await this.#countUnnamed(row, pass.signal);
+      const isNews = await commit(this.#context, pass.signal, () => {
+        if (isFinal) this.#saveTimes();
+        return markConfirmRefused(store, row.id, error);
+      });
+      count(pass, "refused", Number(isNews));
+      return;
+    }
+    const reached = !(failure instanceof ServiceError && failure.effect === "none");
+    // Counted by the batch's own attempts: where the service is out, the pass ends as a whole.
+    const isAlone = pass.isAnswered && !endsPull(failure) && row.confirmAttempts >= FAILURES_OF_ONE_MAX;
+    if (isAlone) this.#wait(row);
+    await commit(this.#context, pass.signal, () => {
+      if (isForbidden || isAlone) this.#saveTimes();
+      markConfirmFailed(store, row.id, { error, reached });
+    });
+    if (isForbidden || isAlone) {
+      pass.confirmsFailed += 1;
+      return;
+    }
+    if (endsPull(failure)) throw failure;
+    pass.confirmFailure ??= failure;
+    pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
+  }
+
+  /** How often the service has served a batch that no confirm can name; noted ever more seldom. */
+  async #countUnnamed(row: BatchRow, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const known = this.#unnamed ?? loadServedUnnamed(store);
+    const served = { batch: row.id, times: (known?.batch === row.id ? known.times : 0) + 1 };
+    this.#unnamed = served;
+    const isRound = served.times >= UNNAMED_NOTED && Number.isInteger(Math.log2(served.times));
+    if (isRound) await commit(this.#context, signal, () => saveServedUnnamed(store, served));
+  }
+
+  /** A confirm that names nothing covers more than its batch. What was refused before the doubt was not confirmed by it. */
+  #mayDoubt(row: BatchRow): boolean {
+    const hasRoom = this.#doubts.has(row.id) || this.#doubts.size < DOUBTS_MAX;
+    return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);
+  }
+
+  #doubt(row: BatchRow, form?: AnswerForm): void {
+    if (this.#doubts.has(row.id)) return;
+    const sinceMs = this.#context.clock.monotonicMs();
+    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, form });
+  }
+
+  /** What is served has not been confirmed, whatever became of the attempt. */
+  #noteServed(row: BatchRow): void {
+    if (this.#doubts.size === 0) return;
+    const served = idsOf(row);
+    for (const [id, { orderIds, form }] of this.#doubts) {
+      if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
+      this.#doubts.delete(id);
+      this.#waits.delete(id);
+      if (form === undefined) this.#refused.add(id);
+    }
+  }
+
+  /** A confirm that names nothing is one for all batches. */
+  #waitKey(row: BatchRow): number {
+    return confirmNames(this.#form) ? row.id : 0;
+  }
+
+  #isWaiting(row: BatchRow): boolean {
+    return (this.#waits.get(this.#waitKey(row))?.untilMs ?? 0) > this.#context.clock.monotonicMs();
+  }
+
+  /** Returns how often it has waited, this time included. */
+  #wait(row: BatchRow): number {
+    const key = this.#waitKey(row);
+    const tries = (this.#waits.get(key)?.tries ?? 0) + 1;
+    if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
+    const waitMs = Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
+    this.#waits.set(key, { tries, untilMs: this.#context.clock.monotonicMs() + waitMs });
+    return tries;
+  }
+
+  #forget(id: number): void {
+    this.#doubts.delete(id);
+    this.#refused.delete(id);
+    this.#waits.delete(confirmNames(this.#form) ? id : 0);
+  }
+
+  /** A confirm that names nothing covers whatever was handed out: all of it must be stored, read and journaled. */
+  #isAllStored(): boolean {
+    const { store } = this.#context;
+    return loadPullMark(store) === undefined && countUnread(store).count === 0 && loadJournalOwed(store) === undefined;
+  }
+
+  #noticeServedAgain(row: BatchRow): void {
+    if (row.state !== "confirmed") return;
+    const times = this.#again.fingerprint === row.fingerprint ? this.#again.times + 1 : 1;
+    this.#again = { fingerprint: row.fingerprint, times };
+    if (times !== SERVED_AGAIN_MAX) return;
+    this.#context.log.warn(
+      { batch: row.batchId, times },
+      "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?",
+    );
+  }
+}
+
+/** Failures that concern the service as a whole; with the others, batches may still be pulled. */
+function endsPull(failure: BridgeError): boolean {
+  if (failure.code === "timed_out") return false;
+  return stopsPass(failure);
+}
+
+/** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks everybody for. */
+function isOwnRefusal(failure: BridgeError): boolean {
+  if (!(failure instanceof ServiceError) || failure.status === undefined || failure.effect !== "none") return false;
+  return failure.code !== "rate_limited" && failure.retryAfterMs === undefined;
+}
+
+/** The orders by which two batches are known to be of the same: what is no order id may stand in any of them. */
+function idsOf({ orderIds }: BatchRow): string[] {
+  return (JSON.parse(orderIds ?? "[]") as unknown[]).flatMap((id) => {
+    const orderId = typeof id === "string" ? readOrderId(id) : undefined;
+    return orderId ?? [];
+  });
+}
+
+function clamped(ms: number, maxMs: number): number {
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), maxMs) : maxMs;
+}

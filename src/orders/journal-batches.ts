@@ -1,0 +1,64 @@
+/*
+ * Keeps bodies of batches in the journal as well, where there is one, before their confirm. The body goes there before
+ * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
+ * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
+ */
+import type { BatchJournal } from "../backup/batch-journal.ts";
+import type { JournalNote } from "../backup/journal-frame.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
+import { forgetJournalOwed, loadJournalOwed, markJournaled } from "./batch-rows.ts";
+import { readBody } from "./keep-body.ts";
+import type { PullPass } from "./pull-pass.ts";
+
+/** Bodies that are made up for in one pass. */
+const OWED_PER_PASS = 50;
+
+export class JournalBatches {
+  readonly #context: JobContext;
+  readonly #journal: BatchJournal | undefined;
+  /** The pass in which it could not be written: one try is enough for all its batches. */
+  #failedIn: Pick<PullPass, "failure"> | undefined;
+
+  constructor(context: JobContext, journal: BatchJournal | undefined) {
+    this.#context = context;
+    this.#journal = journal;
+  }
+
+  get isKept(): boolean {
+    return this.#journal !== undefined;
+  }
+
+  /** Before a batch is committed. False: it could not be written, which the pass then ends with. */
+  async keep(body: Buffer, note: JournalNote, pass: Pick<PullPass, "failure">): Promise<boolean> {
+    if (this.#journal === undefined) return true;
+    if (this.#failedIn === pass) return false;
+    try {
+      await this.#journal.append({ note, body });
+      return true;
+    } catch (error) {
+      this.#failedIn = pass;
+      pass.failure ??= error;
+      return false;
+    }
+  }
+
+  /** Makes up for what could not be written before; without a journal nothing is owed to one. */
+  async keepOwed(pass: PullPass): Promise<void> {
+    const { store, clock } = this.#context;
+    for (let made = 0; made < OWED_PER_PASS; made++) {
+      const owed = loadJournalOwed(store);
+      if (owed === undefined) return;
+      if (this.#journal === undefined) {
+        await commit(this.#context, pass.signal, () => forgetJournalOwed(store));
+        return;
+      }
+      // Of now: a body that was received after the batch's first must not pass for that one.
+      const note = { receivedAt: isoTime(clock.nowMs()), fingerprint: owed.fingerprint, date: undefined };
+      const body = await readBody(this.#context, owed, pass.signal);
+      if (!(await this.keep(body, note, pass))) return;
+      await commit(this.#context, pass.signal, () => markJournaled(store, owed));
+    }
+  }
+}

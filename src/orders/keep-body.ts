@@ -1,0 +1,138 @@
+/*
+ * Writes and reads bodies of any size without keeping the event loop or the write lock: what is large is written in parts,
+ * each in a transaction of its own. The transaction that names the body comes after the last part, and only then is the
+ * body kept; after a crash before that its parts are removed.
+ */
+
+import {
+  BODY_PART_BYTES,
+  type BodyPlace,
+  deleteUnnamedParts,
+  hasBodyParts,
+  loadBodyPart,
+  loadPartLengths,
+  nextBodyId,
+  saveBodyPart,
+} from "../database/body-parts.ts";
+import type { Store } from "../database/store.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadQuarantineState } from "../pass/quarantine-rows.ts";
+import type { OrderSource } from "./order-mapping.ts";
+import type { AnswerRecord } from "./read-answer.ts";
+import { BAD_KIND } from "./take-orders.ts";
+
+/** Parts removed in one transaction: some milliseconds. */
+const REMOVED_PER_COMMIT = 4;
+
+type Context = Pick<JobContext, "store" | "clock" | "log">;
+
+/** Bodies of other jobs than the one that removes unnamed parts, while no row names them yet. */
+const OPEN = new WeakMap<Store, Set<number>>();
+
+/** Where the body is to stand. Parts of a large one are on disk when this returns, and are kept once a row names them. */
+export async function writeBody(context: Context, body: Buffer, signal: AbortSignal): Promise<BodyPlace> {
+  if (body.length <= BODY_PART_BYTES) return { body, bodyId: null };
+  return { body: null, bodyId: await writeParts(context, body, { signal }) };
+}
+
+async function writeParts(
+  context: Context,
+  body: Buffer,
+  { signal, open }: { signal: AbortSignal; open?: (bodyId: number) => void },
+): Promise<number> {
+  const { store, clock } = context;
+  let bodyId = 0;
+  for (let part = 0; part * BODY_PART_BYTES < body.length; part++) {
+    if (part > 0) await clock.sleep(0, signal);
+    const bytes = body.subarray(part * BODY_PART_BYTES, (part + 1) * BODY_PART_BYTES);
+    await commit(context, signal, () => {
+      // In the transaction of the first part: another job may be writing a body as well.
+      if (part === 0) {
+        bodyId = nextBodyId(store);
+        open?.(bodyId);
+      }
+      saveBodyPart(store, bodyId, part, bytes);
+    });
+  }
+  return bodyId;
+}
+
+/** A record of an answer that is to be stored, with the bytes into which it points. */
+interface ServedRecord {
+  record: AnswerRecord;
+  bytes: Buffer;
+}
+
+/**
+ * Writes large records in parts before `act` puts them into the quarantine, in a transaction that holds their names alone.
+ * What is held already is not written again.
+ */
+export async function withLargeKept<T>(
+  context: Context,
+  { source, served, signal }: { source: OrderSource; served: readonly ServedRecord[]; signal: AbortSignal },
+  act: () => Promise<T>,
+): Promise<T> {
+  const { store } = context;
+  const open = OPEN.get(store) ?? new Set();
+  OPEN.set(store, open);
+  const own = new Set<number>();
+  try {
+    for (const { record, bytes } of served) {
+      if (record.ok || !record.isLarge) continue;
+      const { reference, hash, span } = record;
+      if (loadQuarantineState(store, { kind: BAD_KIND[source], reference, hash }) !== undefined) continue;
+      const note = (bodyId: number) => {
+        open.add(bodyId);
+        own.add(bodyId);
+      };
+      record.bodyId = await writeParts(context, bytes.subarray(span.start, span.end), { signal, open: note });
+    }
+    return await act();
+  } finally {
+    for (const bodyId of own) open.delete(bodyId);
+  }
+}
+
+export async function readBody(
+  { store, clock }: Pick<JobContext, "store" | "clock">,
+  { body, bodyId }: BodyPlace,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (bodyId === null) return body ?? Buffer.alloc(0);
+  const lengths = loadPartLengths(store, bodyId);
+  const whole = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + length, 0));
+  let at = 0;
+  for (const part of lengths.keys()) {
+    at += loadBodyPart(store, bodyId, part).copy(whole, at);
+    await clock.sleep(0, signal);
+  }
+  return whole;
+}
+
+/** Whether the stored body is this one, to the byte. */
+export async function isSameBody(
+  { store, clock }: Pick<JobContext, "store" | "clock">,
+  { body, bodyId }: BodyPlace,
+  other: Buffer,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (bodyId === null) return body?.equals(other) === true;
+  let at = 0;
+  for (const [part, length] of loadPartLengths(store, bodyId).entries()) {
+    if (!loadBodyPart(store, bodyId, part).equals(other.subarray(at, at + length))) return false;
+    at += length;
+    await clock.sleep(0, signal);
+  }
+  return at === other.length;
+}
+
+/** Parts that nothing names: of a body whose program died while it wrote it, or that is not needed any more. */
+export async function removeUnnamedParts(context: JobContext, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  if (!hasBodyParts(store)) return;
+  while (
+    (await commit(context, signal, () => deleteUnnamedParts(store, REMOVED_PER_COMMIT, OPEN.get(store) ?? []))) > 0
+  )
+    await clock.sleep(0, signal);
+}

@@ -1,0 +1,101 @@
+/*
+ * Answers that could not be read, and the way to settle them without reading them. An answer leaves `batches` in the
+ * transaction that puts it into `quarantine`; after a crash it is where it was before.
+ */
+import type { BodyPlace } from "../database/body-parts.ts";
+import type { Store } from "../database/store.ts";
+
+export interface KeptBody extends BodyPlace {
+  id: number;
+  receivedAt: string;
+  lastError: string;
+  /** Ids that the service was asked for because of it. */
+  asked: readonly string[];
+}
+
+/** The next kept answer that this mapping failed on; none that is being stored in parts. */
+export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBody | undefined {
+  const row = store
+    .prepare(
+      `SELECT id, body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError, coalesce(order_ids, '[]') AS asked
+       FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`,
+    )
+    .get(id, mapping) as (Omit<KeptBody, "asked"> & { asked: string }) | undefined;
+  return row === undefined ? undefined : { ...row, asked: JSON.parse(row.asked) as string[] };
+}
+
+/** The service's time with the newest of them. */
+export function loadNewestKeptDate(store: Store): string | null {
+  const row = store
+    .prepare(
+      `SELECT service_date AS date FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1`,
+    )
+    .get() as { date: string | null } | undefined;
+  return row?.date ?? null;
+}
+
+/** Which of these are orders that are stored, or held in quarantine, and when the last content of each was stored. */
+export function loadKnownOrders(store: Store, ids: readonly string[]): Map<string, string> {
+  const rows = store
+    .prepare(
+      `SELECT ids.value AS id, coalesce(orders.changed_at, '9999') AS changedAt
+       FROM json_each(?) ids LEFT JOIN orders ON orders.order_id = ids.value
+       WHERE orders.order_id IS NOT NULL OR EXISTS (
+         SELECT 1 FROM quarantine WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') = ids.value)`,
+    )
+    .all(JSON.stringify(ids)) as { id: string; changedAt: string }[];
+  return new Map(rows.map(({ id, changedAt }) => [id, changedAt]));
+}
+
+/** Whether one of these orders is still to be read. */
+export function loadAwaited(store: Store, ids: readonly string[]): boolean {
+  const found = store
+    .prepare("SELECT 1 FROM json_each(?) ids CROSS JOIN owed_reads ON order_id = ids.value LIMIT 1")
+    .get(JSON.stringify(ids));
+  return found !== undefined;
+}
+
+export function saveKeptAsked(store: Store, id: number, asked: readonly string[]): void {
+  store.prepare("UPDATE batches SET order_ids = ? WHERE id = ? AND state = 'unread'").run(JSON.stringify(asked), id);
+}
+
+/** Takes it out of the way; it stays in the quarantine as released. False where it is no longer there. */
+export function settleKept(
+  store: Store,
+  kept: Pick<KeptBody, "id">,
+  settled: { reason: string; at: string; hash: Buffer },
+): boolean {
+  return moveToQuarantine(store, kept.id, { state: "released", ...settled });
+}
+
+/** The same because a person does not want it. `hash`: SHA-256 of the body. */
+export function dropKept(store: Store, id: number, dropped: { at: string; hash: Buffer }): boolean {
+  return moveToQuarantine(store, id, { state: "dropped", reason: null, ...dropped });
+}
+
+function moveToQuarantine(
+  store: Store,
+  id: number,
+  { state, reason, at, hash }: { state: "released" | "dropped"; reason: string | null; at: string; hash: Buffer },
+): boolean {
+  const kept = store
+    .prepare(
+      `SELECT body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError FROM batches
+       WHERE id = ? AND state = 'unread' AND last_error IS NOT NULL`,
+    )
+    .get(id) as (BodyPlace & { receivedAt: string; lastError: string }) | undefined;
+  if (kept === undefined) return false;
+  const { body, bodyId, receivedAt, lastError } = kept;
+  store
+    .prepare(
+      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, state, first_seen_at, last_seen_at)
+       VALUES ('batch', ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE
+       SET state = excluded.state, reason = excluded.reason, last_seen_at = excluded.last_seen_at`,
+    )
+    .run(`batch:${id}`, reason ?? lastError, body?.toString("utf8") ?? null, bodyId, hash, state, receivedAt, at);
+  store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
+  return true;
+}

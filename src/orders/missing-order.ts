@@ -1,0 +1,24 @@
+import { ServiceError } from "../service/service-error.ts";
+
+/** How long the service must have said that it has no such order until that is believed. */
+export const MISSING_FOR_MS = 10 * 60_000;
+
+/** Whether the service itself says that it has no such order. A web page is a proxy's word or a deployment's. */
+export function saysNoSuchOrder(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && (error.status === 404 || error.status === 410) && !error.isWebPage;
+}
+
+/** The clocks at one moment. The wall clock is not among them: it jumps. */
+export interface Moment {
+  /** Of this process; undefined for a moment that another process saw. */
+  monotonicMs: number | undefined;
+  /** The service's `Date`. */
+  serviceDate: string | null;
+}
+
+/** Whether at least `ms` lie between two moments. Where no clock knows both of them they do not. */
+export function hasPassed(first: Moment, now: Moment, ms: number): boolean {
+  if (first.monotonicMs !== undefined && now.monotonicMs !== undefined)
+    return now.monotonicMs - first.monotonicMs >= ms;
+  return Date.parse(now.serviceDate ?? "") - Date.parse(first.serviceDate ?? "") >= ms;
+}

@@ -1,0 +1,31 @@
+/*
+ * Orders that the service said it does not have, while it answered for another one. A row is the first time; whatever
+ * the service sends of the order afterwards deletes it. After a crash the service is asked once more, which moves
+ * nothing.
+ */
+import type { Store } from "../database/store.ts";
+
+export interface MissingOrder {
+  /** This machine's time, for people. */
+  since: string;
+  serviceDate: string | null;
+}
+
+export function loadMissingOrder(store: Store, orderId: string): MissingOrder | undefined {
+  return store
+    .prepare("SELECT since, service_date AS serviceDate FROM missing_orders WHERE order_id = ?")
+    .get(orderId) as MissingOrder | undefined;
+}
+
+export function saveMissingOrder(store: Store, orderId: string, missing: MissingOrder): void {
+  store
+    .prepare("INSERT INTO missing_orders (order_id, since, service_date) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(orderId, missing.since, missing.serviceDate);
+}
+
+/** The service has sent the order, or what became of it is settled. */
+export function deleteMissingOrder(store: Store, orderId: string): void {
+  // Asked for every record, and nearly always in vain.
+  if (store.prepare("SELECT 1 FROM missing_orders LIMIT 1").get() === undefined) return;
+  store.prepare("DELETE FROM missing_orders WHERE order_id = ?").run(orderId);
+}

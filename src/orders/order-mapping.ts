@@ -1,0 +1,267 @@
+import {
+  compilePathSet,
+  type JsonPath,
+  type PathSet,
+  parsePath,
+  resolvePath,
+  resolvePaths,
+} from "../answers/json-path.ts";
+import { elementsOf, kindOf, type Span, stringOf, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
+import { readOrderId } from "../answers/uuid.ts";
+import { shortWords } from "../service/service-error.ts";
+
+/** Where things stand in one kind of record. */
+export interface OrderMapping {
+  /** Which answer these paths belong to: `batch`, `update` or `snapshot`. Part of a path's remembered name. */
+  source: OrderSource;
+  paths: Record<OrderField, JsonPath>;
+  line: Record<LineField, JsonPath>;
+  /** The same paths, to be followed together: of {@link VALUE_FIELDS} and of {@link LINE_FIELDS}. */
+  values: PathSet;
+  lineValues: PathSet;
+  /** Fields that some record of an answer must have: required ones and those the administrator wrote down. */
+  mustMatch: readonly OrderField[];
+  /** Fields without which a single record cannot be stored. */
+  required: readonly OrderField[];
+}
+
+export type OrderSource = "batch" | "update" | "snapshot";
+
+export const ORDER_FIELDS = [
+  "order_id",
+  "number",
+  "status",
+  "created_at",
+  "updated_at",
+  "currency",
+  "total",
+  "lines",
+] as const;
+export type OrderField = (typeof ORDER_FIELDS)[number];
+
+/** What is read of a record once its id is known. */
+export const VALUE_FIELDS = ORDER_FIELDS.filter((field) => field !== "order_id");
+
+export const LINE_FIELDS = ["sku", "name", "quantity", "price"] as const;
+export type LineField = (typeof LINE_FIELDS)[number];
+
+/** The values of one order, numbers as their literal text. */
+export interface OrderValues {
+  number: string | null;
+  status: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+  currency: string | null;
+  total: string | null;
+  lines: LineValues[];
+}
+
+export interface LineValues {
+  sku: string | null;
+  name: string | null;
+  quantity: string | null;
+  price: string | null;
+  payload: string;
+}
+
+export interface MappingOptions {
+  source: OrderSource;
+  fields: Record<OrderField, string>;
+  line: Record<LineField, string>;
+  /** True where the path stands in the configuration file, so that answers must have it. */
+  isWritten: (field: OrderField) => boolean;
+  /** Whether records of this source are whole orders, which must have a status and lines. */
+  whole: boolean;
+}
+
+export function compileMapping(options: MappingOptions): OrderMapping {
+  const required: OrderField[] = options.whole ? ["order_id", "status", "lines"] : ["order_id"];
+  const paths = mapValues(options.fields, parsePath);
+  const line = mapValues(options.line, parsePath);
+  return {
+    source: options.source,
+    paths,
+    line,
+    values: compilePathSet(VALUE_FIELDS.map((field) => paths[field])),
+    lineValues: compilePathSet(LINE_FIELDS.map((field) => line[field])),
+    required,
+    mustMatch: ORDER_FIELDS.filter(
+      (field) => required.includes(field) || (options.isWritten(field) && (options.whole || field === "updated_at")),
+    ),
+  };
+}
+
+export interface RecordId {
+  orderId: string;
+  serviceId: string;
+  /** The JSON literal, which a confirm repeats. */
+  idLiteral: string;
+}
+
+interface BadId {
+  reason: string;
+  reference: string | null;
+  idLiteral: string | null;
+}
+
+/** What stands in an id's place may be a page of text; people only need to recognise it. */
+const REFERENCE_MAX = 200;
+
+/** The id of a record: in lower case for the database, as written for requests. A reason where there is none. */
+export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping): RecordId | BadId {
+  const path = mapping.paths.order_id;
+  const found = resolvePath(bytes, record, path);
+  if (found.state === "absent") return badId(`${path.text} (order id) is missing`);
+  if (found.state === "null") return badId(`${path.text} (order id) is null`);
+  if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(`${path.text} (order id) is not a UUID`);
+  const scalar = readScalar(bytes, found.span);
+  if (scalar === undefined) return badId(`${path.text} (order id) is no text`);
+  const idLiteral = textOf(bytes, found.span);
+  const orderId = readOrderId(scalar);
+  if (orderId !== undefined) return { orderId, serviceId: scalar, idLiteral };
+  const reference = scalar.slice(0, REFERENCE_MAX).toWellFormed();
+  return { reason: `${path.text} (order id) is not a UUID`, reference, idLiteral };
+}
+
+function badId(reason: string): BadId {
+  return { reason, reference: null, idLiteral: null };
+}
+
+/**
+ * The values of a whole order, or the reason why it cannot be stored. Optional fields that are absent are null; a
+ * field of the wrong type is a reason, because storing half an order would hide the other half.
+ */
+export function readOrderValues(
+  bytes: Buffer,
+  record: Span,
+  mapping: OrderMapping,
+): { values: OrderValues } | { reason: string } {
+  const texts: Partial<Record<OrderField, string | null>> = {};
+  const places = resolvePaths(bytes, record, mapping.values);
+  for (const [index, field] of VALUE_FIELDS.entries()) {
+    const place = places[index] ?? "absent";
+    const path = mapping.paths[field].text;
+    if (place === "absent" && mapping.required.includes(field)) return { reason: `${path} (${field}) is missing` };
+    if (field === "lines") continue;
+    const text = readPlace(bytes, place);
+    if (text === undefined) return { reason: `${path} is ${articleAt(bytes, place)} (${field})` };
+    texts[field] = text;
+  }
+  const lines = readLines(bytes, places[VALUE_FIELDS.indexOf("lines")] ?? "absent", mapping);
+  if ("reason" in lines) return lines;
+  return {
+    values: {
+      number: texts.number ?? null,
+      status: texts.status ?? null,
+      createdAt: texts.created_at ?? null,
+      updatedAt: texts.updated_at ?? null,
+      currency: texts.currency ?? null,
+      total: texts.total ?? null,
+      lines: lines.lines,
+    },
+  };
+}
+
+/** The stamp of a record, or null. Needed before a record is read whole. */
+export function readStampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
+  const found = resolvePath(bytes, record, mapping.paths.updated_at);
+  const isStamp = found.state === "value" && found.span.end - found.span.start <= STAMP_BYTES_MAX;
+  return isStamp ? (readScalar(bytes, found.span) ?? null) : null;
+}
+
+/** No time is longer, however it is written. */
+const STAMP_BYTES_MAX = 1_000;
+
+/**
+ * The fields of `mapping.mustMatch` not in `known` that no record of the answer has. Stops early: usually the
+ * first record has them all. `keysSeen` are the keys of the first record, to show what is there instead.
+ */
+export function findUnmatched(
+  bytes: Buffer,
+  records: readonly Span[],
+  mapping: OrderMapping,
+  known: (field: OrderField) => boolean,
+): { unmatched: { field: OrderField; path: string; found: string }[]; matched: OrderField[] } {
+  const matched: OrderField[] = [];
+  const unmatched: { field: OrderField; path: string; found: string }[] = [];
+  for (const field of mapping.mustMatch) {
+    if (known(field)) continue;
+    const path = mapping.paths[field];
+    if (records.some((record) => resolvePath(bytes, record, path).state !== "absent")) {
+      matched.push(field);
+      continue;
+    }
+    unmatched.push({ field, path: path.text, found: describeMiss(bytes, records[0], path) });
+  }
+  return { unmatched, matched };
+}
+
+/** What stands where `path` should have matched, for a message: the deepest place that exists and its keys. */
+export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): string {
+  if (root === undefined) return "no records";
+  const found = resolvePath(bytes, root, path);
+  if (found.state !== "absent") return "it is there";
+  const keys = found.keysSeen.length === 0 ? "" : `: ${shortWords(found.keysSeen.join(", "))}`;
+  return `at ${found.at} stands ${found.found}${keys}`;
+}
+
+function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
+  if (typeof place === "string") return { lines: [] };
+  const path = mapping.paths.lines.text;
+  if (kindOf(bytes, place) !== "array") return { reason: `${path} (lines) is no list` };
+  const lines: LineValues[] = [];
+  // A line may be a plain value where its paths say so: `$` is the line itself.
+  const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
+  for (const [index, element] of elementsOf(bytes, place).entries()) {
+    if (areObjects && isScalar(kindOf(bytes, element))) {
+      return { reason: `line ${index + 1} of ${path} is ${articleOf(kindOf(bytes, element))} (lines)` };
+    }
+    const places = resolvePaths(bytes, element, mapping.lineValues);
+    const texts = places.map((each) => readPlace(bytes, each));
+    const bad = texts.indexOf(undefined);
+    if (bad !== -1) {
+      const field = LINE_FIELDS[bad]!;
+      const what = articleAt(bytes, places[bad]!);
+      return { reason: `line ${index + 1}: ${mapping.line[field].text} is ${what} (${field})` };
+    }
+    const [sku = null, name = null, quantity = null, price = null] = texts;
+    lines.push({ sku, name, quantity, price, payload: textOf(bytes, element) });
+  }
+  return { lines };
+}
+
+/** Where a path leads to. */
+type Place = Span | "null" | "absent";
+
+/** The text of a place: null where nothing stands there, undefined for a list or an object. */
+function readPlace(bytes: Buffer, place: Place): string | null | undefined {
+  return typeof place === "string" ? null : readScalar(bytes, place);
+}
+
+/** For a place of which {@link readPlace} makes no text. */
+function articleAt(bytes: Buffer, place: Place): string {
+  return typeof place === "string" ? place : articleOf(kindOf(bytes, place));
+}
+
+/**
+ * The text of a string, the literal of a number or boolean; undefined for lists and objects. Half of a surrogate pair
+ * becomes U+FFFD, as it does in the database: otherwise what is stored would never equal what is served.
+ */
+export function readScalar(bytes: Buffer, span: Span): string | undefined {
+  const kind = kindOf(bytes, span);
+  if (kind === "string") return stringOf(bytes, span).toWellFormed();
+  if (kind === "number" || kind === "boolean") return textOf(bytes, span);
+  return undefined;
+}
+
+function isScalar(kind: string): boolean {
+  return kind !== "array" && kind !== "object";
+}
+
+function articleOf(kind: string): string {
+  return kind === "array" || kind === "object" ? `an ${kind}` : `a ${kind}`;
+}
+
+function mapValues<K extends string, A, B>(record: Record<K, A>, change: (value: A) => B): Record<K, B> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value as A)])) as Record<K, B>;
+}

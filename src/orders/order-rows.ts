@@ -1,0 +1,297 @@
+/*
+ * Orders, their lines and their history. Every function runs inside the caller's write transaction, so that an
+ * order, its lines, its event and the position that covers them become durable together or not at all. After a
+ * crash in the middle nothing of them is there, and the record is served again.
+ */
+
+import type { Store } from "../database/store.ts";
+import type { LineValues, OrderSource, OrderValues } from "./order-mapping.ts";
+import type { EventPlan, StoredOrder } from "./plan-order.ts";
+
+/** What is known of an order without touching its payload: enough to see that a record is old news. */
+export interface OrderMark {
+  orderKey: number;
+  /** As the service writes its id. */
+  serviceId: string;
+  payloadSource: OrderSource;
+  batchHash: Buffer | null;
+  batchContentHash: Buffer | null;
+  updateHash: Buffer | null;
+  updateContentHash: Buffer | null;
+  snapshotHash: Buffer | null;
+  payloadHash: Buffer;
+  updatedAt: string | null;
+  removedAt: string | null;
+}
+
+export interface NewOrder {
+  orderId: string;
+  serviceId: string;
+  source: OrderSource;
+  hash: Buffer;
+  text: string;
+  values: OrderValues;
+  isCancelled: boolean;
+  isOpen: boolean;
+  at: string;
+}
+
+export type ChangedOrder = Omit<NewOrder, "orderId" | "serviceId"> & {
+  orderKey: number;
+  /** The record's hash with key order and white space aside. */
+  contentHash: Buffer;
+  /** null: only the payload is replaced, no revision is made. */
+  event: EventPlan | null;
+  eventSource: OrderSource | "own";
+};
+
+/** The hash of a record's text and of its content. A snapshot is only ever compared with the payload itself. */
+const HASH_COLUMNS: Record<OrderSource, readonly string[]> = {
+  batch: ["batch_hash", "batch_content_hash"],
+  update: ["update_hash", "update_content_hash"],
+  snapshot: ["snapshot_hash"],
+};
+
+export function loadOrderMark(store: Store, orderId: string): OrderMark | undefined {
+  return store
+    .prepare(
+      `SELECT order_key AS orderKey, coalesce(service_id, order_id) AS serviceId, payload_source AS payloadSource, batch_hash AS batchHash,
+         batch_content_hash AS batchContentHash, update_hash AS updateHash, update_content_hash AS updateContentHash,
+         snapshot_hash AS snapshotHash, payload_hash AS payloadHash, service_updated_at AS updatedAt, removed_at AS removedAt
+       FROM orders WHERE order_id = ?`,
+    )
+    .get(orderId) as OrderMark | undefined;
+}
+
+/** The service writes the order's id in this case now, or answers for it. */
+export function saveServiceId(store: Store, orderKey: number, serviceId: string): void {
+  store
+    .prepare(
+      "UPDATE orders SET service_id = nullif(?, order_id) WHERE order_key = ? AND service_id IS NOT nullif(?, order_id)",
+    )
+    .run(serviceId, orderKey, serviceId);
+}
+
+export function loadStoredOrder(store: Store, orderKey: number): StoredOrder {
+  const row = store
+    .prepare(
+      `SELECT number, status, is_cancelled, service_created_at, service_updated_at, currency, total, removed_at, payload
+       FROM orders WHERE order_key = ?`,
+    )
+    .get(orderKey) as {
+    number: string | null;
+    status: string | null;
+    is_cancelled: number;
+    service_created_at: string | null;
+    service_updated_at: string | null;
+    currency: string | null;
+    total: string | null;
+    removed_at: string | null;
+    payload: string;
+  };
+  return {
+    status: row.status,
+    isCancelled: row.is_cancelled === 1,
+    updatedAt: row.service_updated_at,
+    removed: row.removed_at !== null,
+    payload: row.payload,
+    values: {
+      number: row.number,
+      status: row.status,
+      createdAt: row.service_created_at,
+      currency: row.currency,
+      total: row.total,
+    },
+    lines: store
+      .prepare("SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no")
+      .all(orderKey) as LineValues[],
+  };
+}
+
+export function saveNewOrder(store: Store, order: NewOrder): number {
+  const { values } = order;
+  const orderKey = Number(
+    store
+      .prepare(
+        `INSERT INTO orders (order_id, service_id, number, status, is_cancelled, is_open, service_created_at,
+           service_updated_at, currency, total, received_at, changed_at, payload_source, payload_hash, payload,
+           batch_hash, update_hash, snapshot_hash)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        order.orderId,
+        order.serviceId === order.orderId ? null : order.serviceId,
+        values.number,
+        values.status,
+        Number(order.isCancelled),
+        Number(order.isOpen),
+        values.createdAt,
+        values.updatedAt,
+        values.currency,
+        values.total,
+        order.at,
+        order.at,
+        order.source,
+        order.hash,
+        order.text,
+        order.source === "batch" ? order.hash : null,
+        order.source === "update" ? order.hash : null,
+        order.source === "snapshot" ? order.hash : null,
+      ).lastInsertRowid,
+  );
+  saveLines(store, orderKey, values.lines);
+  store
+    .prepare(
+      `INSERT INTO order_event_rows (order_key, revision, kind, status_changed, lines_changed, fields_changed,
+         new_status, source, at) VALUES (?, 1, 'created', 1, 1, 1, ?, ?, ?)`,
+    )
+    .run(orderKey, values.status, order.source, order.at);
+  return orderKey;
+}
+
+/** Replaces the content of an order: its newest composition entirely, never line by line. */
+export function applyOrderChange(store: Store, order: ChangedOrder): void {
+  const { values, event } = order;
+  const raises = event === null ? 0 : 1;
+  const raisesErp = event === null || order.eventSource === "own" ? 0 : 1;
+  store
+    .prepare(
+      `UPDATE orders SET number = ?, status = ?, is_cancelled = ?, is_open = ?, service_created_at = ?,
+         service_updated_at = ?, currency = ?, total = ?, payload_source = ?, payload_hash = ?, payload = ?,
+         revision = revision + ?, erp_revision = CASE WHEN ? THEN revision + 1 ELSE erp_revision END,
+         changed_at = CASE WHEN ? THEN ? ELSE changed_at END, removed_at = NULL
+       WHERE order_key = ?`,
+    )
+    .run(
+      values.number,
+      values.status,
+      Number(order.isCancelled),
+      Number(order.isOpen),
+      values.createdAt,
+      values.updatedAt,
+      values.currency,
+      values.total,
+      order.source,
+      order.hash,
+      order.text,
+      raises,
+      raisesErp,
+      raises,
+      order.at,
+      order.orderKey,
+    );
+  saveSourceHash(store, {
+    orderKey: order.orderKey,
+    source: order.source,
+    hash: order.hash,
+    contentHash: order.contentHash,
+  });
+  store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(order.orderKey);
+  saveLines(store, order.orderKey, values.lines);
+  if (event !== null) saveEvent(store, order.orderKey, event, order.eventSource, order.at);
+}
+
+/** Remembers the last record of a source, so that the same one is recognised without reading it. */
+export function saveSourceHash(
+  store: Store,
+  mark: { orderKey: number; source: OrderSource; hash: Buffer; contentHash: Buffer | null },
+): void {
+  const columns = HASH_COLUMNS[mark.source].map((column) => `${column} = ?`).join(", ");
+  const hashes = mark.source === "snapshot" ? [mark.hash] : [mark.hash, mark.contentHash];
+  store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashes, mark.orderKey);
+}
+
+/**
+ * The service does not have the order any more. It is kept and closed; the ERP sees it once more, unless it was over
+ * already. Returns whether it was not marked before.
+ */
+export function markOrderRemoved(store: Store, orderKey: number, at: string): boolean {
+  const { changes } = store
+    .prepare(
+      `UPDATE orders SET removed_at = ?, is_open = 0, revision = revision + 1,
+         erp_revision = CASE WHEN is_open THEN revision + 1 ELSE erp_revision END, changed_at = ?
+       WHERE order_key = ? AND removed_at IS NULL`,
+    )
+    .run(at, at, orderKey);
+  if (changes === 0) return false;
+  store
+    .prepare(
+      `INSERT INTO order_event_rows (order_key, revision, kind, old_status, new_status, source, at)
+       SELECT order_key, revision, 'removed', status, status, 'snapshot', ? FROM orders WHERE order_key = ?`,
+    )
+    .run(at, orderKey);
+  return true;
+}
+
+/** Everything that tells whether something of the order was stored in between; undefined: it is not stored. */
+export interface OrderFence {
+  revision: number;
+  hashes: string;
+}
+
+export function loadOrderFence(store: Store, orderId: string): OrderFence | undefined {
+  return store
+    .prepare(
+      `SELECT revision, hex(payload_hash) || '.' || coalesce(hex(batch_hash), '') || '.' || coalesce(hex(update_hash), '')
+         || '.' || coalesce(hex(snapshot_hash), '') || '.' || coalesce(removed_at, '') AS hashes
+       FROM orders WHERE order_id = ?`,
+    )
+    .get(orderId) as OrderFence | undefined;
+}
+
+export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined): boolean {
+  return a?.revision === b?.revision && a?.hashes === b?.hashes;
+}
+
+/** When the orders that came last were changed, as the service wrote it. */
+export function loadNewestStamps(store: Store, limit: number): (string | null)[] {
+  return store
+    .prepare<[number], string | null>(
+      "SELECT coalesce(service_updated_at, service_created_at) FROM orders ORDER BY order_key DESC LIMIT ?",
+    )
+    .pluck()
+    .all(limit) as (string | null)[];
+}
+
+/**
+ * Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again. Rows grow with
+ * time, so only the oldest are looked at: an index over `at` would cost every order something.
+ */
+export function deleteEventsBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM order_event_rows WHERE seq IN (
+         SELECT seq FROM (SELECT seq, at FROM order_event_rows ORDER BY seq LIMIT ?) WHERE at < ?)`,
+    )
+    .run(limit, before).changes;
+}
+
+export function saveLines(store: Store, orderKey: number, lines: readonly LineValues[]): void {
+  const insert = store.prepare(
+    `INSERT INTO order_line_rows (order_key, line_no, sku, name, quantity, price, payload) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  for (const [index, line] of lines.entries()) {
+    insert.run(orderKey, index + 1, line.sku, line.name, line.quantity, line.price, line.payload);
+  }
+}
+
+function saveEvent(store: Store, orderKey: number, event: EventPlan, source: OrderSource | "own", at: string): void {
+  store
+    .prepare(
+      `INSERT INTO order_event_rows (order_key, revision, kind, status_changed, lines_changed, fields_changed,
+         old_status, new_status, changes, source, at)
+       SELECT order_key, revision, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM orders WHERE order_key = ?`,
+    )
+    .run(
+      event.kind,
+      Number(event.statusChanged),
+      Number(event.linesChanged),
+      Number(event.fieldsChanged),
+      event.oldStatus,
+      event.newStatus,
+      event.changes,
+      source,
+      at,
+      orderKey,
+    );
+}

@@ -1,0 +1,105 @@
+import { hash } from "node:crypto";
+import { type JsonPath, parsePath } from "../answers/json-path.ts";
+import { type ConfirmForm, compileConfirm, confirmNeedsBatchId } from "./confirm.ts";
+import { compileMapping, type LineField, type OrderField, type OrderMapping } from "./order-mapping.ts";
+import type { PlanRules } from "./plan-order.ts";
+
+/** The part of the configuration that says how orders are read, in its own names. */
+export interface OrderSettings {
+  timezone: string;
+  batch: { orders: string; id: string };
+  confirm: { body: unknown; wait: number };
+  fields: Record<OrderField, string>;
+  line: Record<LineField, string>;
+  ignore: readonly string[];
+  statuses: { cancelled: readonly string[]; closed: readonly string[] };
+  updates: {
+    changes: string;
+    fields: Partial<Record<OrderField, string | undefined>>;
+    carry: "changes" | "whole";
+    next: string | null;
+    snapshot: string;
+  };
+  /** Dotted paths of the keys that stand in the file: an answer must have what somebody wrote down. */
+  written: ReadonlySet<string>;
+}
+
+/** Everything about the reading of orders, compiled once. */
+export interface OrderRules {
+  batchOrders: JsonPath;
+  batchId: JsonPath;
+  batch: OrderMapping;
+  update: OrderMapping;
+  snapshot: OrderMapping;
+  changes: JsonPath;
+  next: JsonPath | null;
+  snapshotRoot: JsonPath;
+  carry: "changes" | "whole";
+  confirm: ConfirmForm;
+  confirmWaitMs: number;
+  plan: PlanRules;
+  /** The answer must name the batch: somebody wrote the path down, or the confirm needs it. */
+  batchIdRequired: boolean;
+  /** Changes whenever an answer would be read differently: what failed before is then worth another try. */
+  signature: string;
+  /** Changes whenever the columns of a stored order would be derived differently from its payload. */
+  columnSignature: string;
+}
+
+export function compileOrderRules(settings: OrderSettings): OrderRules {
+  const { fields, line, updates, written } = settings;
+  const updateFields: Record<OrderField, string> = { ...fields };
+  for (const [field, path] of Object.entries(updates.fields)) {
+    if (path !== undefined) updateFields[field as OrderField] = path;
+  }
+  const confirm = compileConfirm(settings.confirm.body);
+  const isWritten = (field: OrderField) => written.has(`orders.fields.${field}`);
+  return {
+    batchOrders: parsePath(settings.batch.orders),
+    batchId: parsePath(settings.batch.id),
+    batchIdRequired: written.has("orders.batch.id") || confirmNeedsBatchId(confirm),
+    batch: compileMapping({ source: "batch", fields, line, isWritten, whole: true }),
+    update: compileMapping({
+      source: "update",
+      fields: updateFields,
+      line,
+      isWritten: (field) => written.has(`updates.fields.${field}`) || isWritten(field),
+      whole: updates.carry === "whole",
+    }),
+    snapshot: compileMapping({ source: "snapshot", fields, line, isWritten, whole: true }),
+    changes: parsePath(updates.changes),
+    next: updates.next === null ? null : parsePath(updates.next),
+    snapshotRoot: parsePath(updates.snapshot),
+    carry: updates.carry,
+    confirm,
+    confirmWaitMs: settings.confirm.wait,
+    plan: {
+      // A stamp that moves alone says that something was looked at, not that something changed; an id may change its case.
+      ignore: [
+        fields.order_id,
+        updateFields.order_id,
+        fields.updated_at,
+        updateFields.updated_at,
+        ...settings.ignore,
+      ].map(parsePath),
+      cancelled: new Set(settings.statuses.cancelled),
+      closed: new Set(settings.statuses.closed),
+      statusPaths: [fields.status, updateFields.status].map(parsePath),
+      linesPaths: [fields.lines, updateFields.lines].map(parsePath),
+      timezone: settings.timezone,
+    },
+    signature: mappingSignature(settings, confirmNeedsBatchId(confirm)),
+    columnSignature: digestOf([fields, line, settings.statuses, updates.fields]),
+  };
+}
+
+function mappingSignature(settings: OrderSettings, batchIdNeeded: boolean): string {
+  const { batch, fields, line, statuses, updates, written } = settings;
+  const required = [...written].filter((key) => key.startsWith("orders.")).sort();
+  const parts = [batch, fields, line, statuses, updates, required, batchIdNeeded];
+  return digestOf(parts);
+}
+
+function digestOf(parts: unknown): string {
+  return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
+}

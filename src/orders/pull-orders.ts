@@ -1,0 +1,185 @@
+/*
+ * Pulls batches of new orders. Keeps the first guarantee: an order is on disk before the service is told that it may
+ * forget it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is owed, or the
+ * committed mark of the pull says that an answer may be missing.
+ */
+
+import type { BatchJournal } from "../backup/batch-journal.ts";
+import type { WatchDisk } from "../backup/watch-disk.ts";
+import { commit } from "../pass/commit.ts";
+import { saveHold } from "../pass/hold-rows.ts";
+import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { BridgeError, type ErrorCode } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import { fetchBatch } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { closePullMark, openPullMark } from "./batch-rows.ts";
+import { confirmNames } from "./confirm.ts";
+import { ConfirmBatches } from "./confirm-batches.ts";
+import { JournalBatches } from "./journal-batches.ts";
+import { removeUnnamedParts } from "./keep-body.ts";
+import type { OrderRules } from "./order-rules.ts";
+import { beginPass, count, type PullPass, type StoredBatch } from "./pull-pass.ts";
+import { StoreBatches } from "./store-batches.ts";
+
+/** Batches in one pass; the next pass follows at once, and a stop is noticed in between. */
+const BATCHES_PER_PASS = 50;
+/** Kept bodies read in one pass: more than are ever kept, so only a bound. */
+const KEPT_PER_PASS = 400;
+
+export interface PullOptions {
+  rules: OrderRules;
+  query: readonly (readonly [string, string])[];
+  /** Where bodies are kept as well before they are confirmed. */
+  journal?: BatchJournal | undefined;
+  disk?: WatchDisk;
+}
+
+export class PullOrders implements Job {
+  readonly name = "orders";
+  readonly areas = ["orders"];
+  readonly #context: JobContext;
+  readonly #options: PullOptions;
+  readonly #batches: StoreBatches;
+  readonly #journal: JournalBatches;
+  readonly #confirms: ConfirmBatches;
+  /** The lost answer that is waited for, and until when at most. */
+  #lost: { openedAt: string; untilMs: number } | undefined;
+
+  constructor(context: JobContext, options: PullOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#journal = new JournalBatches(context, options.journal);
+    this.#batches = new StoreBatches(context, options.rules, this.#journal);
+    this.#confirms = new ConfirmBatches(context, options.rules.confirm);
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const pass = beginPass(signal);
+    await removeUnnamedParts(this.#context, signal);
+    await this.#journal.keepOwed(pass);
+    await this.#readKept(pass);
+    let drained = false;
+    try {
+      drained = await this.#drain(pass);
+    } catch (error) {
+      // Confirms of batches that are durable do not wait for the next good answer, unless the service itself is out.
+      if (!isOfPullAlone(error)) throw error;
+      pass.failure ??= error;
+      if (error instanceof ServiceError) this.#confirms.expectTrouble(pass);
+    }
+    if (pass.failure === undefined) count(pass, "settled", await this.#batches.kept.settle(signal));
+    if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
+    const more = await this.#confirms.confirmOwed(pass);
+    const failure = pass.failure ?? pass.confirmFailure;
+    if (failure !== undefined) throw failure;
+    const worked = Object.keys(pass.counts).length > 0;
+    return { outcome: worked ? (drained && !more ? "done" : "more") : "idle", counts: pass.counts };
+  }
+
+  /** Reads kept bodies that the present configuration has not been tried on, before anything new is asked for. */
+  async #readKept(pass: PullPass): Promise<void> {
+    for (let tries = 0; tries < KEPT_PER_PASS; tries++) {
+      const kept = await this.#batches.storeKept(pass, this.#confirms.followsAtOnce(pass));
+      if (kept === "none") return;
+      if (kept !== "unread") await this.#confirms.confirm(kept, pass);
+    }
+  }
+
+  /** True where nothing more waits at the service. */
+  async #drain(pass: PullPass): Promise<boolean> {
+    for (let batches = 0; batches < BATCHES_PER_PASS; batches++) {
+      // An answer that waits to be written is not asked for again, and is let in whatever room there is.
+      const isWaiting = this.#batches.waiting !== undefined;
+      const noRoom = isWaiting ? undefined : await this.#options.disk?.findNoRoom(pass.signal);
+      if (noRoom !== undefined) {
+        pass.failure ??= noRoom;
+        return true;
+      }
+      const batch = await this.#pullOne(pass);
+      if (batch === undefined || batch.seenBefore) return true;
+      if (this.#context.isStopping()) return false;
+    }
+    return false;
+  }
+
+  /**
+   * Pulls, stores and confirms one batch. The order of these steps is the guarantee; none may move.
+   */
+  async #pullOne(pass: PullPass): Promise<StoredBatch | undefined> {
+    // 1. and 2. Mark, then ask: see `#ask`. An answer that could not be stored is still in hand and comes first.
+    const answer = this.#batches.waiting ?? (await this.#ask(pass));
+    // 3. Read and store: orders, lines, events, quarantine, batch, first watermark and the mark's end. When this
+    //    returns, everything is committed and fsynced. A throw confirms nothing.
+    const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass));
+    if (stored === undefined) return undefined;
+    // 4. Only now tell the service. Before the commit, a power cut would lose orders that it will not serve again.
+    await this.#confirms.confirm(stored, pass);
+    return stored;
+  }
+
+  async #ask(pass: PullPass): Promise<ServiceAnswer> {
+    const { signal } = pass;
+    await this.#openMark(signal);
+    try {
+      const answer = await fetchBatch(this.#context.client, this.#options.query, signal);
+      pass.isAnswered = true;
+      return answer;
+    } catch (error) {
+      // A refusal and a connection that was never made hand out nothing; everything else may have.
+      if (error instanceof ServiceError && error.effect === "none") await this.#closeMark(signal);
+      throw error;
+    }
+  }
+
+  async #openMark(signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#context;
+    if (confirmNames(this.#options.rules.confirm)) return;
+    const at = isoTime(clock.nowMs());
+    const mark = await commit(this.#context, signal, () => openPullMark(store, at));
+    store.secure();
+    if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
+    const detail =
+      `An answer of GET /orders was lost at ${mark.openedAt} and has not been served again. Confirms wait, because ` +
+      "they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders";
+    const isNew = await commit(this.#context, signal, () =>
+      saveHold(store, { area: "orders", reason: "hand-out lost", since: at, nextProbeAt: null, detail }),
+    );
+    if (isNew) log.warn({ area: "orders", reason: "hand-out lost" }, detail);
+  }
+
+  /**
+   * Whether a lost answer has been waited for long enough. By the monotonic clock from when this process first saw it;
+   * the wall clock only tells how much of the wait was over by then, and may be wrong by years.
+   */
+  #hasWaited(openedAt: string): boolean {
+    const { clock } = this.#context;
+    const waitMs = this.#options.rules.confirmWaitMs;
+    if (this.#lost?.openedAt !== openedAt) {
+      const waitedMs = Math.min(Math.max(clock.nowMs() - Date.parse(openedAt), 0), waitMs);
+      this.#lost = { openedAt, untilMs: clock.monotonicMs() + waitMs - waitedMs };
+    }
+    return clock.monotonicMs() >= this.#lost.untilMs;
+  }
+
+  async #closeMark(signal: AbortSignal): Promise<void> {
+    if (confirmNames(this.#options.rules.confirm)) return;
+    await commit(this.#context, signal, () => closePullMark(this.#context.store));
+  }
+}
+
+const PULL_ALONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "answer_shape",
+  "answer_unreadable",
+  "answer_too_large",
+  "request_refused",
+  "timed_out",
+  "unavailable",
+]);
+
+/** Failures of GET /orders that say nothing about a confirm. */
+function isOfPullAlone(error: unknown): boolean {
+  if (!(error instanceof BridgeError) || !PULL_ALONE.has(error.code)) return false;
+  return !(error instanceof ServiceError) || error.retryAfterMs === undefined;
+}

@@ -1,0 +1,41 @@
+import type { BatchRow } from "./batch-rows.ts";
+
+/** One pass of the pull: what was done in it and what went wrong. */
+export interface PullPass {
+  counts: Record<string, number>;
+  signal: AbortSignal;
+  /** The first failure that did not end the pass at once; thrown at its end. */
+  failure: unknown;
+  /** The first failure of a confirm: what else the pass has to do goes on, and it is thrown at its end. */
+  confirmFailure: unknown;
+  /** `GET /orders` was answered in this pass: the credentials and the way to the service are right. */
+  isAnswered: boolean;
+  /** Confirms that failed one after the other. */
+  confirmsFailed: number;
+  /** Batches whose confirm was sent in this pass: not twice. */
+  attempted: Set<number>;
+}
+
+export interface StoredBatch {
+  row: BatchRow;
+  /** It was stored before: the service has come round. */
+  seenBefore: boolean;
+  /** It has just been served. */
+  isServed?: boolean;
+}
+
+export function beginPass(signal: AbortSignal): PullPass {
+  return {
+    counts: {},
+    signal,
+    failure: undefined,
+    confirmFailure: undefined,
+    isAnswered: false,
+    confirmsFailed: 0,
+    attempted: new Set(),
+  };
+}
+
+export function count(pass: Pick<PullPass, "counts">, name: string, by: number): void {
+  if (by > 0) pass.counts[name] = (pass.counts[name] ?? 0) + by;
+}

@@ -1,0 +1,502 @@
+import { createHash } from "node:crypto";
+import { digestInSlices, digestOf } from "../answers/digest.ts";
+import { findRepeated, type JsonPath, resolvePath } from "../answers/json-path.ts";
+import {
+  depthOf,
+  elementAt,
+  elementsInSlices,
+  headOf,
+  isUtf8Span,
+  JsonSyntaxError,
+  JsonTooLargeError,
+  kindOf,
+  MEMBERS_MAX,
+  membersOf,
+  SLICE_BYTES,
+  type Span,
+  skipBlanks,
+  skipValue,
+  someMember,
+  TEXT_BYTES_MAX,
+  textOf,
+} from "../answers/json-text.ts";
+import { DEPTH_MAX } from "../answers/json-value.ts";
+import { type BrokenRecord, type MendedJson, mendInSlices } from "../answers/mend-json.ts";
+import { type ScannedJson, scanInSlices, scanJson } from "../answers/scan-json.ts";
+import { atOnce, SLICE_RECORDS, type Slices } from "../answers/slices.ts";
+import { readOrderId } from "../answers/uuid.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isErrorName, readErrorWords } from "../service/error-words.ts";
+import { shortWords } from "../service/service-error.ts";
+import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
+
+/** One record of an answer, still a span of it: most are known already and are never read any further. */
+export type AnswerRecord =
+  | {
+      ok: true;
+      span: Span;
+      /** In lower case, as it is stored. */
+      orderId: string;
+      /** As the service writes it, for the path of a request. */
+      serviceId: string;
+      /** The id's JSON literal, for a confirm. */
+      idLiteral: string;
+      hash: Buffer;
+    }
+  | {
+      ok: false;
+      span: Span;
+      reason: string;
+      /** What the record calls itself, where it says so. */
+      reference: string | null;
+      /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
+      idLiteral: string | null;
+      hash: Buffer;
+      /** More than one statement should hold: its bytes are kept in parts. */
+      isLarge: boolean;
+      /** Where its bytes are kept already. */
+      bodyId?: number;
+      /** Of a record that is no JSON by itself. */
+      broken?: {
+        /** Exactly as it was sent; at `span` stands what was made of it to be read. */
+        raw: Buffer;
+        /** The id that it has all the same. */
+        order: { orderId: string; serviceId: string } | undefined;
+      };
+    };
+
+/** How much one answer may hold: what it costs in memory grows with either. */
+export interface AnswerLimits {
+  valuesMax: number;
+  recordsMax: number;
+}
+
+/** An answer whose body is to be read as JSON. */
+export interface ReadableAnswer {
+  contentType: string;
+  body: Buffer;
+  /** How much it may hold; undefined: it was limited when it came. */
+  limits?: AnswerLimits | undefined;
+}
+
+/** An answer that was read; `body` is what the spans point into. */
+export interface AnswerJson {
+  root: ScannedJson;
+  body: Buffer;
+  /** Undefined: it is the body of the answer. */
+  mended: MendedJson | undefined;
+}
+
+export interface AnswerList extends Pick<AnswerJson, "root" | "mended"> {
+  /** Undefined: the answer is empty, in one of the forms that mean so. */
+  elements: Span[] | undefined;
+  /** The words of an error that the answer reports beside its records: there may be more of them than it shows. */
+  error?: string;
+}
+
+/** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
+const RECORD_VALUES_MAX = MEMBERS_MAX;
+/**
+ * A larger record is no order either. What is read of one, its text, its values and the statement that writes them, takes
+ * several times its size, all at once.
+ */
+const RECORD_BYTES_MAX = TEXT_BYTES_MAX;
+/** More white space in a row means nothing, and nobody can read on while it is stepped over. */
+const BLANKS_MAX = 1024 * 1024;
+/** Members of an answer itself. */
+const ANSWER_MEMBERS_MAX = 100_000;
+const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map(), long: [] };
+/** Enough bytes for the preview of a web page, whatever its letters. */
+const PREVIEW_BYTES = 1200;
+
+/**
+ * Reads an answer as JSON and finds its list of records.
+ *
+ * 204, `[]` at the root, and an explicit null or empty list on the way are empty answers. An absent key is not:
+ * that is a service that changed or a path that is wrong, and reading it as "nothing" would lose orders.
+ * An answer that reports an error and shows no record is an error, never "nothing new".
+ * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list), `unavailable` (an error instead
+ * of records).
+ */
+export function readList(answer: ReadableAnswer & { status: number }, path: JsonPath): AnswerList {
+  return atOnce(readListInSlices(answer, path));
+}
+
+/** The same in slices. @throws also BridgeError `answer_too_large`. */
+export function* readListInSlices(answer: ReadableAnswer & { status: number }, path: JsonPath): Slices<AnswerList> {
+  if (answer.status === 204) return { root: NOTHING, mended: undefined, elements: undefined };
+  const { root, body, mended } = yield* readMendedInSlices(answer, depthOfRecords(path));
+  const list = yield* readListOf({ root, body, mended }, answer, path);
+  if (mended === undefined) return list;
+  const starts = new Set(list.elements?.map(({ start }) => start));
+  // Only records may be broken; the rest of such an answer is not to be believed either.
+  for (const [start, { flaw, at }] of mended.broken)
+    if (!starts.has(start)) throw unreadable(answer, new JsonSyntaxError(flaw, at));
+  return list;
+}
+
+/** How many lists and objects stand around each record of the list at a path. */
+export function depthOfRecords({ steps }: JsonPath): number {
+  return steps.length + 1;
+}
+
+function* readListOf({ root, body, mended }: AnswerJson, answer: ReadableAnswer, path: JsonPath): Slices<AnswerList> {
+  if (isWide(body, root))
+    throw new BridgeError("answer_shape", `The answer is an object of more than ${ANSWER_MEMBERS_MAX} keys.`);
+  const error = readErrorWords(body, root, "list");
+  const list = yield* findList(body, root, { path, error });
+  try {
+    const elements = list === undefined ? [] : yield* elementsInSlices(body, list, answer.limits?.recordsMax);
+    refuseLongTexts(root, elements);
+    if (elements.length > 0) {
+      const instead = mended === undefined ? yield* findErrorInstead(body, elements) : undefined;
+      if (instead !== undefined) throw reportedError(instead);
+      const beside = error === undefined ? undefined : readErrorWords(body, root, "beside");
+      return { root, mended, elements, ...(beside === undefined ? {} : { error: beside }) };
+    }
+  } catch (thrown) {
+    throw asTooLarge(thrown);
+  }
+  if (error !== undefined) throw reportedError(error);
+  return { root, mended, elements: undefined };
+}
+
+/** A record is judged by itself; what stands beside the records is the answer's own. @throws JsonTooLargeError */
+function refuseLongTexts({ long }: ScannedJson, records: readonly Span[]): void {
+  const isInside = (text: Span) => records.some(({ start, end }) => start <= text.start && text.end <= end);
+  if (!long.every(isInside)) throw new JsonTooLargeError("text", TEXT_BYTES_MAX);
+}
+
+/** A UUID with its quotes, each character written as an escape. */
+const ID_BYTES = 2 + 6 * 36;
+/** A list of so many elements may hold an error in the place of its records. */
+const ERRORS_INSTEAD_MAX = 10;
+
+/** The words of an error that stands in the place of the records: no element names an order, and each reports one. */
+function* findErrorInstead(body: Buffer, elements: readonly Span[]): Slices<string | undefined> {
+  if (elements.length > ERRORS_INSTEAD_MAX) return undefined;
+  let first: string | undefined;
+  for (const element of elements) {
+    const isRecord =
+      someMember(
+        body,
+        element,
+        ({ value }) => kindOf(body, value) === "string" && isId(headOf(body, value, ID_BYTES)),
+      ) || (yield* mayHoldRecordsInSlices(body, element));
+    const words = isRecord ? undefined : readErrorWords(body, element, "record");
+    if (words === undefined) return undefined;
+    first ??= words;
+  }
+  return first;
+}
+
+function isId(text: string): boolean {
+  return readOrderId(text) !== undefined;
+}
+
+/** An answer with a success status that says itself that it is none. */
+export function reportedError(words: string): BridgeError {
+  return new BridgeError("unavailable", `The answer reports an error: ${words}`);
+}
+
+/** Undefined: the answer has none, in one of the forms that mean so. */
+function* findList(
+  body: Buffer,
+  root: Span,
+  { path, error: words }: { path: JsonPath; error: string | undefined },
+): Slices<Span | undefined> {
+  if (kindOf(body, root) === "array" && elementAt(body, root, 0) === undefined) return undefined;
+  refuseRepeated(body, root, path);
+  const found = resolvePath(body, root, path);
+  if (found.state === "null") return undefined;
+  if (found.state === "value" && kindOf(body, found.span) === "array") return found.span;
+  // Where no list of another name comes with it, the error is all that the answer has to say.
+  if (words !== undefined && !(yield* mayHoldRecordsInSlices(body, root))) throw reportedError(words);
+  if (found.state === "value") {
+    throw new BridgeError(
+      "answer_shape",
+      `${path.text} of the answer is no list but ${articleOf(kindOf(body, found.span))}.`,
+    );
+  }
+  const saying = words === undefined ? "" : ` (it says: ${words})`;
+  throw new BridgeError("answer_shape", `The answer has no ${path.text}: ${describeMiss(body, root, path)}${saying}.`, {
+    hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
+  });
+}
+
+/**
+ * What stands under the other one of two equal keys would be lost.
+ * @throws BridgeError `answer_shape`
+ */
+export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
+  const place = findRepeated(body, root, path);
+  if (place !== undefined) throw new BridgeError("answer_shape", `The answer has ${place} more than once.`);
+}
+
+/** Whether an answer has more members than any service sends: each look for one of them would take seconds. */
+function isWide(body: Buffer, root: Span): boolean {
+  let members = 0;
+  return someMember(body, root, () => ++members > ANSWER_MEMBERS_MAX);
+}
+
+function articleOf(kind: string): string {
+  return kind === "object" ? "an object" : `a ${kind}`;
+}
+
+/**
+ * Reads an answer of which single records may be no JSON: they are told by `mended`, and count as bad records.
+ * @param depth how many lists and objects stand around a record
+ * @throws BridgeError `answer_unreadable` with a preview of what came instead, `answer_too_large`.
+ */
+export function* readMendedInSlices(answer: ReadableAnswer, depth: number): Slices<AnswerJson> {
+  const { body, limits } = answer;
+  const bounds = limits && { valuesMax: limits.valuesMax, blanksMax: BLANKS_MAX };
+  try {
+    return { root: yield* scanInSlices(body, bounds), body, mended: undefined };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw asTooLarge(error);
+    const mended = isMarkup(body) ? { element: undefined } : yield* mendInSlices(body, depth);
+    if ("element" in mended) throw unreadable(answer, error, mended.element);
+    // A record that is too large to be looked at is not looked at for this either.
+    if ([...mended.broken.values()].some(({ raw }) => raw.length > RECORD_BYTES_MAX)) throw unreadable(answer, error);
+    try {
+      return { root: yield* scanInSlices(mended.bytes, bounds), body: mended.bytes, mended };
+    } catch (again) {
+      throw again instanceof JsonSyntaxError ? unreadable(answer, error) : asTooLarge(again);
+    }
+  }
+}
+
+/** @param element the number of the record in which reading ended */
+function unreadable(answer: ReadableAnswer, error: JsonSyntaxError, element?: number): BridgeError {
+  const found = describeByte(answer.body, error.offset);
+  const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
+  const what =
+    isMarkup(answer.body) || answer.contentType.includes("html")
+      ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
+      : answer.body.length === 0
+        ? "is empty"
+        : element === undefined || element === 0
+          ? `is no complete JSON (at byte ${error.offset} of ${answer.body.length}: ${found})`
+          : `is no complete JSON (at byte ${error.offset} of ${answer.body.length}, record ${element}: ${found})`;
+  return new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, {
+    cause: error,
+  });
+}
+
+function describeByte(body: Buffer, offset: number): string {
+  const byte = body[offset];
+  if (byte === undefined) return "the text ends";
+  if (byte === 0x0a || byte === 0x0d) return "a raw line break";
+  return byte < 0x20 ? "a raw control character" : "an unexpected character";
+}
+
+function asTooLarge(error: unknown): unknown {
+  if (!(error instanceof JsonTooLargeError)) return error;
+  const { what, max } = error;
+  const messages: Record<typeof what, string> = {
+    records: `The answer holds more records than service.answer_records_max (${max}).`,
+    values: `The answer holds more values than service.answer_values_max (${max}).`,
+    text: `The answer holds a text or a number of more than ${max} bytes outside its records.`,
+    blanks: `The answer holds more than ${max} bytes of white space in a row.`,
+  };
+  const hint =
+    what === "records" || what === "values"
+      ? "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed."
+      : "Nothing was confirmed. No configuration allows more: the service has to send less.";
+  return new BridgeError("answer_too_large", messages[what], { hint, cause: error });
+}
+
+/**
+ * Whether a success status carries a web page, which is never an acceptance. JSON never is one, whatever its
+ * content type: many services send JSON as text/html.
+ */
+export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
+  return isMarkup(answer.body) || (answer.contentType.includes("html") && !isJson(answer.body));
+}
+
+function isMarkup(body: Buffer): boolean {
+  return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(body.subarray(0, 200).toString("latin1"));
+}
+
+function isJson(body: Buffer): boolean {
+  try {
+    scanJson(body);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */
+export function readRecords(
+  bytes: Buffer,
+  list: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
+  mapping: OrderMapping,
+): AnswerRecord[] {
+  return atOnce(readRecordsInSlices(bytes, list, mapping));
+}
+
+/** The same in slices. */
+export function* readRecordsInSlices(
+  bytes: Buffer,
+  { root, elements, mended }: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
+  mapping: OrderMapping,
+): Slices<AnswerRecord[]> {
+  // What holds for the whole answer holds for each of its records.
+  const isSound = root.utf8 && root.depth <= DEPTH_MAX && root.values <= RECORD_VALUES_MAX;
+  const records: AnswerRecord[] = [];
+  let pauseAt = root.start + SLICE_BYTES;
+  for (const span of elements) {
+    if (span.end > pauseAt && records.length > 0) {
+      yield;
+      pauseAt = span.end + SLICE_BYTES;
+    }
+    const broken = mended?.broken.get(span.start);
+    if (broken !== undefined) records.push(readBroken(bytes, span, { mapping, broken }));
+    else
+      records.push(
+        span.end - span.start > RECORD_BYTES_MAX
+          ? yield* readLargeRecord(bytes, span, mapping)
+          : readRecord(bytes, span, { mapping, isSound }),
+      );
+  }
+  return records;
+}
+
+/** Its own id, so that the order can be read again; nothing else of it is looked at. */
+function* readLargeRecord(bytes: Buffer, span: Span, mapping: OrderMapping): Slices<AnswerRecord> {
+  const digest = yield* digestInSlices(bytes.subarray(span.start, span.end));
+  const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
+  const reference = id === undefined ? null : "reason" in id ? id.reference : id.orderId;
+  const reason = `the record is larger than ${RECORD_BYTES_MAX} bytes`;
+  return { ok: false, span, reason, reference, idLiteral: id?.idLiteral ?? null, hash: digest, isLarge: true };
+}
+
+function readRecord(
+  bytes: Buffer,
+  span: Span,
+  { mapping, isSound }: { mapping: OrderMapping; isSound: boolean },
+): AnswerRecord {
+  const digest = digestOf(bytes.subarray(span.start, span.end));
+  const bad = (reason: string, reference: string | null, idLiteral: string | null): AnswerRecord => ({
+    ok: false,
+    span,
+    reason,
+    reference,
+    idLiteral,
+    hash: digest,
+    isLarge: false,
+  });
+  if (kindOf(bytes, span) !== "object")
+    return bad(`the record is no object but ${articleOf(kindOf(bytes, span))}`, null, null);
+  const id = readRecordId(bytes, span, mapping);
+  if ("reason" in id) return bad(id.reason, id.reference, id.idLiteral);
+  if (isSound) return { ok: true, span, ...id, hash: digest };
+  if (!isUtf8Span(bytes, span)) return bad("the record is not valid UTF-8", id.orderId, id.idLiteral);
+  // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
+  if (depthOf(bytes, span) > DEPTH_MAX)
+    return bad(`the record is nested deeper than ${DEPTH_MAX} levels`, id.orderId, id.idLiteral);
+  if (scanJson(bytes.subarray(span.start, span.end)).values > RECORD_VALUES_MAX)
+    return bad(`the record holds more than ${RECORD_VALUES_MAX} values`, id.orderId, id.idLiteral);
+  return { ok: true, span, ...id, hash: digest };
+}
+
+/** A record that is no JSON. Its id counts where nothing of the id itself is broken; all else of it counts nothing. */
+function readBroken(
+  bytes: Buffer,
+  span: Span,
+  { mapping, broken }: { mapping: OrderMapping; broken: BrokenRecord },
+): AnswerRecord {
+  const { raw, flaw, at } = broken;
+  const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
+  const literal = id?.idLiteral ?? null;
+  const idLiteral = literal !== null && raw.includes(literal) ? literal : null;
+  const order = id === undefined || "reason" in id || idLiteral === null ? undefined : id;
+  return {
+    ok: false,
+    span,
+    reason: `the record is no JSON: ${flaw}, at byte ${at - span.start}`,
+    reference: order?.orderId ?? null,
+    idLiteral: order === undefined ? null : idLiteral,
+    hash: digestOf(raw),
+    isLarge: false,
+    broken: { raw, order: order === undefined ? undefined : { orderId: order.orderId, serviceId: order.serviceId } },
+  };
+}
+
+/**
+ * Whether a body that could not be read may hold orders, so that it has to be kept: somewhere in it is a list of
+ * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
+ */
+export function* mayHoldRecordsInSlices(bytes: Buffer, root: Span): Slices<boolean> {
+  const isError =
+    kindOf(bytes, root) === "object" && !isWide(bytes, root) && readErrorWords(bytes, root, "list") !== undefined;
+  if (!isError) return yield* hasListOfObjects(bytes, root);
+  for (const { key, value } of membersOf(bytes, root)) {
+    if (!isErrorName(key) && (yield* hasListOfObjects(bytes, value))) return true;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const LIST_OPEN = 0x5b;
+const OBJECT_OPEN = 0x7b;
+
+/** One walk over the bytes, whatever the depth. */
+function* hasListOfObjects(bytes: Buffer, { start, end, ends }: Span): Slices<boolean> {
+  let pauseAt = start + SLICE_BYTES;
+  for (let at = start; at < end; ) {
+    if (at >= pauseAt) {
+      pauseAt = at + SLICE_BYTES;
+      yield;
+    }
+    const byte = bytes[at];
+    if (byte === LIST_OPEN && bytes[skipBlanks(bytes, at + 1)] === OBJECT_OPEN) return true;
+    at = byte === QUOTE ? skipValue(bytes, at, ends) : at + 1;
+  }
+  return false;
+}
+
+/** What makes a batch the same batch when it is served again: its id as sent, and the ids in their order. */
+export function* fingerprintInSlices(
+  bytes: Buffer,
+  batchId: string | null,
+  records: readonly AnswerRecord[],
+): Slices<string> {
+  const sum = createHash("sha256").update(`[${JSON.stringify(batchId)},[`);
+  for (let from = 0; from < records.length; from += SLICE_RECORDS) {
+    if (from > 0) yield;
+    const names = records
+      .slice(from, from + SLICE_RECORDS)
+      .map((record) =>
+        JSON.stringify(record.ok ? record.orderId : `?${record.reference ?? beginningOf(bytes, record.span)}`),
+      );
+    sum.update(`${from > 0 ? "," : ""}${names.join()}`);
+  }
+  return sum.update("]]").digest("hex");
+}
+
+/** The first characters of a record. */
+function beginningOf(bytes: Buffer, { start, end }: Span): string {
+  return textOf(bytes, { start, end: Math.min(end, start + 4 * NAMED_CHARS) }).slice(0, NAMED_CHARS);
+}
+
+const NAMED_CHARS = 200;
+
+/** Every id served, unusable ones too, as a JSON array of the literals that the service wrote. */
+export function* idsInSlices(records: readonly AnswerRecord[]): Slices<string> {
+  const seen = new Set<string>();
+  const parts: string[] = [];
+  for (let from = 0; from < records.length; from += SLICE_RECORDS) {
+    if (from > 0) yield;
+    const fresh: string[] = [];
+    for (const { idLiteral } of records.slice(from, from + SLICE_RECORDS)) {
+      if (idLiteral === null || seen.has(idLiteral)) continue;
+      seen.add(idLiteral);
+      fresh.push(idLiteral);
+    }
+    if (fresh.length > 0) parts.push(fresh.join());
+  }
+  return `[${parts.join()}]`;
+}

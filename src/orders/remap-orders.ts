@@ -1,0 +1,145 @@
+/*
+ * Derives columns and lines of all stored orders again from their payloads, after the mapping was corrected. Asks
+ * nobody. Reading and deciding hold no lock; each write is a transaction of its own, fenced by what was read, so that
+ * a running daemon's newer content always stays. After a crash the rest is done by running it once more.
+ */
+
+import { commit } from "../pass/commit.ts";
+import { loadHeldAfter } from "../pass/held-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
+import { isRecordOfOrders, judgeRecord, type RetryOptions, retryQuarantined } from "../quarantine/retry-quarantined.ts";
+import { loadMappingInUse, markRemapped, noteMapping } from "./mapping-rows.ts";
+import { type ColumnChange, type MappedOrder, planRemap, type RemapPlan } from "./remap-order.ts";
+import { applyRemapped, isUnchanged, loadMappedAfter, loadMappedOrder } from "./remap-rows.ts";
+
+/** Orders in one transaction: some ten milliseconds of the write lock. */
+const ORDERS_PER_COMMIT = 200;
+const RECORDS_PER_COMMIT = 100;
+/** Between two transactions everybody else gets the lock for at least so long. */
+const GAP_MS = 20;
+const SHOWN_MAX = 5;
+
+export interface RemapReport {
+  orders: number;
+  changed: number;
+  /** Orders that the present mapping cannot read: left as they are. */
+  unreadable: number;
+  /** Quarantined records of orders that can be used now, and those that still cannot. */
+  released: number;
+  held: number;
+  firstChanged: { orderId: string; number: string | null; changes: ColumnChange[] }[];
+  firstUnreadable: { orderId: string; number: string | null; reason: string }[];
+}
+
+export interface RemapOptions extends Omit<RetryOptions, "at"> {
+  dryRun: boolean;
+  onProgress: (report: RemapReport) => void;
+}
+
+type Context = Pick<JobContext, "store" | "clock" | "log">;
+
+export async function remapOrders(context: Context, options: RemapOptions, signal: AbortSignal): Promise<RemapReport> {
+  const { store, clock } = context;
+  const { columnSignature } = options.rules;
+  if (!options.dryRun) {
+    await commit(context, signal, () => noteMapping(store, columnSignature, isoTime(clock.nowMs())));
+  }
+  const report: RemapReport = {
+    orders: 0,
+    changed: 0,
+    unreadable: 0,
+    released: 0,
+    held: 0,
+    firstChanged: [],
+    firstUnreadable: [],
+  };
+  await remapStored(context, options, report, signal);
+  await retryHeld(context, options, report, signal);
+  if (!options.dryRun) {
+    await commit(context, signal, () => {
+      // A bridge that was started with yet another mapping meanwhile has stored orders of its own.
+      if (loadMappingInUse(store) === columnSignature) markRemapped(store, columnSignature);
+    });
+  }
+  return report;
+}
+
+async function remapStored(
+  context: Context,
+  options: RemapOptions,
+  report: RemapReport,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock } = context;
+  const { rules } = options;
+  for (let after = 0; ; ) {
+    const orders = loadMappedAfter(store, after, ORDERS_PER_COMMIT);
+    const last = orders.at(-1);
+    if (last === undefined) return;
+    after = last.orderKey;
+    const planned = orders.map((order) => ({ order, plan: planRemap(order, rules) }));
+    report.orders += orders.length;
+    for (const { order, plan } of planned) note(report, order, plan);
+    const changed = planned.filter(({ plan }) => plan.kind === "changed");
+    if (changed.length > 0 && !options.dryRun) {
+      const at = isoTime(clock.nowMs());
+      await commit(context, signal, () => {
+        for (const { order, plan } of changed) writeFenced(context, { order, plan, rules, at });
+      });
+    }
+    options.onProgress(report);
+    await clock.sleep(changed.length > 0 && !options.dryRun ? GAP_MS : 0, signal);
+  }
+}
+
+/** An order that was stored anew in between is looked at again inside the transaction: its new content counts. */
+function writeFenced(
+  { store }: Context,
+  { order, plan, rules, at }: { order: MappedOrder; plan: RemapPlan; rules: RemapOptions["rules"]; at: string },
+): void {
+  const isSame = isUnchanged(store, order);
+  const current = isSame ? order : loadMappedOrder(store, order.orderKey);
+  const now = isSame ? plan : planRemap(current, rules);
+  if (now.kind === "changed") applyRemapped(store, current, now, at);
+}
+
+function note(report: RemapReport, order: MappedOrder, plan: RemapPlan): void {
+  const named = { orderId: order.orderId, number: order.values.number };
+  if (plan.kind === "changed") {
+    report.changed += 1;
+    if (report.firstChanged.length < SHOWN_MAX) {
+      report.firstChanged.push({ ...named, number: plan.values.number ?? named.number, changes: plan.changes });
+    }
+  } else if (plan.kind === "unreadable") {
+    report.unreadable += 1;
+    if (report.firstUnreadable.length < SHOWN_MAX) report.firstUnreadable.push({ ...named, reason: plan.reason });
+  }
+}
+
+/** Records of orders that were quarantined under another mapping. */
+async function retryHeld(
+  context: Context,
+  options: RemapOptions,
+  report: RemapReport,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock } = context;
+  const { rules } = options;
+  for (let after = 0; ; ) {
+    const rows = loadHeldAfter(store, after, RECORDS_PER_COMMIT);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+    const whole = rows.filter((row) => isRecordOfOrders(row) && (row.kind !== "change" || rules.carry === "whole"));
+    const good = whole.filter((row) => judgeRecord(rules, row) === undefined);
+    report.released += good.length;
+    report.held += whole.length - good.length;
+    if (good.length === 0 || options.dryRun) continue;
+    const at = isoTime(clock.nowMs());
+    await commit(context, signal, () => {
+      for (const row of good) retryQuarantined({ ...options, store, at }, row);
+    });
+    await clock.sleep(GAP_MS, signal);
+  }
+}

@@ -1,0 +1,76 @@
+/*
+ * Whether a record that does not say whose it is and a stored or answered order are the same one. They may come from answers of
+ * different shapes, each with a mapping of its own.
+ */
+
+import { resolvePath } from "../answers/json-path.ts";
+import { JsonSyntaxError, kindOf, membersOf, textOf } from "../answers/json-text.ts";
+import { JsonDepthError } from "../answers/json-value.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { parseStamp } from "../answers/stamp.ts";
+import { findOrderIds } from "../answers/uuid.ts";
+import { contentDigest } from "./compare-snapshot.ts";
+import { type OrderField, type OrderMapping, readScalar } from "./order-mapping.ts";
+
+export interface OrderRecord {
+  text: string;
+  mapping: OrderMapping;
+}
+
+/** More than the members of any record that could be its id. */
+const IDS_MAX = 1_000;
+
+/** What a record says at the path of a field; undefined where it says nothing, or is no JSON. */
+export function fieldOf({ text, mapping }: OrderRecord, field: OrderField): string | undefined {
+  const bytes = Buffer.from(text, "utf8");
+  return readJsonOr(() => {
+    const found = resolvePath(bytes, scanJson(bytes), mapping.paths[field]);
+    return found.state === "value" ? readScalar(bytes, found.span) : undefined;
+  });
+}
+
+/** Undefined where the text is no JSON, as of a record that is not UTF-8 or a payload that was damaged. */
+export function digestWithoutId({ text, mapping }: OrderRecord): string | undefined {
+  const bytes = Buffer.from(text, "utf8");
+  return readJsonOr(() => contentDigest(bytes, scanJson(bytes), [mapping.paths.order_id]).toString("hex"));
+}
+
+/** Whether a record in which an order's id was found somewhere is of this order: by its number, its time of creation, or all else. */
+export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: string, timezone: string): boolean {
+  const isEqual = (field: OrderField, isSame: (a: string, b: string) => boolean) => {
+    const [a, b] = [fieldOf(record, field), fieldOf(order, field)];
+    return a !== undefined && b !== undefined && a.trim() !== "" && isSame(a, b);
+  };
+  if (isEqual("number", (a, b) => a === b)) return true;
+  if (isEqual("created_at", (a, b) => a === b || isSameInstant(a, b, timezone))) return true;
+  const digest = digestWithoutId(withoutOrderId(record, orderId));
+  return digest !== undefined && digest === digestWithoutId(withoutOrderId(order, orderId));
+}
+
+function isSameInstant(a: string, b: string, timezone: string): boolean {
+  const [left, right] = [parseStamp(a, timezone), parseStamp(b, timezone)];
+  return left !== undefined && left.instantNs === right?.instantNs;
+}
+
+/** Without the members that hold the id, whatever their keys. */
+function withoutOrderId(record: OrderRecord, orderId: string): OrderRecord {
+  const bytes = Buffer.from(record.text, "utf8");
+  const text = readJsonOr(() => {
+    const root = scanJson(bytes);
+    if (kindOf(bytes, root) !== "object") return undefined;
+    const members = membersOf(bytes, root)
+      .map(({ key, value }) => ({ key, text: textOf(bytes, value) }))
+      .filter((member) => !findOrderIds(member.text, IDS_MAX).has(orderId));
+    return `{${members.map((member) => `${JSON.stringify(member.key)}:${member.text}`).join(",")}}`;
+  });
+  return text === undefined ? record : { ...record, text };
+}
+
+function readJsonOr<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError || error instanceof JsonDepthError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,427 @@
+/*
+ * Makes batches durable. Keeps the guarantee that nothing is confirmed before it is on disk, and that an answer that
+ * is not understood is kept: when `store` returns, the batch is committed and fsynced; a throw confirms nothing.
+ * After a crash between the parts of a giant batch its body is still there, and is read first.
+ */
+
+import { hash } from "node:crypto";
+import { digestInSlices } from "../answers/digest.ts";
+import { withoutSecretsInSlices } from "../answers/hide-in-body.ts";
+import { idsByPathInSlices, recordIdsOf } from "../answers/ids-by-path.ts";
+import { resolvePath } from "../answers/json-path.ts";
+import { type Span, textOf } from "../answers/json-text.ts";
+import type { BodyPlace } from "../database/body-parts.ts";
+import { counted } from "../messages/counted.ts";
+import { commit } from "../pass/commit.ts";
+import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+import { REFUSED_PROBE_MS } from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import {
+  closePullMark,
+  countUnread,
+  deleteUnread,
+  loadBatch,
+  loadKeptUnder,
+  loadOldestUnreadDate,
+  loadUnreadBody,
+  markUnreadTried,
+  markUnreadUntried,
+  saveJournalOwed,
+  saveStoredBatch,
+  saveUnreadBody,
+  settlePullMark,
+} from "./batch-rows.ts";
+import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
+import { confirmNames, confirmNamesOrders } from "./confirm.ts";
+import type { JournalBatches } from "./journal-batches.ts";
+import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
+import { newestInSlices } from "./newest-records.ts";
+import { describeMiss, type OrderField } from "./order-mapping.ts";
+import type { OrderRules } from "./order-rules.ts";
+import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
+import {
+  type AnswerRecord,
+  depthOfRecords,
+  fingerprintInSlices,
+  idsInSlices,
+  mayHoldRecordsInSlices,
+  readListInSlices,
+  readMendedInSlices,
+  readRecordsInSlices,
+  refuseRepeated,
+  reportedError,
+} from "./read-answer.ts";
+import { SettleKept } from "./settle-kept.ts";
+import { takeRecord } from "./take-orders.ts";
+
+/** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
+const ORDERS_PER_COMMIT = 200;
+const BYTES_PER_COMMIT = 2 * 1024 * 1024;
+/** With so many bodies that could not be read, pulling is held, and one request every five minutes tries again. */
+const UNREAD_MAX = 20;
+/** Those are kept up to here, a day of them: a service that hands out each batch once never serves it again. */
+const UNREAD_HELD_MAX = 300;
+const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
+
+interface ReadBatch {
+  /** As it was sent. */
+  body: Buffer;
+  /** What the records point into: the body, or what was made of it where records of it are no JSON. */
+  bytes: Buffer;
+  records: AnswerRecord[];
+  /** JSON literal of the batch's id, or null where the answer names none. */
+  batchId: string | null;
+  fingerprint: string;
+  /** Every id served, as a JSON array of the literals that the service wrote. */
+  orderIds: string;
+  /** Paths that matched for the first time, to be remembered with the batch. */
+  matched: OrderField[];
+  /** The words of an error that the answer reports beside its orders. */
+  error: string | undefined;
+}
+
+/** The row under which the body of a batch is kept while it is stored. */
+interface KeptAs {
+  id: number;
+  place: BodyPlace;
+}
+
+/** Where a batch comes from. */
+interface Origin {
+  /** The answer has just come; false for a kept body. */
+  fresh: boolean;
+  /** The `Date` header of the answer. */
+  date: string | undefined;
+  at: string;
+  /** The kept body that this batch is read from. */
+  unread?: KeptAs | undefined;
+  /** The first attempt to confirm it begins with its commit. */
+  confirmFollows: boolean;
+}
+
+export class StoreBatches {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #journal: JournalBatches;
+  /** What is kept because it could not be read. */
+  readonly kept: SettleKept;
+  #waiting: ServiceAnswer | undefined;
+
+  constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#journal = journal;
+    this.kept = new SettleKept(context, rules);
+  }
+
+  /**
+   * An answer that has come and could not be written, because the disk is full or the program that holds the lock
+   * went on for too long. It goes first: a service that hands out each batch once would never serve it again.
+   */
+  get waiting(): ServiceAnswer | undefined {
+    return this.#waiting;
+  }
+
+  /**
+   * Stores the batch of an answer. Undefined: the answer was empty.
+   * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
+   * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
+   */
+  async store(answer: ServiceAnswer, pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | undefined> {
+    this.#waiting = answer;
+    const at = isoTime(this.#context.clock.nowMs());
+    let read: ReadBatch | undefined;
+    try {
+      read = await this.#read(answer, pass.signal);
+    } catch (error) {
+      await this.#keepUnread(answer, asError(error), pass.signal);
+      this.#waiting = undefined;
+      throw error;
+    }
+    const origin = { fresh: true, date: answer.date, at, confirmFollows };
+    const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
+    this.#waiting = undefined;
+    if (read?.error === undefined) return stored;
+    if (stored === undefined) throw reportedError(read.error);
+    pass.failure ??= reportedError(read.error);
+    return stored;
+  }
+
+  /**
+   * Reads the next kept body that the present configuration has not been tried on. `none`: there is no such;
+   * `unread`: it still cannot be read and stays, or its orders are stored and its batch is not to be confirmed.
+   */
+  async storeKept(pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | "unread" | "none"> {
+    const { store, clock, client } = this.#context;
+    const { signature } = this.#rules;
+    const kept = loadUnreadBody(store, signature);
+    if (kept === undefined) return "none";
+    let read: ReadBatch | undefined;
+    try {
+      const body = await readBody(this.#context, kept, pass.signal);
+      read = await this.#read({ status: 200, contentType: "application/json", body }, pass.signal);
+      if (read === undefined) throw new BridgeError("answer_shape", "Under this configuration the batch is empty.");
+    } catch (error) {
+      const { code, message } = asError(error);
+      if (code !== "answer_shape" && code !== "unavailable") throw error;
+      await commit(this.#context, pass.signal, () =>
+        markUnreadTried(store, kept.id, signature, client.hideSecrets(message)),
+      );
+      return "unread";
+    }
+    const at = isoTime(clock.nowMs());
+    const origin = {
+      fresh: false,
+      date: kept.date ?? undefined,
+      at,
+      unread: { id: kept.id, place: kept },
+      confirmFollows,
+    };
+    return (await this.#storeRead(read, origin, pass)) ?? "unread";
+  }
+
+  async #read(
+    answer: Pick<ServiceAnswer, "status" | "contentType" | "body" | "limits" | "readWithinMs">,
+    signal: AbortSignal,
+  ): Promise<ReadBatch | undefined> {
+    const rules = this.#rules;
+    const { clock } = this.#context;
+    const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
+    if (list.elements === undefined) return undefined;
+    const { body } = answer;
+    const bytes = list.mended?.bytes ?? body;
+    const matched = findMatchedPaths(this.#context.store, {
+      bytes,
+      records: list.elements,
+      mapping: rules.batch,
+    });
+    const elements = { ...list, elements: list.elements };
+    const records = await readInTurns(clock, answer, readRecordsInSlices(bytes, elements, rules.batch), signal);
+    const batchId = readBatchId(bytes, list.root, rules);
+    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
+    const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
+    return { body, bytes, records, batchId, fingerprint, orderIds, matched, error: list.error };
+  }
+
+  async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {
+    const { store } = this.#context;
+    const hasMark = !confirmNames(this.#rules.confirm);
+    if (!hasMark && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
+    await commit(this.#context, pass.signal, () => {
+      this.#saveFirstWatermark(origin);
+      if (hasMark) closePullMark(store);
+    });
+  }
+
+  /**
+   * Stores a batch in transactions of a bounded size; it turns `stored` in the last one. A giant batch is kept as a
+   * body first, so that a crash between its parts loses nothing where the service hands out each batch once.
+   *
+   * Undefined: the orders are stored, and their batch is not to be confirmed. Beside an error there may be more orders in
+   * it than the answer shows; only a confirm that names the stored ones covers no other.
+   */
+  async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
+    const { store } = this.#context;
+    const rules = this.#rules;
+    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at };
+    const { bytes, fingerprint } = read;
+    const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
+    const newest = newestInSlices(bytes, read.records, reading);
+    const { records, doubtful } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
+    const parts = partsOf(records);
+    const known = loadBatch(store, fingerprint);
+    const isKnown = known !== undefined;
+    const large = records.filter((record) => !record.ok && record.isLarge);
+    const isGiant = parts.length > 1 || large.length > 0;
+    const unread = origin.unread ?? (isGiant && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
+    const note = { receivedAt: origin.at, fingerprint, date: origin.date };
+    const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
+    const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
+    const mayOweJournal = !isJournaled || (isKnown && !isPartial && this.#journal.isKept);
+    const owed = mayOweJournal
+      ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
+      : { body: null, bodyId: null };
+    const served = large.map((record) => ({ record, bytes }));
+    return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, async () => {
+      for (const [index, part] of parts.entries()) {
+        if (index > 0) await this.#context.clock.sleep(0, pass.signal);
+        const done = await commit(this.#context, pass.signal, () => {
+          saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
+          if (read.matched.length > 0) markUnreadUntried(store);
+          // Doubt about a batch that was stored before was settled then.
+          const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
+          const isLast = index === parts.length - 1;
+          if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
+          const isNewer = known !== undefined && taken.some((what) => what !== "same");
+          if (isNewer && !isPartial && this.#journal.isKept)
+            saveJournalOwed(store, known.id, { orderIds: read.orderIds, ...owed });
+          const isWhole = isLast && !isPartial;
+          return {
+            taken,
+            stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, owed }) : undefined,
+          };
+        });
+        for (const what of done.taken) if (what !== "same") count(pass, what, 1);
+        if (done.stored === undefined) continue;
+        if (!done.stored.seenBefore) count(pass, "batches", 1);
+        return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
+      }
+      return undefined;
+    });
+  }
+
+  /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */
+  async #journalAgain(stored: StoredBatch, pass: PullPass): Promise<StoredBatch> {
+    if (!stored.row.journalOwed) return stored;
+    await this.#journal.keepOwed(pass);
+    const row = loadBatch(this.#context.store, stored.row.fingerprint);
+    return row === undefined ? stored : { ...stored, row: { ...row, orderIds: stored.row.orderIds } };
+  }
+
+  /** The whole body, before the first of its orders. */
+  async #keepGiant({ body }: ReadBatch, origin: Origin, pass: PullPass): Promise<KeptAs> {
+    const { store, clock } = this.#context;
+    const digest = await readInTurns(clock, {}, digestInSlices(body), pass.signal);
+    const fingerprint = `body:${digest.toString("hex")}`;
+    const standing = loadKeptUnder(store, fingerprint, origin.at);
+    const place = standing ?? (await writeBody(this.#context, body, pass.signal));
+    const unread = {
+      fingerprint,
+      place,
+      date: origin.date,
+      mapping: null,
+      error: null,
+      at: origin.at,
+    };
+    const id = await commit(this.#context, pass.signal, () => {
+      closePullMark(store);
+      return saveUnreadBody(store, unread);
+    });
+    this.#waiting = undefined;
+    return { id, place };
+  }
+
+  /** The last step of a batch's last transaction. */
+  #saveBatch(
+    read: ReadBatch,
+    batch: Origin & { fingerprint: string; isJournaled: boolean; owed: BodyPlace },
+  ): StoredBatch {
+    const { store } = this.#context;
+    this.#saveFirstWatermark(batch);
+    if (batch.unread !== undefined) deleteUnread(store, batch.unread.id);
+    const { orderIds } = read;
+    const known = loadBatch(store, batch.fingerprint);
+    if (batch.fresh && !confirmNames(this.#rules.confirm)) {
+      closePullMark(store);
+      if (settlePullMark(store, batch.fingerprint, known)) deleteHold(store, "orders", "hand-out lost");
+    }
+    if (known !== undefined) return { row: { ...known, orderIds }, seenBefore: true, isServed: true };
+    const row = saveStoredBatch(store, {
+      fingerprint: batch.fingerprint,
+      batchId: read.batchId,
+      orderCount: read.records.length,
+      orderIds,
+      at: batch.at,
+      confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
+      kept: batch.isJournaled ? { body: null, bodyId: null } : batch.owed,
+    });
+    return { row, seenBefore: false, isServed: true };
+  }
+
+  /** Where following begins: the service's time at the first pull, or earlier where an older answer is still unread. */
+  #saveFirstWatermark({ date, at }: Pick<Origin, "date" | "at">): void {
+    const { store } = this.#context;
+    if (loadWatermark(store, "updates") !== undefined) return;
+    const first = loadOldestUnreadDate(store) ?? date;
+    if (first !== undefined) saveWatermark(store, "updates", first, at);
+  }
+
+  /** What is kept already under the fingerprint is not written again. */
+  async #placeOf(body: Buffer, fingerprint: string, at: string, signal: AbortSignal): Promise<BodyPlace> {
+    const standing = loadKeptUnder(this.#context.store, fingerprint, at);
+    const stays =
+      standing !== undefined && (standing.isNew || (await isSameBody(this.#context, standing, body, signal)));
+    return stays ? standing : await writeBody(this.#context, body, signal);
+  }
+
+  /** Keeps a JSON body whose shape is not understood: the service may never serve it again. */
+  async #keepUnread(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
+    const { store, clock, client } = this.#context;
+    if (error.code !== "answer_shape") return;
+    this.kept.noteUnread();
+    const { body } = answer;
+    const depth = depthOfRecords(this.#rules.batchOrders);
+    const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return;
+    const paths = await readInTurns(clock, answer, idsByPathInSlices(read.body, read.root), signal);
+    const ids = recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1)));
+    const of = ids === undefined ? digestInSlices(body) : undefined;
+    // The same orders in another answer are one kept body: a time that moves on in it must not fill the store.
+    const fingerprint =
+      of === undefined
+        ? `ids:${hash("sha256", JSON.stringify(ids), "hex")}`
+        : `body:${(await readInTurns(clock, answer, of, signal)).toString("hex")}`;
+    const at = isoTime(clock.nowMs());
+    const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
+    const shown = await readInTurns(clock, answer, withoutSecretsInSlices(body, client.hideSecrets), signal);
+    const isRoom = () => {
+      const { count, bytes } = countUnread(store);
+      return count < UNREAD_HELD_MAX && bytes + shown.length <= UNREAD_BYTES_MAX;
+    };
+    const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
+    await commit(this.#context, signal, () => {
+      const hasRoom = place !== undefined && isRoom();
+      if (hasRoom) {
+        saveUnreadBody(store, {
+          fingerprint,
+          place,
+          date: answer.date,
+          mapping: this.#rules.signature,
+          error: client.hideSecrets(error.message),
+          at,
+        });
+        // The body is on disk: this hand-out is not lost, only unread.
+        closePullMark(store);
+      }
+      const now = countUnread(store).count;
+      if (hasRoom && now < UNREAD_MAX) return;
+      const detail = hasRoom
+        ? `${counted(now, "batch", "batches")} kept unread; one request every five minutes tries whether the answers can be read again.`
+        : `${counted(now, "batch", "batches")} kept unread; no further one has room. What came at ${at} was neither kept nor confirmed.`;
+      saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
+    });
+  }
+}
+
+function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {
+  refuseRepeated(body, root, rules.batchId);
+  const found = resolvePath(body, root, rules.batchId);
+  if (found.state === "value") return textOf(body, found.span);
+  if (!rules.batchIdRequired) return null;
+  const what = found.state === "null" ? "it is null" : describeMiss(body, root, rules.batchId);
+  throw new BridgeError("answer_shape", `The answer has no ${rules.batchId.text} (batch id): ${what}.`, {
+    hint: "Put orders.batch.id right; the body is kept and read once it is.",
+  });
+}
+
+function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {
+  const parts: AnswerRecord[][] = [];
+  let part: AnswerRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const length = record.span.end - record.span.start;
+    if (part.length === ORDERS_PER_COMMIT || (part.length > 0 && bytes + length > BYTES_PER_COMMIT)) {
+      parts.push(part);
+      part = [];
+      bytes = 0;
+    }
+    part.push(record);
+    bytes += length;
+  }
+  return [...parts, part];
+}

@@ -1,0 +1,225 @@
+/*
+ * Decides and writes what records of orders mean, for every source alike. Runs inside the caller's write
+ * transaction: reading the stored order, deciding and writing are one step, so that two sources can never overwrite
+ * each other's newer content. After a crash the record is served again and is recognised by its hash.
+ */
+import { hash } from "node:crypto";
+import { textOf } from "../answers/json-text.ts";
+import { canonicalJson } from "../answers/json-value.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import type { Store } from "../database/store.ts";
+import { requestRead, saveOwedRead } from "../pass/position-rows.ts";
+import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { isStatusAlone } from "../statuses/plan-status.ts";
+import { reopenRequests, settleEchoes } from "../statuses/status-rows.ts";
+import { deleteMissingOrder } from "./missing-rows.ts";
+import { type OrderMapping, type OrderSource, readOrderValues } from "./order-mapping.ts";
+import {
+  applyOrderChange,
+  loadOrderMark,
+  loadStoredOrder,
+  type OrderMark,
+  saveNewOrder,
+  saveServiceId,
+  saveSourceHash,
+} from "./order-rows.ts";
+import type { OrderRules } from "./order-rules.ts";
+import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "./plan-order.ts";
+import type { AnswerRecord } from "./read-answer.ts";
+
+export type Taken = "created" | "changed" | "same" | "owed" | "quarantined";
+
+export interface TakeOptions {
+  store: Store;
+  rules: OrderRules;
+  mapping: OrderMapping;
+  /** The answer's body, into which the records point. */
+  bytes: Buffer;
+  at: string;
+}
+
+type GoodRecord = AnswerRecord & { ok: true };
+
+export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
+  batch: "order",
+  update: "change",
+  snapshot: "snapshot",
+};
+/** A good record of an order settles what is held of it, whatever answer that came in. */
+export const ORDER_KINDS = Object.values(BAD_KIND);
+
+/**
+ * Stores one record of whole orders, owes a read of it, or quarantines it. `doubtful` orders are owed a read even
+ * where they are stored: the answer held them twice and did not say which record counts.
+ */
+export function takeRecord(options: TakeOptions, record: AnswerRecord, doubtful?: ReadonlySet<string>): Taken {
+  if (!record.ok) return takeBad(options, record);
+  const taken = takeGood(options, record);
+  if (taken === "quarantined" || taken === "owed" || !doubtful?.has(record.orderId)) return taken;
+  oweRead(options, record, hashContent(options, record));
+  return taken === "same" ? "owed" : taken;
+}
+
+/** A record that is no JSON may still be an order that can be read by its id. */
+function takeBad(options: TakeOptions, record: AnswerRecord & { ok: false }): Taken {
+  const taken = quarantine(options, record, record.reason, record.reference);
+  const order = record.broken?.order;
+  if (taken === "quarantined" && order !== undefined && options.mapping.source !== "snapshot")
+    requestRead(options.store, order, options.at);
+  return taken;
+}
+
+function takeGood(options: TakeOptions, record: GoodRecord): Taken {
+  const { store, mapping } = options;
+  deleteMissingOrder(store, record.orderId);
+  const mark = loadOrderMark(store, record.orderId);
+  // Of a snapshot the form counts under which it was asked for.
+  if (mark !== undefined && mark.serviceId !== record.serviceId && mapping.source !== "snapshot")
+    saveServiceId(store, mark.orderKey, record.serviceId);
+  if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) {
+    if (mark.removedAt === null) return "same";
+    // Old news of an order that the service is said not to have: it has served it.
+    requestRead(store, record, options.at);
+    return "owed";
+  }
+  const read = readOrderValues(options.bytes, record.span, mapping);
+  if ("reason" in read) return quarantine(options, record, read.reason, record.orderId);
+  const text = textOf(options.bytes, record.span);
+  const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
+  const { source } = mapping;
+  const content = { source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };
+  if (mark === undefined) {
+    saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
+    releaseQuarantined(store, ORDER_KINDS, record.orderId);
+    return "created";
+  }
+  const { orderKey } = mark;
+  const stored = loadStoredOrder(store, orderKey);
+  const contentHash = hashContent(options, record);
+  const payloadContentHash = hashPayloadContent(mark, stored.payload);
+  if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
+  const plan = planOrder(stored, { text, values: read.values }, source, options.rules.plan);
+  switch (plan.kind) {
+    case "same":
+      saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
+      return "same";
+    case "read":
+      oweRead(options, record, contentHash);
+      return "owed";
+    case "refresh":
+      keepContentHash(store, mark, payloadContentHash);
+      applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });
+      return "same";
+    case "apply":
+      keepContentHash(store, mark, payloadContentHash);
+      applyOrderChange(store, {
+        ...content,
+        contentHash,
+        orderKey,
+        event: plan.event,
+        eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
+      });
+      if (stored.removed) reopenRequests(store, record.orderId);
+      releaseQuarantined(store, ORDER_KINDS, record.orderId);
+      return "changed";
+  }
+}
+
+/** Our own status that comes back is no news for the ERP, provided that nothing else came with it. */
+function sourceOf(
+  { store, mapping, rules, at }: TakeOptions,
+  { orderId }: GoodRecord,
+  change: { mark: OrderMark; stored: StoredOrder; text: string; event: EventPlan },
+): OrderSource | "own" {
+  const { mark, stored, text, event } = change;
+  if (!event.statusChanged) return mapping.source;
+  const isEcho = settleEchoes(store, orderId, event.newStatus, at);
+  if (!isEcho || stored.removed) return mapping.source;
+  const isOtherShape = mark.payloadSource !== mapping.source;
+  return isStatusAlone(event, { stored: stored.payload, incoming: text, isOtherShape }, rules.plan)
+    ? "own"
+    : mapping.source;
+}
+
+/**
+ * Whether this very record of this source was dealt with before. A snapshot that was read before may be news again:
+ * an order can go back to an earlier state, and what the service says now counts.
+ */
+function isOldNews(mark: OrderMark, recordHash: Buffer, source: OrderSource): boolean {
+  if (source === "snapshot") return mark.removedAt === null && mark.payloadHash.equals(recordHash);
+  const last = source === "batch" ? mark.batchHash : mark.updateHash;
+  return last?.equals(recordHash) ?? false;
+}
+
+/** The same with key order and white space aside: some services write their keys in another order every time. */
+function isOldContent(
+  mark: OrderMark,
+  {
+    contentHash,
+    payloadContentHash,
+    source,
+  }: { contentHash: Buffer; payloadContentHash: Buffer | null; source: OrderSource },
+): boolean {
+  if (source === "snapshot") return false;
+  const last = source === "batch" ? mark.batchContentHash : mark.updateContentHash;
+  return (last ?? (mark.payloadSource === source ? payloadContentHash : null))?.equals(contentHash) ?? false;
+}
+
+/**
+ * The content of the record that the payload is. A new order is stored without it, because most records never come again and
+ * working it out costs as much as writing the order; it is worked out once another record is held against it. Null where
+ * it is stored already, or where the payload is no longer what was stored.
+ */
+function hashPayloadContent(mark: OrderMark, payload: string): Buffer | null {
+  const isBatch = mark.payloadSource === "batch";
+  const lastHash = isBatch ? mark.batchHash : mark.updateHash;
+  const isKnown = (isBatch ? mark.batchContentHash : mark.updateContentHash) !== null;
+  if (mark.payloadSource === "snapshot" || isKnown || !lastHash?.equals(mark.payloadHash)) return null;
+  const bytes = Buffer.from(payload);
+  if (!hash("sha256", bytes, "buffer").equals(mark.payloadHash)) return null;
+  return hash("sha256", canonicalJson(bytes, scanJson(bytes)), "buffer");
+}
+
+/** Before the payload is replaced: afterwards nothing could tell it any more. */
+function keepContentHash(
+  store: Store,
+  { orderKey, payloadSource, payloadHash }: OrderMark,
+  contentHash: Buffer | null,
+): void {
+  if (contentHash !== null) saveSourceHash(store, { orderKey, source: payloadSource, hash: payloadHash, contentHash });
+}
+
+function hashContent({ bytes }: TakeOptions, record: GoodRecord): Buffer {
+  return hash("sha256", canonicalJson(bytes, record.span), "buffer");
+}
+
+/** Remembers that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
+function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer): void {
+  const owed = {
+    orderId: record.orderId,
+    serviceId: record.serviceId,
+    source: options.mapping.source === "batch" ? ("batch" as const) : ("update" as const),
+    record: textOf(options.bytes, record.span),
+    recordHash: record.hash,
+    contentHash,
+  };
+  saveOwedRead(options.store, owed, options.at);
+}
+
+function payloadOf(bytes: Buffer, record: AnswerRecord): string {
+  return record.ok || record.broken === undefined ? textOf(bytes, record.span) : record.broken.raw.toString("utf8");
+}
+
+function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
+  const { store, at } = options;
+  const kind = BAD_KIND[options.mapping.source];
+  const { hash } = record;
+  const state = loadQuarantineState(store, { kind, reference, hash });
+  // Released means that a good record of the order has come since: the old one served again is no news.
+  if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
+  const bodyId = record.ok ? undefined : record.bodyId;
+  // Of what is known already the payload is there.
+  const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;
+  saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
+  return state === undefined ? "quarantined" : "same";
+}

@@ -1,0 +1,59 @@
+/*
+ * The views that carry the columns of `orders.extra` and `orders.line_extra`. Made again at start, in one transaction,
+ * where their text is not what the configuration asks for; after a crash the former ones stand. They run in the ERP's
+ * own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is taken as its literal.
+ */
+
+import type { Store } from "../database/store.ts";
+import { quoteName } from "../feeds/feed-source.ts";
+
+/** Column names and their paths, in the order in which they stand in the configuration. */
+export type ExtraColumns = Readonly<Record<string, string>>;
+
+/** Makes the views again that differ. Inside a write transaction. Returns the names of those it made. */
+export function saveWideViews(store: Store, extra: { order: ExtraColumns; line: ExtraColumns }): string[] {
+  const wanted = {
+    orders_wide: ordersWideSql(extra.order),
+    order_lines_wide: orderLinesWideSql(extra.order, extra.line),
+  };
+  const standing = store.prepare("SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?");
+  return Object.entries(wanted).flatMap(([name, sql]) => {
+    if ((standing.get(name) as { sql: string } | undefined)?.sql === sql) return [];
+    store.db.exec(`DROP VIEW IF EXISTS ${name}`);
+    store.db.exec(sql);
+    return [name];
+  });
+}
+
+function ordersWideSql(extra: ExtraColumns): string {
+  return `CREATE VIEW orders_wide AS
+SELECT order_id, number, status, is_cancelled, is_open, service_created_at, service_updated_at, currency, total,
+  CAST(total AS REAL) AS total_num, payload, revision, erp_revision, received_at, changed_at, removed_at${columnsOf("payload", extra)}
+FROM orders`;
+}
+
+/** A line has its own columns first, then those of its order under the names that are still free. */
+function orderLinesWideSql(order: ExtraColumns, line: ExtraColumns): string {
+  const taken = new Set([...LINE_COLUMNS, ...Object.keys(line).map((name) => name.toLowerCase())]);
+  const free = Object.fromEntries(Object.entries(order).filter(([name]) => !taken.has(name.toLowerCase())));
+  return `CREATE VIEW order_lines_wide AS
+SELECT o.order_id, o.revision, l.line_no, l.sku, l.name, l.quantity, CAST(l.quantity AS REAL) AS quantity_num,
+  l.price, CAST(l.price AS REAL) AS price_num, l.payload${columnsOf("l.payload", line)}${columnsOf("o.payload", free)}
+FROM order_line_rows l JOIN orders o ON o.order_key = l.order_key`;
+}
+
+const LINE_COLUMNS = "order_id revision line_no sku name quantity quantity_num price price_num payload".split(" ");
+
+function columnsOf(payload: string, extra: ExtraColumns): string {
+  return Object.entries(extra)
+    .map(([name, path]) => `,\n  ${valueSql(payload, `'${path.replaceAll("'", "''")}'`)} AS ${quoteName(name)}`)
+    .join("");
+}
+
+/** Text as it is, a number as its literal, a list or an object as JSON; NULL where nothing stands or the payload is damaged. */
+function valueSql(payload: string, path: string): string {
+  return (
+    `CASE WHEN json_valid(${payload}) THEN CASE json_type(${payload}, ${path}) WHEN 'text' THEN ${payload} ->> ${path} ` +
+    `WHEN 'null' THEN NULL ELSE ${payload} -> ${path} END END`
+  );
+}

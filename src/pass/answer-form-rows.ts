@@ -1,0 +1,42 @@
+/*
+ * The usual forms of the answers to POSTs, by endpoint. Written in the transaction that settles the request; after a crash
+ * before it the request goes again and its answer is read anew.
+ */
+
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { acceptFresh, type LearnedForms, NOTHING_LEARNED } from "../service/answer-form.ts";
+
+/** More than the paths of one configuration; those of former ones go first. */
+const ENDPOINTS_MAX = 12;
+
+export function loadForms(store: Store, endpoint: string): LearnedForms {
+  return loadAll(store)[endpoint] ?? NOTHING_LEARNED;
+}
+
+export function saveForms(store: Store, endpoint: string, learned: LearnedForms): void {
+  const { [endpoint]: _, ...others } = loadAll(store);
+  const entries = [...Object.entries(others), [endpoint, learned] as const].slice(-ENDPOINTS_MAX);
+  saveMeta(store, "answers", JSON.stringify(Object.fromEntries(entries)));
+}
+
+/** A person says that what these endpoints answer now is right. Returns whether there was something new about it. */
+export function acceptForms(store: Store, endpoints: readonly string[]): boolean {
+  const fresh = endpoints.filter((endpoint) => loadForms(store, endpoint).fresh.length > 0);
+  for (const endpoint of fresh) saveForms(store, endpoint, acceptFresh(loadForms(store, endpoint)));
+  return fresh.length > 0;
+}
+
+/** Another account: nothing is known of what answers there. */
+export function forgetForms(store: Store): void {
+  deleteMeta(store, "answers");
+}
+
+/** What cannot be read was not learned. */
+function loadAll(store: Store): Record<string, LearnedForms> {
+  try {
+    return JSON.parse(loadMeta(store, "answers") ?? "{}") as Record<string, LearnedForms>;
+  } catch {
+    return {};
+  }
+}

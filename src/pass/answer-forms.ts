@@ -1,0 +1,119 @@
+/*
+ * Compares the answers of one endpoint with those that it usually gives. What is known stands in the database, so that a
+ * person may change it; how long ago a new form came last is counted on the monotonic clock while the process lives.
+ */
+
+import { isoTime } from "../platform/ports.ts";
+import type { Acceptance } from "../service/acceptance.ts";
+import {
+  type AnswerForm,
+  describeForm,
+  formOf,
+  isUnusual,
+  type LearnedForms,
+  learnDisproved,
+  learnProved,
+  learnUnusual,
+  learnUsual,
+} from "../service/answer-form.ts";
+import { shortWords } from "../service/service-error.ts";
+import { loadForms, saveForms } from "./answer-form-rows.ts";
+import type { JobContext } from "./job.ts";
+
+export interface JudgedAnswer {
+  form: AnswerForm;
+  isUnusual: boolean;
+  /** For a person, where it is: what came, and what usually does. */
+  words: string;
+  usual: string | undefined;
+}
+
+const SEEN_MAX = 20;
+
+export class AnswerForms {
+  readonly #context: JobContext;
+  readonly #endpoint: string;
+  readonly #isTold: boolean;
+  /** Monotonic time of the last answer in each new form. */
+  readonly #seenMs = new Map<string, number>();
+
+  /**
+   * @param endpoint method and path as they are configured
+   * @param isTold something else tells what became of a request: no form counts as usual because of its time
+   */
+  constructor(context: JobContext, endpoint: string, isTold = false) {
+    this.#context = context;
+    this.#endpoint = endpoint;
+    this.#isTold = isTold;
+  }
+
+  get #learned(): LearnedForms {
+    return loadForms(this.#context.store, this.#endpoint);
+  }
+
+  get hasFresh(): boolean {
+    return this.#learned.fresh.length > 0;
+  }
+
+  judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, own?: ReadonlySet<string>): JudgedAnswer {
+    const form = formOf(body, acceptance, own);
+    const learned = this.#learned;
+    const usual = learned.known[0];
+    const isNew = isUnusual(learned, form);
+    const shown = acceptance.doubt?.words ?? describeForm(form);
+    const words = isNew ? shortWords(this.#context.client.hideSecrets(shown)) : "";
+    return { form, isUnusual: isNew, words, usual: usual === undefined ? undefined : describeForm(usual) };
+  }
+
+  /**
+   * Inside the transaction that settles what was accepted.
+   * @param endsDoubt whether something was accepted whose outcome was unknown before: the new forms were trouble
+   */
+  saveUsual(form: AnswerForm, endsDoubt: boolean): void {
+    this.#save((learned) => learnUsual(learned, form, { at: this.#at, endsDoubt }));
+  }
+
+  /** Inside a transaction. Returns whether the form counts as usual from now on. */
+  saveUnusual(form: AnswerForm): boolean {
+    const { clock } = this.#context;
+    const key = JSON.stringify(form);
+    const nowMs = clock.monotonicMs();
+    const seenMs = this.#seenMs.get(key);
+    if (this.#seenMs.size >= SEEN_MAX) this.#seenMs.clear();
+    this.#seenMs.set(key, nowMs);
+    const stepMs = this.#isTold ? 0 : seenMs === undefined ? undefined : nowMs - seenMs;
+    return !isUnusual(
+      this.#save((learned) => learnUnusual(learned, form, { ms: Date.parse(this.#at), at: this.#at, stepMs })),
+      form,
+    );
+  }
+
+  /** Inside a transaction: what was answered in an unusual form has taken effect, or has not. */
+  saveProof(form: AnswerForm, hasEffect: boolean): void {
+    const ms = Date.parse(this.#at);
+    this.#save((learned) => (hasEffect ? learnProved(learned, form, ms) : learnDisproved(learned, form)));
+  }
+
+  /** Inside a transaction: nothing is open that was answered in a new form. */
+  dropFresh(): void {
+    this.#save((learned) => (learned.fresh.length === 0 ? learned : { ...learned, fresh: [] }));
+  }
+
+  #save(change: (learned: LearnedForms) => LearnedForms): LearnedForms {
+    const learned = this.#learned;
+    const next = change(learned);
+    if (next !== learned) saveForms(this.#context.store, this.#endpoint, next);
+    return next;
+  }
+
+  get #at(): string {
+    const { client, clock } = this.#context;
+    return isoTime(client.serviceNow === undefined ? clock.nowMs() : Date.parse(client.serviceNow));
+  }
+}
+
+export function unknownForm(method: string, path: string, { words, usual }: JudgedAnswer): string {
+  if (usual === undefined)
+    return `${method} ${path} was answered with ${words}, which is not known to be an acceptance.`;
+  return `${method} ${path} was answered with ${words}, which is not known to be an acceptance; usual is ${usual}.`;
+}

@@ -1,0 +1,72 @@
+/*
+ * The one way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without
+ * stopping the event loop, says so once, and goes on by itself. Nothing was written before the lock was had, so a
+ * crash while waiting loses nothing. Transactions that follow each other leave the event loop its turns.
+ */
+import { BridgeError } from "../platform/errors.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { JobContext } from "./job.ts";
+
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 500;
+/** An ERP's nightly rewrite may take this long without anybody having to read about it. */
+const WORTH_A_LINE_MS = 5_000;
+
+/** Transactions and what is between them run on for so long before others have their turn. */
+const TURN_MS = 10;
+/** When others had their turn last, on each clock. */
+const turns = new WeakMap<Clock, number>();
+
+/** Runs `fn` in one write transaction, waiting for the lock as long as it takes or until `signal` is aborted. */
+export async function commit<T>(
+  { store, clock, log, objects }: Pick<JobContext, "store" | "clock" | "log" | "objects">,
+  signal: AbortSignal,
+  fn: () => T,
+): Promise<T> {
+  const startedMs = clock.monotonicMs();
+  let told = false;
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+    try {
+      const result = store.write(() => {
+        const done = fn();
+        objects?.refuseSwallowing();
+        return done;
+      });
+      if (told)
+        log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
+      await leaveTurn(clock);
+      return result;
+    } catch (error) {
+      if (!(error instanceof BridgeError) || error.code !== "database_busy") throw objects?.explain(error) ?? error;
+      if (!told && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
+        told = true;
+        log.warn({ errorCode: error.code }, "Another program holds the database's write lock; waiting for it.");
+      }
+      await pause(clock, wait * (0.5 + clock.random()), signal);
+    }
+  }
+}
+
+/** Runs `step` in transactions of its own, each of a bounded size, until it says that nothing was left to do. */
+export async function commitUntilDone(
+  context: Pick<JobContext, "store" | "clock" | "log">,
+  signal: AbortSignal,
+  step: () => number,
+): Promise<void> {
+  while ((await commit(context, signal, step)) > 0) await context.clock.sleep(0, signal);
+}
+
+/** Not aborted by a signal: what was committed stays committed, and the caller must learn of it. */
+async function leaveTurn(clock: Clock): Promise<void> {
+  if (clock.monotonicMs() - (turns.get(clock) ?? 0) <= TURN_MS) return;
+  await clock.sleep(0);
+  turns.set(clock, clock.monotonicMs());
+}
+
+async function pause(clock: JobContext["clock"], ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (cause) {
+    throw new BridgeError("stopped", "Stopped while waiting for the database's write lock.", { cause });
+  }
+}

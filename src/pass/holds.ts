@@ -1,0 +1,188 @@
+import type { ErrorCode } from "../platform/errors.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { type Area, ServiceError } from "../service/service-error.ts";
+
+/** Why something waits. Reasons with a probe end by themselves; the others wait for a person. */
+export type HoldReason =
+  | "credentials"
+  | "payment"
+  | "rate limit"
+  | "refused"
+  | "hand-out lost"
+  | "tie"
+  /** Told, not held: following reads on from where a pass reached its bound. */
+  | "behind"
+  /** Told, not held: pages of changes lack their oldest, which are looked for order by order. */
+  | "cut"
+  /** No further answer that cannot be read has room. */
+  | "unread"
+  /** Told, not held: what became of rows is unknown, because their answers were in a new form. */
+  | "answer"
+  | "guard"
+  | "table"
+  | "disk"
+  | "mapping"
+  | "account"
+  /** Told, not held: what a restore could not bring back. */
+  | "restored";
+
+/** `area`: every flow of the area waits. `flow`: only the flow of this name, which for the pull is that of its area. */
+export type HoldScope = "area" | "flow";
+
+export interface HoldPlan {
+  /** The area, or the flow that waits alone. */
+  area: string;
+  scope: HoldScope;
+  reason: HoldReason;
+  /** How long until one request may try whether the cause is gone; null: a person decides. */
+  probeAfterMs: number | null;
+}
+
+const MINUTE_MS = 60_000;
+
+/** At most one probe in this time: credentials are put right by a person, and some services lock accounts. */
+export const CREDENTIALS_PROBE_MS = 5 * MINUTE_MS;
+export const PAYMENT_PROBE_MS = 30 * MINUTE_MS;
+/** For 429 and 503 that name no time. */
+export const RATE_LIMIT_DEFAULT_MS = MINUTE_MS;
+/** A 4xx that blames nobody in particular: the cause is at the service or in the configuration. */
+export const REFUSED_PROBE_MS = 5 * MINUTE_MS;
+
+/** Reasons that concern one flow's own requests or rows, whatever its name. */
+const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
+  "refused",
+  "hand-out lost",
+  "tie",
+  "behind",
+  "cut",
+  "unread",
+  "answer",
+  "guard",
+  "table",
+  "disk",
+]);
+
+/** What a hold covers where nobody has said it. */
+export function scopeOfReason(reason: HoldReason): HoldScope {
+  return OF_ONE_FLOW.has(reason) ? "flow" : "area";
+}
+
+/** What the service last said to a flow of an area, in this process. */
+export interface Verdict {
+  flow: string;
+  isAccepted: boolean;
+  /** Monotonic; of an acceptance, when its pass began. */
+  atMs: number;
+}
+
+/**
+ * Whether refused credentials or a refused payment hold the whole area or only the flow that met them: the area, unless
+ * another flow was accepted, since the last of the others was refused.
+ *
+ * @example
+ * scopeOfRefusal("stocks", []); // "area": nothing is known of the others
+ * scopeOfRefusal("stocks", [{ flow: "prices", isAccepted: true, atMs: 5 }]); // "flow"
+ * scopeOfRefusal("stocks", [
+ *   { flow: "prices", isAccepted: true, atMs: 5 },
+ *   { flow: "catalog", isAccepted: false, atMs: 9 },
+ * ]); // "area": what prices met is older than the trouble
+ * @param standing the scope of the flow's hold before this refusal, which may come from before a restart
+ */
+export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], standing?: HoldScope): HoldScope {
+  const others = verdicts.filter((verdict) => verdict.flow !== flow);
+  const refused = others.filter(({ isAccepted }) => !isAccepted).map(({ atMs }) => atMs);
+  const accepted = others.filter(({ isAccepted }) => isAccepted).map(({ atMs }) => atMs);
+  if (refused.length === 0 && accepted.length === 0) return standing ?? "area";
+  return accepted.some((atMs) => atMs >= Math.max(...refused)) ? "flow" : "area";
+}
+
+/**
+ * The hold that an error asks for, or undefined where the job's own backoff is enough. What one order was answered
+ * never holds more than the flow that asked; only a wait that the service asks for is everybody's.
+ * @param flow the flow that met the error
+ * @param scope what a refusal of credentials or payment at a collection holds: see {@link scopeOfRefusal}
+ */
+export function planHold(error: unknown, flow: string, scope: HoldScope = "area"): HoldPlan | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  const area: Area = error.area;
+  const isOfOrder = error.target === "order";
+  const ofFlow = { area: flow, scope: "flow" } as const;
+  const ofRefusal = isOfOrder || scope === "flow" ? ofFlow : ({ area, scope } as const);
+  switch (error.code) {
+    case "credentials_refused":
+      return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };
+    case "payment_required":
+      return { ...ofRefusal, reason: "payment", probeAfterMs: PAYMENT_PROBE_MS };
+    case "rate_limited":
+    case "unavailable": {
+      const { retryAfterMs } = error;
+      if (retryAfterMs !== undefined) return { area, scope: "area", reason: "rate limit", probeAfterMs: retryAfterMs };
+      if (error.code === "unavailable") return undefined;
+      const covered = isOfOrder ? ofFlow : ({ area, scope: "area" } as const);
+      return { ...covered, reason: "rate limit", probeAfterMs: RATE_LIMIT_DEFAULT_MS };
+    }
+    case "redirected":
+    case "request_refused":
+      return { ...ofFlow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };
+    default:
+      return undefined;
+  }
+}
+
+/** What a failure concerns: the record that was asked for, the flow that asked, the area of the service, or the machine. */
+export type Reach = "record" | "flow" | "area" | "machine";
+
+/** Errors of the program's own that one record may cause. A defect that a record meets must not stop the others. */
+const OF_ONE_RECORD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["answer_unreadable", "answer_too_large", "internal"]);
+
+/** An order that was answered with a wait so often is to blame for it itself. */
+const WAITS_OF_AREA = 2;
+
+/**
+ * What a failure concerns, for everybody who asks for one record after the other. Only `record` lets the next one be
+ * tried, and several of those in a row (`Breaker`) are the service's all the same. An answer of the service for the
+ * order counts as one of its attempts whatever it concerns, so that an order which is always answered badly never
+ * comes first again.
+ * @param attempts how often this record has failed before
+ */
+export function reachOf(error: unknown, attempts = 0): Reach {
+  if (!(error instanceof BridgeError)) return "record";
+  if (!(error instanceof ServiceError)) {
+    if (OF_ONE_RECORD.has(error.code)) return "record";
+    return error.code === "answer_shape" ? "flow" : "machine";
+  }
+  if (error.code === "stopped") return "machine";
+  // No connection came about: nobody has looked at the record.
+  if (error.status === undefined && error.effect === "none") return "area";
+  if (error.target === "order") {
+    return error.retryAfterMs !== undefined && attempts < WAITS_OF_AREA ? "area" : "record";
+  }
+  const isWait = error.code === "rate_limited" || error.retryAfterMs !== undefined;
+  return isWait || error.code === "credentials_refused" || error.code === "payment_required" ? "area" : "flow";
+}
+
+/** Whether the service has answered for the record itself, with whatever: its attempt is over and counts. */
+export function isAnswered(error: unknown): boolean {
+  return error instanceof ServiceError && error.target === "order" && error.status !== undefined;
+}
+
+/** Errors after which a pass cannot go on with its next collection: the area, the way to it or the machine is ill. */
+const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "credentials_refused",
+  "payment_required",
+  "rate_limited",
+  "unreachable",
+  "timed_out",
+  "redirected",
+  "stopped",
+  "database_busy",
+  "database_corrupt",
+  "disk_full",
+  "disk_failed",
+]);
+
+/** Whether an error met at a collection ends the pass. A wait that was asked for is everybody's. */
+export function stopsPass(error: unknown): boolean {
+  if (!(error instanceof BridgeError) || STOPPING.has(error.code)) return true;
+  return error instanceof ServiceError && error.retryAfterMs !== undefined;
+}

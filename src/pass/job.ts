@@ -1,0 +1,40 @@
+import type { ErpObjects } from "../database/erp-objects.ts";
+import type { Store } from "../database/store.ts";
+import type { Clock, Log } from "../platform/ports.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { FlowName } from "./job-names.ts";
+
+/** What every job is handed. One client for all: the rate limit is one for the whole bridge. */
+export interface JobContext {
+  store: Store;
+  client: ServiceClient;
+  clock: Clock;
+  log: Log;
+  /** What the ERP has put on the bridge's tables; absent for what is written beside the jobs. */
+  objects?: ErpObjects;
+  /** The program is to end soon: finish the step under way, begin no further one. */
+  isStopping: () => boolean;
+}
+
+export interface JobReport {
+  /** `idle`: nothing to do. `done`: something was done. `more`: something was done and more waits already. */
+  outcome: "idle" | "done" | "more";
+  counts: Record<string, number>;
+  /** Something waits for its time, which is over in so many milliseconds: no pass waits itself. */
+  dueInMs?: number;
+  /** `false`: nothing was answered well, so that the pass is no sign that a hold is over. */
+  isLetIn?: boolean;
+}
+
+export interface Job {
+  readonly name: FlowName;
+  /** The holds that keep this job from asking the service: its half of the service, and its own name. */
+  readonly areas: readonly string[];
+  /**
+   * What can be done without the service, before any hold is looked at. Without `hasWork` the pass ends here: a job that
+   * has nothing to ask must neither use up a probe nor end a hold.
+   */
+  prepare?(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }>;
+  /** One bounded pass. Throws typed errors; what it had committed until then stays. */
+  runOnce(signal: AbortSignal): Promise<JobReport>;
+}

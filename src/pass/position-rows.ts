@@ -1,0 +1,170 @@
+/*
+ * Positions and what is owed on the way to them. A watermark moves only in the transaction that stores the rows it
+ * covers, or the rows owed for them (`owed_reads`). After a crash the older position asks for the same changes
+ * again, and they are recognised.
+ */
+
+import type { Store } from "../database/store.ts";
+import type { OrderField, OrderSource } from "../orders/order-mapping.ts";
+
+export function loadWatermark(store: Store, stream: string): string | undefined {
+  const row = store.prepare("SELECT value FROM watermarks WHERE stream = ?").get(stream) as
+    | { value: string }
+    | undefined;
+  return row?.value;
+}
+
+/** `value` is verbatim what the service sent. The same value again is no write. */
+export function saveWatermark(store: Store, stream: string, value: string, at: string): void {
+  store
+    .prepare(
+      `INSERT INTO watermarks (stream, value, updated_at) VALUES (?, ?, ?)
+       ON CONFLICT (stream) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
+       WHERE value <> excluded.value`,
+    )
+    .run(stream, value, at);
+}
+
+export interface OwedRead {
+  orderId: string;
+  serviceId: string;
+  source: "batch" | "update";
+  record: string;
+  recordHash: Buffer;
+  contentHash: Buffer | null;
+  attempts: number;
+}
+
+/** A newer record is a reason to read at once, unless the order itself has failed. */
+export function saveOwedRead(store: Store, owed: Omit<OwedRead, "attempts">, at: string): void {
+  store
+    .prepare(
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since)
+       VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (order_id) DO UPDATE SET service_id = excluded.service_id, source = excluded.source,
+         record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash,
+         due_at = CASE WHEN attempts > 0 THEN due_at END
+       WHERE record_hash <> excluded.record_hash OR source <> excluded.source`,
+    )
+    .run(owed.orderId, owed.serviceId, owed.source, owed.record, owed.recordHash, owed.contentHash, at);
+}
+
+const NO_RECORD = Buffer.alloc(32);
+
+/**
+ * A read that no record asks for: somebody has met the order and could not settle it. What is owed already stays.
+ * @param order `serviceId`: as the service writes it; of a stored order the form that is stored counts, because some
+ *   services know an order by no other.
+ */
+export function requestRead(store: Store, order: { orderId: string; serviceId: string }, at: string): void {
+  store
+    .prepare(
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (
+         @orderId, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = @orderId), @serviceId),
+         'update', '', @hash, @at)
+       ON CONFLICT (order_id) DO NOTHING`,
+    )
+    .run({ orderId: order.orderId, serviceId: order.serviceId, hash: NO_RECORD, at });
+}
+
+/** A read that waits is due at once. */
+export function expediteRead(store: Store, orderId: string): void {
+  store.prepare("UPDATE owed_reads SET due_at = NULL WHERE order_id = ? AND due_at IS NOT NULL").run(orderId);
+}
+
+const OWED = `order_id AS orderId, service_id AS serviceId, source, record, record_hash AS recordHash,
+  content_hash AS contentHash, attempts`;
+
+/** A due time later than this is a clock's that was set back. */
+const DUE_WITHIN = "+2 hours";
+const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;
+
+/** What is due, least tried first, so that one order that cannot be read never keeps the others waiting. */
+export function loadDueReads(store: Store, at: string, limit: number): OwedRead[] {
+  return store
+    .prepare(
+      `SELECT ${OWED} FROM owed_reads WHERE ${IS_DUE}
+       ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
+    )
+    .all({ at, limit }) as OwedRead[];
+}
+
+export function countDueReads(store: Store, at: string): number {
+  return (store.prepare(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at }) as { n: number }).n;
+}
+
+export function loadOwedRead(store: Store, orderId: string): OwedRead | undefined {
+  return store.prepare(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId) as OwedRead | undefined;
+}
+
+/** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
+export function deleteOwedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
+  return (
+    store.prepare("DELETE FROM owed_reads WHERE order_id = ? AND record_hash = ?").run(orderId, recordHash).changes > 0
+  );
+}
+
+/** The read waits until `dueAt`, and others go first. `attempts`: how often the order itself is known to have failed. */
+export function postponeRead(
+  store: Store,
+  orderId: string,
+  wait: { attempts: number; error: string; dueAt: string },
+): void {
+  store
+    .prepare("UPDATE owed_reads SET attempts = ?, last_error = ?, due_at = ? WHERE order_id = ?")
+    .run(wait.attempts, wait.error, wait.dueAt, orderId);
+}
+
+/** What the updates told of these orders before, as `domain/seen-changes.ts` writes it; orders of which nothing was told are left out. */
+export function loadSeenChanges(store: Store, orderIds: readonly string[]): { orderId: string; seen: Buffer }[] {
+  return store
+    .prepare(
+      `SELECT order_id AS orderId, seen FROM json_each(?) AS asked CROSS JOIN seen_changes ON order_id = asked.value`,
+    )
+    .all(JSON.stringify(orderIds)) as { orderId: string; seen: Buffer }[];
+}
+
+/** Inside the transaction that acts on the changes, or that owes a read for them. */
+export function saveSeenChanges(store: Store, orderId: string, seen: Buffer): void {
+  store
+    .prepare(
+      `INSERT INTO seen_changes (order_id, seen) VALUES (?, ?)
+       ON CONFLICT (order_id) DO UPDATE SET seen = excluded.seen WHERE seen <> excluded.seen`,
+    )
+    .run(orderId, seen);
+}
+
+/** Whether GET /orders has been answered well before: until then there is nothing whose changes could be asked for. */
+export function hasPulled(store: Store): boolean {
+  return (
+    store
+      .prepare(
+        `SELECT 1 FROM batches WHERE state <> 'unread'
+         UNION ALL SELECT 1 FROM flows WHERE flow = 'orders' AND last_success_at IS NOT NULL LIMIT 1`,
+      )
+      .get() !== undefined
+  );
+}
+
+/** The stamp of the order that came last: how the service writes its times, before any change has shown it. */
+export function loadNewestStamp(store: Store): string | null {
+  const row = store.prepare("SELECT service_updated_at AS stamp FROM orders ORDER BY order_key DESC LIMIT 1").get();
+  return (row as { stamp: string | null } | undefined)?.stamp ?? null;
+}
+
+/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
+export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
+  return (
+    store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !==
+    undefined
+  );
+}
+
+export function savePathMatched(
+  store: Store,
+  match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
+): void {
+  store
+    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(`${match.source}.${match.field}`, match.path, match.at);
+}

@@ -1,0 +1,145 @@
+/*
+ * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
+ * came in, so that nothing that was confirmed is missing here or in `orders`.
+ */
+import { getTableColumns, sql } from "drizzle-orm";
+import { quarantine } from "../database/schema.ts";
+import type { Store } from "../database/store.ts";
+
+export interface BadRecord {
+  kind: "order" | "change" | "snapshot" | "payload" | "stocks" | "prices" | "catalog" | "images";
+  reference: string | null;
+  reason: string;
+  payload: string | null;
+  /** In the place of `payload` where that is too large for one statement. */
+  bodyId?: number | undefined;
+  hash: Buffer;
+  at: string;
+}
+
+/** A longer id is cut, and then names more than one record. */
+const REFERENCE_MAX = 200;
+
+/** Sightings are counted at most once in this time, so that a record that is served at every poll is no write at every poll. */
+const SIGHTING_GAP = "-1 hour";
+
+/** Kinds whose reference names one order, of which only the newest record counts. */
+const ORDER_KINDS: ReadonlySet<BadRecord["kind"]> = new Set<BadRecord["kind"]>(["order", "change", "snapshot"]);
+
+/**
+ * Keeps a bad record. The same record again is no second row, and neither is another one of the same order: it takes the
+ * place of what is held. One that was released is held again.
+ */
+export function saveQuarantined(store: Store, bad: BadRecord): boolean {
+  if (replaceHeld(store, bad)) return true;
+  const { changes } = store
+    .prepare(
+      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, first_seen_at, last_seen_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET
+         times = times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
+         state = CASE state WHEN 'dropped' THEN 'dropped' ELSE 'held' END
+       WHERE last_seen_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.last_seen_at, '${SIGHTING_GAP}')
+         OR state = 'released' OR reason <> excluded.reason`,
+    )
+    .run(bad.kind, bad.reference, bad.reason, bad.payload, bad.bodyId ?? null, bad.hash, bad.at, bad.at);
+  return changes > 0;
+}
+
+/** Former contents of one row of a feed that are kept after they were released. */
+const RELEASED_KEPT = 3;
+/** Rows without a key, of which each content is a row of its own: more of them say no more. */
+const UNNAMED_KEPT = 100;
+
+/**
+ * The same for a row of a feed. A row whose content changes at every pass keeps its newest contents only, and rows that
+ * no key can name are kept up to a number.
+ */
+export function saveQuarantinedRow(store: Store, bad: BadRecord): boolean {
+  const isFull = bad.reference === null && countHeldUnnamed(store, bad.kind) >= UNNAMED_KEPT;
+  if (isFull && loadQuarantineState(store, bad) === undefined) return false;
+  const isNew = saveQuarantined(store, bad);
+  store
+    .prepare(
+      `DELETE FROM quarantine WHERE kind = @kind AND coalesce(reference, '') = @reference AND state = 'released' AND id <= (
+         SELECT id FROM quarantine WHERE kind = @kind AND coalesce(reference, '') = @reference AND state = 'released'
+         ORDER BY id DESC LIMIT 1 OFFSET @kept)`,
+    )
+    .run({
+      kind: bad.kind,
+      reference: bad.reference ?? "",
+      kept: bad.reference === null ? UNNAMED_KEPT : RELEASED_KEPT,
+    });
+  return isNew;
+}
+
+function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
+  const { n } = store
+    .prepare(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM quarantine WHERE kind = ? AND coalesce(reference, '') = '' AND state = 'held'
+       LIMIT ${UNNAMED_KEPT})`,
+    )
+    .get(kind) as { n: number };
+  return n;
+}
+
+/** A record that changes with every request must not add a row with every request. Returns whether it took another's place. */
+function replaceHeld(store: Store, { kind, reference, reason, payload, bodyId, hash, at }: BadRecord): boolean {
+  if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
+  if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
+  if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
+    store
+      .prepare(
+        "DELETE FROM quarantine INDEXED BY quarantine_record WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held' AND payload_hash <> ?",
+      )
+      .run(kind, reference, hash);
+    return false;
+  }
+  const { changes } = store
+    .prepare(
+      `UPDATE quarantine SET reason = ?, payload = ?, body_id = ?, payload_hash = ?, last_seen_at = ?, times = times + 1
+       WHERE id = (SELECT max(id) FROM quarantine INDEXED BY quarantine_record
+         WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held')`,
+    )
+    .run(reason, payload, bodyId ?? null, hash, at, kind, reference);
+  return changes > 0;
+}
+
+/** What was decided about exactly this record; undefined where it is not known. */
+export function loadQuarantineState(
+  store: Store,
+  { kind, reference, hash }: Pick<BadRecord, "kind" | "reference" | "hash">,
+): QuarantineRow["state"] | undefined {
+  const row = store
+    .prepare(
+      "SELECT state FROM quarantine WHERE kind = ? AND coalesce(reference, '') = coalesce(?, '') AND payload_hash = ?",
+    )
+    .get(kind, reference, hash) as Pick<QuarantineRow, "state"> | undefined;
+  return row?.state;
+}
+
+/** A good record of the same order or key has arrived: what was held of it is settled. */
+export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind"][], reference: string): number {
+  // Asked for every order that is stored, and nearly always in vain.
+  if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return 0;
+  let released = 0;
+  const release = store.prepare(
+    "UPDATE quarantine SET state = 'released' WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'",
+  );
+  for (const kind of kinds) released += release.run(kind, reference).changes;
+  return released;
+}
+
+export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash" | "bodyId">;
+
+/** What is held, oldest first, without the payloads. */
+export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
+  const { payload: _, payloadHash: __, bodyId: ___, ...columns } = getTableColumns(quarantine);
+  return store.query
+    .select(columns)
+    .from(quarantine)
+    .where(sql`${quarantine.state} = 'held'`)
+    .orderBy(quarantine.id)
+    .limit(limit)
+    .all();
+}

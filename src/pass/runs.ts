@@ -1,0 +1,57 @@
+/*
+ * The bookkeeping of runs: one row a pass, one row a flow. It is what `status` and `sync_status` tell from, and it is
+ * allowed to lag: losing the last row in a crash loses nothing of the shop's.
+ */
+import type { runs } from "../database/schema.ts";
+import type { Store } from "../database/store.ts";
+
+export type RunRow = typeof runs.$inferInsert & { counts: Record<string, number> };
+
+export function saveRun(store: Store, run: RunRow): void {
+  store
+    .prepare(
+      `INSERT INTO runs (job, started_at, finished_at, outcome, counts, error_code, error) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(run.job, run.startedAt, run.finishedAt, run.outcome, JSON.stringify(run.counts), run.errorCode, run.error);
+  const good = run.outcome === "idle" || run.outcome === "done" ? 1 : 0;
+  const bad = run.outcome === "failed" || run.outcome === "held" ? 1 : 0;
+  store
+    .prepare(
+      `INSERT INTO flows (flow, last_run_at, last_success_at, failing_since, failures, error_code, error)
+       VALUES (@job, @at, CASE WHEN @good THEN @at END, CASE WHEN @bad THEN @at END, @bad, @code, @error)
+       ON CONFLICT (flow) DO UPDATE SET last_run_at = @at,
+         last_success_at = CASE WHEN @good THEN @at ELSE last_success_at END,
+         failing_since = CASE WHEN @good THEN NULL WHEN @bad THEN coalesce(failing_since, @at) ELSE failing_since END,
+         failures = CASE WHEN @good THEN 0 ELSE failures + @bad END,
+         error_code = CASE WHEN @good THEN NULL WHEN @bad THEN @code ELSE error_code END,
+         error = CASE WHEN @good THEN NULL WHEN @bad THEN @error ELSE error END`,
+    )
+    .run({ job: run.job, at: run.finishedAt, good, bad, code: run.errorCode, error: run.error });
+}
+
+/** Tells `sync_status` which flows run and when their silence is worth attention. */
+export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; staleAfterS: number }): void {
+  store
+    .prepare(
+      `INSERT INTO flows (flow, enabled, stale_after_s) VALUES (?, ?, ?)
+       ON CONFLICT (flow) DO UPDATE SET enabled = excluded.enabled, stale_after_s = excluded.stale_after_s
+       WHERE enabled <> excluded.enabled OR stale_after_s <> excluded.stale_after_s`,
+    )
+    .run(flow.flow, Number(flow.enabled), flow.staleAfterS);
+}
+
+/** Removes runs that ended before `before`, a bounded number at a time so that the write lock is never held long. */
+export function deleteRunsBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare("DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < ? ORDER BY id LIMIT ?)")
+    .run(before, limit).changes;
+}
+
+/** Removes the oldest of more than `max` runs, a bounded number at a time. Numbers leave hardly any gaps. */
+export function deleteRunsBeyond(store: Store, max: number, limit: number): number {
+  return store
+    .prepare(
+      "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id <= (SELECT max(id) FROM runs) - ? ORDER BY id LIMIT ?)",
+    )
+    .run(max, limit).changes;
+}

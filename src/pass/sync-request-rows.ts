@@ -1,0 +1,100 @@
+/*
+ * Requests of `erp-bridge sync` to a running daemon. A row each, so that the command needs no other way to reach the
+ * daemon than the database; one that a crash left open is closed at the next start.
+ */
+import type { Store } from "../database/store.ts";
+
+export interface SyncRequest {
+  id: number;
+  jobs: string[];
+  /** The one key of a feed that is wanted. */
+  only: string | null;
+}
+
+export interface SyncOutcome {
+  job: string;
+  outcome: string;
+  counts: Record<string, number>;
+  errorCode: string | null;
+  /** What keeps the job from asking the service. */
+  hold: { area: string; reason: string } | null;
+  error: string | null;
+}
+
+export function saveSyncRequest(
+  store: Store,
+  request: { jobs: readonly string[]; only?: string | undefined; at: string },
+): number {
+  return Number(
+    store
+      .prepare("INSERT INTO sync_requests (jobs, only_key, requested_at) VALUES (?, ?, ?)")
+      .run(JSON.stringify(request.jobs), request.only ?? null, request.at).lastInsertRowid,
+  );
+}
+
+/** Requests that nobody has taken. */
+export function loadSyncRequests(store: Store): SyncRequest[] {
+  const rows = store
+    .prepare(
+      "SELECT id, jobs, only_key AS only FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id",
+    )
+    .all() as { id: number; jobs: string; only: string | null }[];
+  return rows.map(({ id, jobs, only }) => ({ id, jobs: JSON.parse(jobs) as string[], only }));
+}
+
+export function markSyncTaken(store: Store, id: number, at: string): void {
+  store.prepare("UPDATE sync_requests SET taken_at = ? WHERE id = ?").run(at, id);
+}
+
+/** Keeps the results so far; `at` where it is the last one. */
+export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
+  store
+    .prepare("UPDATE sync_requests SET result = ?, finished_at = ? WHERE id = ?")
+    .run(JSON.stringify(outcomes), at, id);
+}
+
+export function loadSyncResult(
+  store: Store,
+  id: number,
+): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
+  const row = store
+    .prepare("SELECT taken_at AS takenAt, finished_at AS finishedAt, result FROM sync_requests WHERE id = ?")
+    .get(id) as { takenAt: string | null; finishedAt: string | null; result: string | null } | undefined;
+  return {
+    taken: row?.takenAt !== null && row?.takenAt !== undefined,
+    finished: row?.finishedAt !== null && row?.finishedAt !== undefined,
+    outcomes: row?.result === null || row?.result === undefined ? [] : (JSON.parse(row.result) as SyncOutcome[]),
+  };
+}
+
+/**
+ * Since when the newest request waits for a daemon that shows no other sign of life; also where the command that left it
+ * has given up. While another request is being answered, it waits for that.
+ */
+export function loadUnansweredSince(store: Store): string | undefined {
+  const row = store
+    .prepare(
+      `SELECT requested_at AS at FROM (SELECT * FROM sync_requests ORDER BY id DESC LIMIT 1)
+       WHERE taken_at IS NULL
+         AND NOT EXISTS (SELECT 1 FROM flows WHERE last_run_at > requested_at)
+         AND NOT EXISTS (SELECT 1 FROM sync_requests INDEXED BY sync_requests_open
+                         WHERE finished_at IS NULL AND taken_at IS NOT NULL)`,
+    )
+    .get() as { at: string } | undefined;
+  return row?.at;
+}
+
+/** A command that gives up waiting takes its request back; false where the daemon has begun with it. */
+export function cancelSyncRequest(store: Store, id: number, at: string): boolean {
+  return (
+    store.prepare("UPDATE sync_requests SET finished_at = ? WHERE id = ? AND taken_at IS NULL").run(at, id).changes > 0
+  );
+}
+
+/** At start: whatever an earlier process left behind will not be answered any more. */
+export function closeSyncRequests(store: Store, at: string): void {
+  store.prepare("UPDATE sync_requests SET finished_at = ? WHERE finished_at IS NULL AND taken_at IS NOT NULL").run(at);
+  // Given up before a daemon took it: says nothing about this one.
+  store.prepare("DELETE FROM sync_requests WHERE finished_at IS NOT NULL AND taken_at IS NULL").run();
+  store.prepare("DELETE FROM sync_requests WHERE requested_at < strftime('%Y-%m-%dT%H:%M:%fZ', ?, '-1 day')").run(at);
+}

@@ -1,0 +1,95 @@
+/*
+ * Asks the service, harmlessly, whether the credentials of both halves, the subscription and the clocks are right: the
+ * updates of this moment, an order that cannot exist, and an import body without its array, which any service refuses
+ * after it has looked at the credentials. Nothing is stored.
+ */
+import { randomUUID } from "node:crypto";
+import { describeFailure } from "../pass/describe-failure.ts";
+import { asError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { ServiceClient } from "../service/client.ts";
+import { sendImport } from "../service/imports.ts";
+import { fetchSnapshot, fetchUpdates } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { type FollowRules, planFirstAsk } from "../updates/follow.ts";
+
+export interface ServiceCheck {
+  check: string;
+  ok: boolean;
+  message: string;
+  exitCode: ExitCode;
+}
+
+const SKEW_WORTH_A_WORD_MS = 5 * 60_000;
+
+export async function checkService(
+  client: ServiceClient,
+  options: { clock: Clock; follow: FollowRules; importPath: string | null; signal: AbortSignal },
+): Promise<ServiceCheck[]> {
+  const { signal } = options;
+  const now = new Date(options.clock.nowMs()).toUTCString();
+  const from = { watermark: now, serviceNow: undefined, form: undefined };
+  const { since } = planFirstAsk(from, { ...options.follow, overlapMs: 0 });
+  const checks = [
+    await ask("orders: credentials", () => fetchUpdates(client, since, signal), "GET /orders/updates is answered", []),
+    await ask(
+      "orders: one order",
+      () => fetchSnapshot(client, randomUUID(), signal),
+      "an unknown order is answered as unknown",
+      [404, 410],
+    ),
+  ];
+  if (options.importPath !== null) {
+    const path = options.importPath;
+    const totalTimeoutMs = 30_000;
+    checks.push(
+      await ask(
+        "imports: credentials and subscription",
+        () => sendImport(client, { path, body: "{}", totalTimeoutMs, signal }),
+        "an import is let in",
+        [400, 413, 415, 422],
+      ),
+    );
+  }
+  checks.push(checkClock(client.lastDate, options.clock.nowMs()));
+  return checks;
+}
+
+/** @param fine refusals that show that the request got past the credentials */
+async function ask(
+  check: string,
+  request: () => Promise<unknown>,
+  good: string,
+  fine: readonly number[],
+): Promise<ServiceCheck> {
+  try {
+    await request();
+    return { check, ok: true, message: good, exitCode: EXIT.ok };
+  } catch (thrown) {
+    const error = asError(thrown);
+    if (error instanceof ServiceError && error.status !== undefined && fine.includes(error.status)) {
+      return { check, ok: true, message: `${good} (${error.status})`, exitCode: EXIT.ok };
+    }
+    return { check, ok: false, message: describeFailure(error), exitCode: exitCodeOf(error) };
+  }
+}
+
+function checkClock(date: string | undefined, nowMs: number): ServiceCheck {
+  const theirs = date === undefined ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(theirs))
+    return {
+      check: "clocks",
+      ok: true,
+      message: "the service sends no Date, so clocks cannot be compared",
+      exitCode: EXIT.ok,
+    };
+  const skewMs = Math.abs(theirs - nowMs);
+  return skewMs > SKEW_WORTH_A_WORD_MS
+    ? {
+        check: "clocks",
+        ok: false,
+        message: `this machine's clock is ${Math.round(skewMs / 60_000)} min away from the service's`,
+        exitCode: EXIT.attention,
+      }
+    : { check: "clocks", ok: true, message: "this machine and the service agree on the time", exitCode: EXIT.ok };
+}

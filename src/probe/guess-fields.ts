@@ -1,0 +1,275 @@
+import { formatPath, type PathStep, parsePath } from "../answers/json-path.ts";
+import { parseStamp } from "../answers/stamp.ts";
+import { readOrderId } from "../answers/uuid.ts";
+import type { LineField, OrderField } from "../orders/order-mapping.ts";
+
+/*
+ * Guesses where an unknown service keeps what, from names and values of answers that were parsed for looking at only.
+ * Nothing here is ever stored or sent; what it finds is proposed to a person.
+ */
+
+/** How deep and how wide an answer is looked through. */
+const DEPTH_MAX = 5;
+const MEMBERS_MAX = 300;
+const RECORDS_MAX = 50;
+
+export type Group = Readonly<Record<string, unknown>>;
+
+export function isGroup(value: unknown): value is Group {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value under a path; undefined where nothing stands. */
+export function valueAt(root: unknown, path: string): unknown {
+  let value = root;
+  for (const step of parsePath(path).steps) {
+    if (typeof step === "number") value = Array.isArray(value) ? value.at(step) : undefined;
+    else value = isGroup(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  }
+  return value;
+}
+
+export interface FoundList {
+  path: string;
+  items: unknown[];
+}
+
+/** Every list in an answer that may hold records: of objects, or empty. The shallowest come first. */
+export function findLists(root: unknown): FoundList[] {
+  const found: (FoundList & { depth: number })[] = [];
+  const visit = (value: unknown, steps: readonly PathStep[]): void => {
+    if (Array.isArray(value)) {
+      if (value.every(isGroup)) found.push({ path: formatPath(steps), items: value, depth: steps.length });
+      return;
+    }
+    if (!isGroup(value) || steps.length >= DEPTH_MAX) return;
+    for (const [key, inner] of Object.entries(value).slice(0, MEMBERS_MAX)) visit(inner, [...steps, key]);
+  };
+  visit(root, []);
+  return found.sort((a, b) => a.depth - b.depth).map(({ path, items }) => ({ path, items }));
+}
+
+/** The list that most likely holds orders or changes: its items have ids. Undefined where none or several may be it. */
+export function guessRecordList(root: unknown): FoundList | undefined {
+  const lists = findLists(root);
+  const withIds = lists.filter(({ items }) => items.length > 0 && items.slice(0, RECORDS_MAX).every(hasUuid));
+  if (withIds.length > 0) return withIds[0];
+  const empty = lists.filter(({ items }) => items.length === 0);
+  return lists.length === 1 && empty.length === 1 ? empty[0] : undefined;
+}
+
+function hasUuid(item: unknown): boolean {
+  return leavesOf(item).some(({ value }) => typeof value === "string" && readOrderId(value) !== undefined);
+}
+
+/** Where an answer keeps the order of this id: the path of the object below which `idPath` gives it. */
+export function findOrderRoot(root: unknown, orderId: string, idPath: string): string | undefined {
+  const queue: { value: unknown; steps: readonly PathStep[] }[] = [{ value: root, steps: [] }];
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { value, steps } = next;
+    const id = isGroup(value) ? valueAt(value, idPath) : undefined;
+    if (typeof id === "string" && id.toLowerCase() === orderId) return formatPath(steps);
+    if (steps.length >= DEPTH_MAX) continue;
+    const inner = Array.isArray(value)
+      ? value.slice(0, 1).map((item, index) => [index, item] as const)
+      : isGroup(value)
+        ? Object.entries(value)
+        : [];
+    for (const [step, member] of inner.slice(0, MEMBERS_MAX)) queue.push({ value: member, steps: [...steps, step] });
+  }
+  return undefined;
+}
+
+interface Leaf {
+  path: string;
+  key: string;
+  /** The key of the object around it; empty at the top. */
+  around: string;
+  depth: number;
+  value: unknown;
+}
+
+/** Scalars and lists of a record, not what is inside its lists. */
+function leavesOf(record: unknown): Leaf[] {
+  const leaves: Leaf[] = [];
+  const visit = (value: unknown, steps: readonly PathStep[]): void => {
+    if (isGroup(value) && steps.length < DEPTH_MAX) {
+      for (const [key, inner] of Object.entries(value).slice(0, MEMBERS_MAX)) visit(inner, [...steps, key]);
+      return;
+    }
+    leaves.push({
+      path: formatPath(steps),
+      key: String(steps.at(-1) ?? ""),
+      around: String(steps.at(-2) ?? ""),
+      depth: steps.length,
+      value,
+    });
+  };
+  visit(record, []);
+  return leaves;
+}
+
+interface Clue {
+  /** Names in order of preference, whole and in lower case without separators. */
+  names: readonly string[];
+  /** A weaker hint: the name holds one of these. */
+  parts: RegExp;
+  fits: (value: unknown) => boolean;
+}
+
+const isText = (value: unknown) => typeof value === "string" && value.length <= 200;
+const isScalar = (value: unknown) => isText(value) || typeof value === "number";
+const isAmount = (value: unknown) =>
+  typeof value === "number" || (typeof value === "string" && /^-?\d+([.,]\d+)?$/.test(value));
+const isStamp = (value: unknown) => isScalar(value) && parseStamp(String(value), "UTC") !== undefined;
+const isUuid = (value: unknown) => typeof value === "string" && readOrderId(value) !== undefined;
+const isLines = (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isGroup);
+
+const ORDER_CLUES: Record<OrderField, Clue> = {
+  order_id: { names: ["orderid", "id", "uuid", "guid", "orderuuid"], parts: /id$|uid/, fits: isUuid },
+  number: {
+    names: ["number", "ordernumber", "num", "no", "номер"],
+    parts: /number|номер/,
+    fits: (v) => isScalar(v) && !isUuid(v),
+  },
+  status: {
+    names: ["status", "state", "orderstatus", "статус"],
+    parts: /status|state|статус|состояни/,
+    fits: (v) => isScalar(v) && !isStamp(v),
+  },
+  created_at: {
+    names: ["createdat", "created", "orderdate", "date", "дата"],
+    parts: /creat|placed|дата|созда/,
+    fits: isStamp,
+  },
+  updated_at: {
+    names: ["updatedat", "updated", "modifiedat", "modified", "changedat"],
+    parts: /updat|modif|chang|измен|обновл/,
+    fits: isStamp,
+  },
+  currency: {
+    names: ["currency", "currencycode", "валюта"],
+    parts: /currency|валют/,
+    fits: (v) => typeof v === "string" && v.length <= 5,
+  },
+  total: {
+    names: ["total", "totalprice", "sum", "amount", "totalamount", "сумма", "итого"],
+    parts: /total|сумма|итог/,
+    fits: isAmount,
+  },
+  lines: {
+    names: ["items", "lines", "positions", "products", "orderitems", "goods", "товары"],
+    parts: /item|line|position|product|good|товар|строк|позици/,
+    fits: isLines,
+  },
+};
+
+const LINE_CLUES: Record<LineField, Clue> = {
+  sku: {
+    names: ["sku", "article", "vendorcode", "productcode", "code", "артикул"],
+    parts: /sku|articl|артикул|код/,
+    fits: isScalar,
+  },
+  name: {
+    names: ["name", "title", "productname", "наименование", "название"],
+    parts: /name|title|наимен|назван/,
+    fits: isText,
+  },
+  quantity: { names: ["quantity", "qty", "count", "количество"], parts: /quant|qty|count|колич/, fits: isAmount },
+  price: { names: ["price", "unitprice", "цена"], parts: /price|cost|цена/, fits: isAmount },
+};
+
+export type Guess =
+  | { state: "fits" }
+  /** The path does not match, and one candidate stands out. */
+  | { state: "guess"; path: string }
+  /** It does not match, and nothing or several things could be meant. */
+  | { state: "unknown"; candidates: string[] };
+
+/** Looks for each field in records of whole orders, beginning with the path that is configured. */
+export function guessOrderFields(
+  records: readonly unknown[],
+  paths: Readonly<Record<OrderField, string>>,
+): Record<OrderField, Guess> {
+  return guessAll(records, ORDER_CLUES, paths);
+}
+
+export function guessLineFields(
+  lines: readonly unknown[],
+  paths: Readonly<Record<LineField, string>>,
+): Record<LineField, Guess> {
+  return guessAll(lines, LINE_CLUES, paths);
+}
+
+function guessAll<F extends string>(
+  records: readonly unknown[],
+  clues: Readonly<Record<F, Clue>>,
+  paths: Readonly<Record<F, string>>,
+): Record<F, Guess> {
+  const looked = records.slice(0, RECORDS_MAX);
+  const entries = (Object.keys(clues) as F[]).map(
+    (field) => [field, guessOne(looked, clues[field], paths[field])] as const,
+  );
+  return Object.fromEntries(entries) as Record<F, Guess>;
+}
+
+function guessOne(records: readonly unknown[], clue: Clue, path: string): Guess {
+  if (records.some((record) => valueAt(record, path) !== undefined)) return { state: "fits" };
+  const ranks = new Map<string, number>();
+  for (const record of records) {
+    for (const leaf of leavesOf(record)) {
+      const rank = clue.fits(leaf.value) ? rankOf(leaf, clue) : undefined;
+      if (rank !== undefined) ranks.set(leaf.path, Math.min(rank, ranks.get(leaf.path) ?? rank));
+    }
+  }
+  const ordered = [...ranks].sort(([, a], [, b]) => a - b);
+  const [best, second] = ordered;
+  if (best !== undefined && best[1] !== second?.[1]) return { state: "guess", path: best[0] };
+  return { state: "unknown", candidates: ordered.map(([candidate]) => candidate) };
+}
+
+const WEAK_RANK = 100;
+const DEPTH_RANK = 10;
+
+/** Names that say nothing by themselves: `status.code` is a status. */
+const HOLLOW = ["code", "slug", "name", "value", "title"];
+
+function rankOf({ key, around, depth }: Leaf, { names, parts }: Clue): number | undefined {
+  const own = plainKey(key);
+  const hollow = HOLLOW.indexOf(own);
+  const plain = hollow === -1 || around === "" || names.includes(own) ? own : plainKey(around);
+  const rank = depth * DEPTH_RANK + Math.max(hollow, 0);
+  const place = names.indexOf(plain);
+  if (place !== -1) return place + rank;
+  return parts.test(plain) ? WEAK_RANK + rank : undefined;
+}
+
+function plainKey(key: string): string {
+  return key.toLowerCase().replaceAll(/[-_ ]/g, "");
+}
+
+/** A beside-the-list value by which an answer may name its batch or the next `since`. */
+export function findNamed(root: unknown, listPath: string, words: RegExp): string[] {
+  if (!isGroup(root)) return [];
+  return leavesOf(root)
+    .filter(({ path, value }) => path !== listPath && isScalar(value))
+    .filter(({ key }) => words.test(key.toLowerCase()))
+    .map(({ path }) => path);
+}
+
+const KEYS_SHOWN = 30;
+
+/** Names and types of an answer's members, never a value. */
+export function describeShape(value: unknown): string {
+  if (Array.isArray(value))
+    return value.length === 0 ? "an empty list" : `a list of ${value.length}: ${describeShape(value[0])}`;
+  if (!isGroup(value)) return value === null ? "null" : `a ${typeof value}`;
+  const keys = Object.entries(value).map(([key, inner]) => `${key} (${typeWord(inner)})`);
+  const more = keys.length > KEYS_SHOWN ? ", …" : "";
+  return keys.length === 0 ? "an empty object" : `an object with ${keys.slice(0, KEYS_SHOWN).join(", ")}${more}`;
+}
+
+function typeWord(value: unknown): string {
+  if (Array.isArray(value)) return "list";
+  return value === null ? "null" : typeof value;
+}

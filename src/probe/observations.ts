@@ -1,0 +1,84 @@
+/*
+ * What was noticed about the service, and how far the history of orders has been looked at. Written apart from the
+ * orders, in small transactions of its own; after a crash the same orders are looked at again, and what is known
+ * already is no second row and no write.
+ */
+
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import type { OrderSource } from "../orders/order-mapping.ts";
+import type { Misses, Observation } from "./observe.ts";
+
+export interface ObservationRow extends Observation {
+  firstSeenAt: string;
+  state: "new" | "dismissed" | "over";
+}
+
+/** How far the history was looked at. `paths` is a memory of what matched; losing it only delays a notice. */
+export interface ObservedMark {
+  seq: number;
+  misses: Misses;
+}
+
+const COLUMNS = "kind, name, sample, first_seen_at AS firstSeenAt, state";
+
+export function loadObservations(store: Store): ObservationRow[] {
+  return store
+    .prepare(`SELECT ${COLUMNS} FROM observations ORDER BY first_seen_at, kind, name`)
+    .all() as ObservationRow[];
+}
+
+/** A row the first time; a path that went away again after it was over is new again. */
+export function saveObservation(store: Store, observation: Observation, at: string): boolean {
+  return (
+    store
+      .prepare(
+        `INSERT INTO observations (kind, name, sample, first_seen_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (kind, name) DO UPDATE SET state = 'new', sample = excluded.sample WHERE state = 'over'`,
+      )
+      .run(observation.kind, observation.name, observation.sample, at).changes > 0
+  );
+}
+
+/** What was noticed has ended by itself. */
+export function markObservationOver(store: Store, kind: Observation["kind"], name: string): void {
+  store.prepare("UPDATE observations SET state = 'over' WHERE kind = ? AND name = ? AND state = 'new'").run(kind, name);
+}
+
+/** Somebody has read them. The names dismissed. */
+export function dismissObservations(store: Store): string[] {
+  const rows = store
+    .prepare("UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name")
+    .all() as { kind: string; name: string }[];
+  return rows.map(({ kind, name }) => `${kind} ${name}`);
+}
+
+export interface ObservedOrder {
+  /** The event by which the order came or changed. */
+  seq: number;
+  status: string | null;
+  source: OrderSource;
+  payload: string;
+}
+
+/** Orders that came or changed after `seq`, each with its newest content, in the order of history. */
+export function loadOrdersSince(store: Store, seq: number, limit: number): ObservedOrder[] {
+  return store
+    .prepare(
+      `SELECT e.seq, o.status, o.payload_source AS source, o.payload
+       FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key
+       WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
+    )
+    .all(seq, limit) as ObservedOrder[];
+}
+
+/** What cannot be read means that nothing was looked at: the names are known all the same. */
+export function loadObservedMark(store: Store): ObservedMark {
+  const text = loadMeta(store, "observed");
+  const mark = text === undefined ? {} : (JSON.parse(text) as Partial<ObservedMark>);
+  return { seq: mark.seq ?? 0, misses: mark.misses ?? {} };
+}
+
+export function saveObservedMark(store: Store, mark: ObservedMark): void {
+  saveMeta(store, "observed", JSON.stringify(mark));
+}

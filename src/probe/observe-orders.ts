@@ -1,0 +1,103 @@
+/*
+ * Notices what is new about the service's orders: fields that nothing reads, status names, optional paths that no
+ * longer match. It follows the history of orders, apart from the pulling, so that no order waits for it; a pass is
+ * bounded, names that are known are remembered, and nothing is written twice. After a crash it looks again at the
+ * orders since its mark and finds nothing new in them.
+ */
+import { Buffer } from "node:buffer";
+import { scanJson } from "../answers/scan-json.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
+import {
+  loadObservations,
+  loadObservedMark,
+  loadOrdersSince,
+  markObservationOver,
+  type ObservedMark,
+  type ObservedOrder,
+  saveObservation,
+  saveObservedMark,
+} from "./observations.ts";
+import {
+  type Misses,
+  type Observation,
+  type ObserveRules,
+  observeFields,
+  observePaths,
+  observeStatus,
+} from "./observe.ts";
+
+/** Orders looked at in one pass: some milliseconds of reading. */
+const ORDERS_PER_PASS = 200;
+/** Names kept at most: a service whose field names are made up anew each time must not fill the table. */
+const NAMES_MAX = 300;
+
+export class ObserveOrders {
+  readonly #context: JobContext;
+  readonly #rules: ObserveRules;
+  #known: Set<string> | undefined;
+  #mark: ObservedMark | undefined;
+
+  constructor(context: JobContext, rules: ObserveRules) {
+    this.#context = context;
+    this.#rules = rules;
+  }
+
+  /** One bounded look. Returns how many things were noticed for the first time. */
+  async look(signal: AbortSignal): Promise<number> {
+    const { store, clock, log } = this.#context;
+    this.#mark ??= loadObservedMark(store);
+    const orders = loadOrdersSince(store, this.#mark.seq, ORDERS_PER_PASS);
+    const last = orders.at(-1);
+    if (last === undefined) return 0;
+    const { fresh, back, misses } = this.#readAll(orders, this.#mark.misses);
+    const mark = { seq: last.seq, misses };
+    const at = isoTime(clock.nowMs());
+    const saved = await commit(this.#context, signal, () => {
+      for (const name of back) markObservationOver(store, "path", name);
+      saveObservedMark(store, mark);
+      return fresh.filter((observation) => saveObservation(store, observation, at));
+    });
+    this.#mark = mark;
+    for (const name of back) this.#names().delete(keyOf({ kind: "path", name }));
+    for (const observation of fresh) this.#names().add(keyOf(observation));
+    for (const { kind, name, sample } of saved)
+      log.info({ kind, name, sample }, `Noticed about the service: a new ${kind}.`);
+    return saved.length;
+  }
+
+  #readAll(orders: readonly ObservedOrder[], before: Misses): { fresh: Observation[]; back: string[]; misses: Misses } {
+    const fresh = new Map<string, Observation>();
+    const back: string[] = [];
+    let misses = before;
+    for (const order of orders) {
+      const bytes = Buffer.from(order.payload, "utf8");
+      const root = scanJson(bytes);
+      const paths = observePaths(bytes, root, this.#rules.mappings[order.source], misses);
+      misses = paths.misses;
+      back.push(...paths.back);
+      const found = [...observeFields(bytes, root, this.#rules), ...observeStatus(order.status, this.#rules)];
+      for (const observation of [...found, ...paths.stopped]) {
+        const key = keyOf(observation);
+        if (this.#names().size + fresh.size >= NAMES_MAX) break;
+        if (!this.#names().has(key)) fresh.set(key, observation);
+      }
+    }
+    return { fresh: [...fresh.values()], back, misses };
+  }
+
+  /** Loaded once; a path that is over may be noticed anew. */
+  #names(): Set<string> {
+    this.#known ??= new Set(
+      loadObservations(this.#context.store)
+        .filter(({ state }) => state !== "over")
+        .map(keyOf),
+    );
+    return this.#known;
+  }
+}
+
+function keyOf({ kind, name }: Pick<Observation, "kind" | "name">): string {
+  return `${kind}\n${name}`;
+}

@@ -1,0 +1,37 @@
+/*
+ * Learns what the interface document leaves open, from what is stored and from requests that have no effect. Writes
+ * nothing, never asks for new orders, and asks a person before the two requests that could have an effect. Stopped or
+ * broken off at any point, it leaves nothing behind on either side.
+ */
+
+import { loadHolds } from "../pass/hold-rows.ts";
+import { Asker, type Probe, type ProbeOptions } from "./probe.ts";
+import { probeImports } from "./probe-imports.ts";
+import { tellKnown } from "./probe-known.ts";
+import { probeOrders } from "./probe-orders.ts";
+import { type Finding, ProbeReport } from "./probe-report.ts";
+import { loadProbeKnowledge } from "./probe-rows.ts";
+import { probeUpdates } from "./probe-updates.ts";
+
+export async function probeOpenQuestions(
+  options: ProbeOptions,
+): Promise<{ findings: Finding[]; keys: Record<string, unknown>; requests: number }> {
+  const { store } = options;
+  const report = new ProbeReport();
+  const asker = new Asker(options, store === undefined ? [] : loadHolds(store));
+  const probe: Probe = {
+    ...options,
+    report,
+    asker,
+    known: store === undefined ? undefined : loadProbeKnowledge(store),
+  };
+  tellKnown(probe);
+  const entries = await probeUpdates(probe);
+  await probeOrders(probe, entries);
+  await probeImports(probe);
+  for (const [area, reason] of asker.blocked) {
+    const questions = area === "orders" ? (["bodies", "since"] as const) : (["importAnswer", "refusals"] as const);
+    for (const question of questions) report.add(question, "skipped", `${area}: ${reason}`);
+  }
+  return { findings: report.findings, keys: report.keys, requests: asker.requests };
+}

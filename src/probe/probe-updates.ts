@@ -1,0 +1,266 @@
+/*
+ * The part of `probe` about changes: which forms of `since` the service understands, whether its boundary is
+ * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
+ */
+
+import { formatStamp, parseStamp, type StampForm } from "../answers/stamp.ts";
+import { counted } from "../messages/counted.ts";
+import type { OrderField } from "../orders/order-mapping.ts";
+import { fetchUpdates } from "../service/orders.ts";
+import type { SinceForm } from "../updates/follow.ts";
+import {
+  describeShape,
+  type FoundList,
+  findNamed,
+  guessOrderFields,
+  guessRecordList,
+  valueAt,
+} from "./guess-fields.ts";
+import { type Outcome, type Probe, parsed } from "./probe.ts";
+
+const FORMS: readonly SinceForm[] = ["iso", "unix", "unix_ms"];
+const DAY_MS = 86_400_000;
+/** How far back is looked, until something is found. */
+const WINDOWS_MS = [DAY_MS, 30 * DAY_MS] as const;
+/** How a service says that it does not understand a parameter. */
+const REFUSALS: readonly number[] = [400, 404, 422];
+const GARBAGE = "erp-bridge-probe";
+const MS_NS = 1_000_000n;
+const ISO_FORM: StampForm = { kind: "iso", precision: "second", fraction: 0, point: ".", zone: "Z", separator: "T" };
+
+interface Page {
+  root: unknown;
+  items: unknown[];
+}
+
+/** Gives the changes of the fullest answer, for the other probes to compare with. */
+export async function probeUpdates(probe: Probe): Promise<unknown[]> {
+  const { report, asker } = probe;
+  probe.progress("changes: asking with different forms of since");
+  const garbage = await askUpdates(probe, GARBAGE);
+  if (asker.blocked.has("orders")) return [];
+  const garbageRefused = garbage.state === "refused" && REFUSALS.includes(garbage.status);
+  if (garbage.state === "refused" && garbageRefused) {
+    report.add(
+      "errors",
+      "found",
+      `GET /orders/updates refuses a since that is no time with ${garbage.status}: ${garbage.words}`,
+    );
+  }
+  const nowMs = Date.parse(probe.client.lastDate ?? "") || probe.clock.nowMs();
+  const refused = new Set<SinceForm>();
+  const pages = new Map<SinceForm, Page>();
+  for (const window of WINDOWS_MS) {
+    for (const form of FORMS) {
+      if (refused.has(form) || asker.blocked.has("orders")) continue;
+      const page = await askPage(probe, writeSince(probe, form, nowMs - window));
+      if (page === "refused") refused.add(form);
+      else if (page !== undefined) pages.set(form, page);
+    }
+    if ([...pages.values()].some(({ items }) => items.length > 0)) break;
+  }
+  const understood = await judgeForms(probe, { nowMs, pages, refused, garbageRefused });
+  const best = [...pages.values()].sort((a, b) => b.items.length - a.items.length)[0];
+  if (best === undefined) return [];
+  tellShape(probe, best);
+  if (understood !== undefined) await probeBoundary(probe, best, understood);
+  return best.items;
+}
+
+function askUpdates({ asker }: Probe, since: string): Promise<Outcome> {
+  return asker.ask("orders", (client, signal) => fetchUpdates(client, since, signal));
+}
+
+/** Undefined where nothing was answered, or by something that refuses every form alike. */
+async function askPage(probe: Probe, since: string): Promise<Page | "refused" | undefined> {
+  const outcome = await askUpdates(probe, since);
+  if (outcome.state === "refused") return REFUSALS.includes(outcome.status) ? "refused" : undefined;
+  if (outcome.state === "silent") return undefined;
+  if (outcome.status === 204) return { root: null, items: [] };
+  const root = parsed(outcome.answer);
+  return { root, items: listOf(probe, root)?.items ?? [] };
+}
+
+function listOf({ config }: Probe, root: unknown): FoundList | undefined {
+  const { changes } = config.updates;
+  const configured = valueAt(root, changes);
+  return Array.isArray(configured) ? { path: changes, items: configured } : guessRecordList(root);
+}
+
+function writeSince({ known, config }: Probe, form: SinceForm, ms: number): string {
+  if (form === "unix") return String(Math.floor(ms / 1000));
+  if (form === "unix_ms") return String(ms);
+  return formatStamp(BigInt(ms) * MS_NS, known?.learned.form ?? ISO_FORM, config.service.timezone);
+}
+
+interface FormEvidence {
+  nowMs: number;
+  pages: ReadonlyMap<SinceForm, Page>;
+  refused: ReadonlySet<SinceForm>;
+  garbageRefused: boolean;
+}
+
+/** Says which forms count. A form is proved where the past brings changes and the future none. */
+async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceForm | undefined> {
+  const { report, config } = probe;
+  const proved: SinceForm[] = [];
+  const likely: SinceForm[] = [];
+  for (const form of evidence.refused) report.add("since", "found", `${form}: refused`);
+  for (const [form, page] of evidence.pages) {
+    if (page.items.length === 0) {
+      if (evidence.garbageRefused) likely.push(form);
+      report.add(
+        "since",
+        "not found",
+        `${form}: answered without changes, which tells little${evidence.garbageRefused ? ", but a since that is no time is refused" : ""}`,
+      );
+      continue;
+    }
+    const future = await askPage(probe, writeSince(probe, form, evidence.nowMs + DAY_MS));
+    if (future === undefined) continue;
+    const isHeeded = future === "refused" || future.items.length === 0;
+    if (isHeeded) proved.push(form);
+    report.add(
+      "since",
+      isHeeded ? "found" : "not found",
+      isHeeded
+        ? `${form}: understood (the past brings changes, tomorrow brings none)`
+        : `${form}: not heeded, tomorrow brings changes too`,
+    );
+  }
+  const wanted = config.updates.since;
+  const candidates = proved.length > 0 ? proved : likely;
+  if (proved.length === 0)
+    report.add("since", "needs you", "no form could be proved: change an order on the site and run probe again");
+  const chosen = candidates.includes(wanted) ? wanted : candidates[0];
+  if (chosen !== undefined && chosen !== wanted)
+    report.add("since", "found", `updates.since should be ${chosen}`, { "updates.since": chosen });
+  return proved.length > 0 ? chosen : undefined;
+}
+
+function tellShape(probe: Probe, { root, items }: Page): void {
+  const { report, config } = probe;
+  const list = listOf(probe, root);
+  if (list === undefined) {
+    report.add(
+      "bodies",
+      "needs you",
+      `GET /orders/updates: no list of changes was recognised in ${describeShape(root)}`,
+    );
+    return;
+  }
+  const isConfigured = list.path === config.updates.changes;
+  const fact = `GET /orders/updates keeps its changes under ${list.path}`;
+  report.add(
+    "bodies",
+    "found",
+    isConfigured ? `${fact}, as configured` : fact,
+    isConfigured ? {} : { "updates.changes": list.path },
+  );
+  const tokens = findNamed(root, list.path, /next|cursor|since|token/);
+  if (tokens.length > 0 && config.updates.next === null) {
+    report.add(
+      "bodies",
+      "needs you",
+      `beside the changes stands ${tokens.join(", ")}: if it names the next since, write it as updates.next`,
+    );
+  }
+  if (items.length === 0) return;
+  report.add("bodies", "found", `a change is ${describeShape(items[0])}`);
+  tellEntryFields(probe, items);
+  tellStamps(probe, items);
+}
+
+/** Fields that a change names differently from an order. */
+function tellEntryFields({ report, config }: Probe, items: readonly unknown[]): void {
+  const paths = entryPaths(config);
+  const guesses = guessOrderFields(items, paths);
+  for (const field of ["order_id", "status", "updated_at", "lines"] as const) {
+    const guess = guesses[field];
+    if (guess.state === "guess")
+      report.add("bodies", "found", `a change keeps ${field} under ${guess.path}`, {
+        [`updates.fields.${field}`]: guess.path,
+      });
+  }
+}
+
+function entryPaths(config: Probe["config"]): Record<OrderField, string> {
+  const own = Object.fromEntries(Object.entries(config.updates.fields).filter(([, path]) => path !== undefined));
+  return { ...config.orders.fields, ...own } as Record<OrderField, string>;
+}
+
+function stampPathOf({ config }: Probe, items: readonly unknown[]): string | undefined {
+  const paths = entryPaths(config);
+  const guess = guessOrderFields(items, paths).updated_at;
+  return guess.state === "fits" ? paths.updated_at : guess.state === "guess" ? guess.path : undefined;
+}
+
+function stampsOf(probe: Probe, items: readonly unknown[]): string[] {
+  const path = stampPathOf(probe, items);
+  if (path === undefined) return [];
+  return items
+    .map((item) => valueAt(item, path))
+    .filter((value) => typeof value === "string" || typeof value === "number")
+    .map(String);
+}
+
+function tellStamps(probe: Probe, items: readonly unknown[]): void {
+  const { report, config } = probe;
+  const zone = config.service.timezone;
+  const stamps = stampsOf(probe, items);
+  const [first] = stamps;
+  const form = first === undefined ? undefined : parseStamp(first, zone)?.form;
+  if (form === undefined) {
+    report.add("since", "needs you", "no stamp was recognised in a change");
+    return;
+  }
+  const zoneWords = form.kind !== "iso" ? "" : form.zone === "" ? ", without a zone" : `, zone ${form.zone.trim()}`;
+  report.add(
+    "since",
+    "found",
+    `stamps are ${form.kind}${form.fraction > 0 ? ` with ${counted(form.fraction, "digit")} of a second` : ""}${zoneWords}`,
+  );
+  if (form.kind === "iso" && form.zone === "") {
+    report.add(
+      "since",
+      "needs you",
+      `stamps name no zone, and ${zone} is assumed: change an order on the site, and compare its stamp with the clock (service.timezone)`,
+    );
+  }
+  const times = stamps.map((stamp) => parseStamp(stamp, zone)?.instantNs ?? 0n);
+  const rises = times.every((at, index) => index === 0 || at >= (times[index - 1] ?? 0n));
+  if (times.length > 1)
+    report.add(
+      "since",
+      "found",
+      rises ? "changes come oldest first" : "changes do not come in the order of their stamps",
+    );
+}
+
+/** Asks from exactly the newest stamp: an inclusive service repeats the change that carries it. */
+async function probeBoundary(probe: Probe, page: Page, form: SinceForm): Promise<void> {
+  const { report, config } = probe;
+  const zone = config.service.timezone;
+  const parsedStamps = stampsOf(probe, page.items).flatMap((text) => {
+    const stamp = parseStamp(text, zone);
+    return stamp === undefined ? [] : [{ text, ns: stamp.instantNs }];
+  });
+  const newest = parsedStamps.sort((a, b) => (a.ns < b.ns ? 1 : -1))[0];
+  if (newest === undefined) return;
+  const unit = form === "unix" ? 1_000_000_000n : form === "unix_ms" ? MS_NS : 1n;
+  if (newest.ns % unit !== 0n) {
+    report.add("since", "not found", `whether ${form} includes its own moment cannot be told: stamps are finer`);
+    return;
+  }
+  const since = form === "iso" ? newest.text : String(newest.ns / unit);
+  const again = await askPage(probe, since);
+  if (again === undefined || again === "refused") return;
+  const repeats = stampsOf(probe, again.items).some((text) => parseStamp(text, zone)?.instantNs === newest.ns);
+  report.add(
+    "since",
+    "found",
+    repeats
+      ? "a change with exactly the stamp of since is in the answer (inclusive)"
+      : "a change with exactly the stamp of since is left out (exclusive); the bridge allows for it",
+  );
+}

@@ -1,0 +1,94 @@
+/*
+ * What the parts of `probe` share: where they report to, and the one way in which they ask. A half of the service that
+ * is held, refuses or does not answer is asked nothing more. Keeps nothing, so a crash leaves nothing behind.
+ */
+
+import type { Config } from "../config/schema.ts";
+import type { Store } from "../database/store.ts";
+import { stopsPass } from "../pass/holds.ts";
+import { asError } from "../platform/errors.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { ServiceAnswer, ServiceClient } from "../service/client.ts";
+import { type Area, ServiceError } from "../service/service-error.ts";
+import type { ProbeReport } from "./probe-report.ts";
+import type { ProbeKnowledge } from "./probe-rows.ts";
+
+export interface ProbeOptions {
+  client: ServiceClient;
+  config: Config;
+  clock: Clock;
+  /** Undefined where there is no database yet. */
+  store: Store | undefined;
+  signal: AbortSignal;
+  /** Asks a person before a request that could have an effect; `what` says which, and what it could do. */
+  consent: (what: string) => Promise<boolean>;
+  progress: (text: string) => void;
+}
+
+/** What every probe is handed. */
+export interface Probe extends ProbeOptions {
+  report: ProbeReport;
+  known: ProbeKnowledge | undefined;
+  asker: Asker;
+}
+
+/** Holds under which the half of the service that they name is left alone by `probe` too. */
+const BLOCKING: ReadonlySet<string> = new Set(["credentials", "payment", "rate limit", "refused"]);
+
+/** A request's end: an answer, a refusal in the service's words, or nothing because its half is left alone. */
+export type Outcome =
+  | { state: "answered"; status: number; answer: ServiceAnswer }
+  | { state: "refused"; status: number; words: string }
+  | { state: "silent"; reason: string };
+
+/** Asks, and stops asking a half of the service that refused or did not answer. */
+export class Asker {
+  readonly #options: Pick<ProbeOptions, "client" | "signal">;
+  readonly blocked = new Map<Area, string>();
+  requests = 0;
+
+  constructor(options: Pick<ProbeOptions, "client" | "signal">, holds: readonly { area: string; reason: string }[]) {
+    this.#options = options;
+    for (const { area, reason } of holds) {
+      if ((area === "orders" || area === "imports") && BLOCKING.has(reason)) {
+        this.blocked.set(area, `held (${reason}), so nothing was asked; first: erp-bridge resume ${area}`);
+      }
+    }
+  }
+
+  async ask(
+    area: Area,
+    request: (client: ServiceClient, signal: AbortSignal) => Promise<ServiceAnswer>,
+  ): Promise<Outcome> {
+    const reason = this.blocked.get(area);
+    if (reason !== undefined) return { state: "silent", reason };
+    this.requests += 1;
+    try {
+      const answer = await request(this.#options.client, this.#options.signal);
+      return { state: "answered", status: answer.status, answer };
+    } catch (thrown) {
+      const error = asError(thrown);
+      if (error.code === "stopped") throw error;
+      const status = error instanceof ServiceError ? error.status : undefined;
+      if (stopsPass(error) || status === undefined) {
+        this.blocked.set(area, error.message);
+        // The words of a refusal are worth keeping: their shape is one of the open questions.
+        if (status === undefined) return { state: "silent", reason: error.message };
+      }
+      return { state: "refused", status, words: error instanceof ServiceError ? (error.words ?? "") : "" };
+    }
+  }
+}
+
+/** An answer as plain values, for looking at only; undefined where it is no JSON. */
+export function parsed(answer: ServiceAnswer): unknown {
+  return parsedText(answer.body.toString("utf8"));
+}
+
+export function parsedText(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+/*
+ * Reads quarantined records again with the present mapping, through the same code as when they came. Inside the
+ * caller's write transaction, so that a record is stored and released in one step; after a crash it is still held.
+ */
+
+import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import type { Store } from "../database/store.ts";
+import type { FeedName, FeedRules } from "../feeds/feed.ts";
+import { FEED_NAMES } from "../feeds/feed.ts";
+import { retryFeedRow } from "../feeds/feed-retry.ts";
+import { markCompareOwed } from "../feeds/feed-rows.ts";
+import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";
+import { loadOrderMark } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { type AnswerRecord, readRecords } from "../orders/read-answer.ts";
+import { takeRecord } from "../orders/take-orders.ts";
+import { exactPayload, markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
+import { saveOwedRead } from "../pass/position-rows.ts";
+
+export interface RetryOptions {
+  store: Store;
+  rules: OrderRules;
+  /** Feeds that are switched on. */
+  feeds: ReadonlyMap<FeedName, FeedRules>;
+  at: string;
+}
+
+export interface RetryOutcome {
+  /** `waiting`: a pass of `job` has to do the rest. */
+  outcome: "released" | "held" | "waiting";
+  reason: string | null;
+  job?: "updates" | "reconcile" | FeedName;
+}
+
+type GoodRecord = AnswerRecord & { ok: true };
+
+/** Whether the present mapping can use a record of orders, without writing anything: its reason where it cannot. */
+export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): string | undefined {
+  const judged = readRecord(rules, row);
+  return typeof judged === "string" ? judged : undefined;
+}
+
+/** Whether a row holds a record of orders that can be tried without asking anybody. */
+export function isRecordOfOrders({ kind }: Pick<QuarantinedRecord, "kind">): boolean {
+  return kind === "order" || kind === "change" || kind === "snapshot";
+}
+
+export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord): RetryOutcome {
+  const { store, rules } = options;
+  if (row.kind === "payload") return { outcome: "waiting", reason: "the order is read again", job: "reconcile" };
+  const feed = FEED_NAMES.find((name) => name === row.kind);
+  if (feed !== undefined) return retryFeed(options, feed, row);
+  const judged = readRecord(rules, row);
+  if (typeof judged === "string") {
+    markStillBad(store, row.id, judged);
+    return { outcome: "held", reason: judged };
+  }
+  const { record, bytes, mapping } = judged;
+  const isStored = loadOrderMark(store, record.orderId) !== undefined;
+  // An old snapshot says nothing of today, and a change does not hold the order: the service is asked again.
+  const isAsked = row.kind === "change" ? rules.carry === "changes" : row.kind === "snapshot" && isStored;
+  if (isAsked) {
+    oweRead(options, record, bytes);
+    markQuarantined(store, row.id, "released");
+    return { outcome: "waiting", reason: "the order is read again", job: "updates" };
+  }
+  const taken = takeRecord({ store, rules, mapping, bytes, at: options.at }, record);
+  if (taken === "quarantined") return { outcome: "held", reason: row.reason };
+  markQuarantined(store, row.id, "released");
+  return taken === "owed"
+    ? { outcome: "waiting", reason: "the order is read again", job: "updates" }
+    : { outcome: "released", reason: null };
+}
+
+function oweRead({ store, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
+  const { orderId, serviceId, hash } = record;
+  saveOwedRead(
+    store,
+    { orderId, serviceId, source: "update", record: textOf(bytes, record.span), recordHash: hash, contentHash: null },
+    at,
+  );
+}
+
+/** The record as it would be taken now, or why it cannot be. */
+function readRecord(
+  rules: OrderRules,
+  row: QuarantinedRecord,
+): { record: GoodRecord; bytes: Buffer; mapping: OrderMapping } | string {
+  const bytes = exactPayload(row);
+  if (bytes === undefined) return row.reason;
+  const mapping = row.kind === "change" ? rules.update : row.kind === "snapshot" ? rules.snapshot : rules.batch;
+  try {
+    const root = scanJson(bytes);
+    const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
+    if (record === undefined) return row.reason;
+    if (!record.ok) return record.reason;
+    const read = readOrderValues(bytes, record.span, mapping);
+    return "reason" in read ? read.reason : { record, bytes, mapping };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return row.reason;
+  }
+}
+
+function retryFeed({ store, feeds }: RetryOptions, name: FeedName, row: QuarantinedRecord): RetryOutcome {
+  const rules = feeds.get(name);
+  if (rules === undefined) return { outcome: "held", reason: `${name} is switched off` };
+  if (row.reference === null) {
+    // No key names the row: only a look at the whole table finds it again, or finds that it is gone.
+    markCompareOwed(store, name, "a retry");
+    return { outcome: "waiting", reason: "the table is compared", job: name };
+  }
+  const what = retryFeedRow(store, rules, row.reference);
+  if (what === "touched") return { outcome: "waiting", reason: "the row is read again", job: name };
+  markQuarantined(store, row.id, "released");
+  return what === "settled"
+    ? { outcome: "released", reason: null }
+    : { outcome: "waiting", reason: "the row is sent again", job: name };
+}

@@ -1,0 +1,133 @@
+/*
+ * Compares one stored order with what the service says of it now, and repairs what differs. Fenced: if anything of
+ * the order was stored while the answer was on its way, or a read of it is owed, that is newer or will be, and this
+ * answer is dropped. After a crash the order is compared again in its turn.
+ */
+
+import { textOf } from "../answers/json-text.ts";
+import { contentDigest, sharedDifferences } from "../orders/compare-snapshot.ts";
+import { type OrderValues, readOrderValues } from "../orders/order-mapping.ts";
+import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { planOrder, sameValues, stateOfStatus } from "../orders/plan-order.ts";
+import type { AnswerRecord } from "../orders/read-answer.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadOwedRead, requestRead } from "../pass/position-rows.ts";
+import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import type { ServiceError } from "../service/service-error.ts";
+import { reopenRequests } from "../statuses/status-rows.ts";
+import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";
+import { type Candidate, loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
+
+/**
+ * `skipped`: somebody else has dealt with the order meanwhile, or will. `returned`: it was marked as removed, and the
+ * service has it; `gone`: it has not.
+ */
+export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped" | "returned" | "gone";
+
+type GoodRecord = AnswerRecord & { ok: true };
+
+export class CompareOrders {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #reader: OrderReader;
+
+  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#reader = reader;
+  }
+
+  /**
+   * Asks for the order. Where the service says that it has none, a read is owed, and with it the question whether that is
+   * so is somebody else's.
+   */
+  async compare(
+    order: Candidate,
+    options: { isDamaged: boolean },
+    signal: AbortSignal,
+  ): Promise<Compared | ServiceError> {
+    const { store } = this.#context;
+    const isRemoved = () => (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
+    const settle = (refreshed: Refreshed<Compared>, at: string): Compared | ServiceError => {
+      if (refreshed.kind === "order") return refreshed.stored;
+      if (isRemoved()) return "gone";
+      requestRead(store, order, at);
+      return refreshed.error;
+    };
+    const take = (answer: OrderAnswer, at: string): Compared =>
+      loadOwedRead(store, order.orderId) === undefined ? this.#take(order, answer, options.isDamaged, at) : "skipped";
+    const compared = await this.#reader.refresh(order, { store: take, settle }, signal);
+    if (compared?.value !== "gone") return compared?.value ?? "skipped";
+    return (await this.#reader.refreshOtherwise(order, { store: take, settle }, signal))?.value ?? "gone";
+  }
+
+  #take(order: Candidate, answer: OrderAnswer, isDamaged: boolean, at: string): Compared {
+    const { record, body } = answer;
+    if (this.#reader.isStale(answer)) {
+      this.#reader.store(answer, at);
+      return "skipped";
+    }
+    const mapping = this.#rules.snapshot;
+    const mark = loadOrderMark(this.#context.store, order.orderId);
+    const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
+    if (record.ok && mark !== undefined && "values" in values) {
+      if (isDamaged) return this.#heal(mark, { record, body, values: values.values, at });
+      if (mark.payloadSource !== "snapshot" && this.#saysTheSame(mark, { record, body, values: values.values }))
+        return "same";
+    }
+    const taken = this.#reader.store(answer, at);
+    if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
+    if (taken === "same") return "same";
+    return mark !== undefined && mark.removedAt !== null ? "returned" : "differ";
+  }
+
+  /** Whether a record of another source and the snapshot agree, as far as both speak; and whether they still do. */
+  #saysTheSame(
+    mark: OrderMark,
+    { record, body, values }: { record: GoodRecord; body: Buffer; values: OrderValues },
+  ): boolean {
+    const { store } = this.#context;
+    const { ignore } = this.#rules.plan;
+    const contentHash = contentDigest(body, record.span, ignore);
+    const before = loadComparedContent(store, mark.orderKey, mark.payloadHash);
+    if (before !== undefined) return before.equals(contentHash);
+    const stored = loadStoredOrder(store, mark.orderKey);
+    const text = textOf(body, record.span);
+    if (stored.removed || !sameValues(stored, { text, values })) return false;
+    if (sharedDifferences(stored.payload, text, ignore).length > 0) return false;
+    saveComparedContent(store, { orderKey: mark.orderKey, payloadHash: mark.payloadHash, contentHash });
+    return true;
+  }
+
+  /**
+   * Replaces a payload that is no longer what was stored. The columns are compared instead of it: only where they
+   * differ has the order changed, otherwise nobody but the disk has changed anything.
+   */
+  #heal(
+    mark: OrderMark,
+    { record, body, values, at }: { record: GoodRecord; body: Buffer; values: OrderValues; at: string },
+  ): Compared {
+    const { store } = this.#context;
+    const text = textOf(body, record.span);
+    const stored = { ...loadStoredOrder(store, mark.orderKey), payload: text };
+    const plan = planOrder(stored, { text, values }, "snapshot", this.#rules.plan);
+    const { isCancelled, isOpen } = stateOfStatus(values.status, this.#rules.plan);
+    applyOrderChange(store, {
+      orderKey: mark.orderKey,
+      source: "snapshot",
+      hash: record.hash,
+      contentHash: record.hash,
+      text,
+      values,
+      isCancelled,
+      isOpen,
+      at,
+      event: plan.kind === "apply" ? plan.event : null,
+      eventSource: "snapshot",
+    });
+    if (mark.removedAt !== null) reopenRequests(store, record.orderId);
+    releaseQuarantined(store, ["payload"], record.orderId);
+    return plan.kind === "apply" ? "differ" : "healed";
+  }
+}

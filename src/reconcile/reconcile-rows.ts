@@ -1,0 +1,157 @@
+/*
+ * What reconciling reads and remembers: whose turn it is, what an order was compared with, payloads and their hashes.
+ * The turn is saved in the transaction of the findings that it covers, or after orders that gave none; after a crash
+ * a few orders are read twice, which changes nothing.
+ */
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+
+/** The parts of a round, in their order. */
+export const PHASES = ["scrub", "damaged", "open", "others", "lately", "removed"] as const;
+export type Phase = (typeof PHASES)[number];
+
+export interface ReconcileState {
+  /** The last order that was looked at, by part: the next round goes on behind it. */
+  after: Record<Exclude<Phase, "damaged">, number>;
+  /** The round that is under way. */
+  round: Round | null;
+  /** When the last round ended. */
+  finishedAt: string | null;
+}
+
+export interface Round {
+  phase: Phase;
+  /** Where this part began, and whether it has come to the end of the table since: a round meets no order twice. */
+  from: number;
+  wrapped: boolean;
+  /** Orders that this part may still look at. */
+  left: number;
+  /** Bytes that scrubbing may still read. */
+  bytesLeft: number;
+  counts: Record<string, number>;
+}
+
+export function loadReconcileState(store: Store): ReconcileState {
+  const text = loadMeta(store, "reconcile");
+  const begin: ReconcileState = {
+    after: { scrub: 0, open: 0, others: 0, lately: 0, removed: 0 },
+    round: null,
+    finishedAt: null,
+  };
+  if (text === undefined) return begin;
+  const saved = JSON.parse(text) as ReconcileState;
+  return { ...saved, after: { ...begin.after, ...saved.after } };
+}
+
+export function saveReconcileState(store: Store, state: ReconcileState): void {
+  saveMeta(store, "reconcile", JSON.stringify(state));
+}
+
+export interface Candidate {
+  orderKey: number;
+  orderId: string;
+  serviceId: string;
+}
+
+const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
+
+/** The next orders that are open, or are not, and that the service still knew when it was asked last. */
+export function loadToCompare(store: Store, range: Range & { isOpen: boolean }): Candidate[] {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_to_compare
+       WHERE is_open = ? AND removed_at IS NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(Number(range.isOpen), range.after, range.upTo, range.limit) as Candidate[];
+}
+
+interface Range {
+  after: number;
+  upTo: number;
+  limit: number;
+}
+
+/** The next orders that are marked as removed. */
+export function loadRemoved(store: Store, range: Range): Candidate[] {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_removed
+       WHERE is_open = 0 AND removed_at IS NOT NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(range.after, range.upTo, range.limit) as Candidate[];
+}
+
+/** The same among those that were marked since then. */
+export function loadRemovedSince(store: Store, since: string, range: Range): Candidate[] {
+  return store
+    .prepare(
+      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_removed_at
+       WHERE removed_at >= ? AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(since, range.after, range.upTo, range.limit) as Candidate[];
+}
+
+export function loadCandidate(store: Store, orderId: string): Candidate | undefined {
+  return store.prepare(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId) as Candidate | undefined;
+}
+
+/**
+ * The newest orders of which nothing speaks against it that the service has them, and answers for them. Where every order
+ * has failed before, one that has.
+ */
+export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
+  const load = (more: string) =>
+    store
+      .prepare(
+        `SELECT ${CANDIDATE} FROM orders
+         WHERE removed_at IS NULL AND order_id NOT IN (SELECT value FROM json_each(?))
+           AND order_id NOT IN (SELECT order_id FROM missing_orders) ${more}
+         ORDER BY order_key DESC LIMIT ?`,
+      )
+      .all(JSON.stringify(except), limit) as Candidate[];
+  const sound = load("AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)");
+  return sound.length > 0 ? sound : load("");
+}
+
+/** What the service said of this order when its present payload was last compared. */
+export function loadComparedContent(store: Store, orderKey: number, payloadHash: Buffer): Buffer | undefined {
+  const row = store
+    .prepare("SELECT content_hash AS contentHash FROM compared_orders WHERE order_key = ? AND payload_hash = ?")
+    .get(orderKey, payloadHash) as { contentHash: Buffer } | undefined;
+  return row?.contentHash;
+}
+
+export function saveComparedContent(
+  store: Store,
+  compared: { orderKey: number; payloadHash: Buffer; contentHash: Buffer },
+): void {
+  store
+    .prepare(
+      `INSERT INTO compared_orders (order_key, payload_hash, content_hash) VALUES (?, ?, ?)
+       ON CONFLICT (order_key) DO UPDATE SET payload_hash = excluded.payload_hash, content_hash = excluded.content_hash`,
+    )
+    .run(compared.orderKey, compared.payloadHash, compared.contentHash);
+}
+
+export interface StoredPayload {
+  orderKey: number;
+  orderId: string;
+  payloadHash: Buffer;
+  /** As text: bytes that are not UTF-8 are replaced in it, so that it cannot have the hash of what was stored. */
+  payload: string;
+}
+
+export function loadPayloads(store: Store, range: { after: number; upTo: number; limit: number }): StoredPayload[] {
+  return store
+    .prepare(
+      `SELECT order_key AS orderKey, order_id AS orderId, payload_hash AS payloadHash, payload
+       FROM orders WHERE order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
+    )
+    .all(range.after, range.upTo, range.limit) as StoredPayload[];
+}
+
+/** The bytes as they are on disk. */
+export function loadPayloadBytes(store: Store, orderKey: number): Buffer {
+  const row = store.prepare("SELECT CAST(payload AS BLOB) AS payload FROM orders WHERE order_key = ?").get(orderKey);
+  return (row as { payload: Buffer }).payload;
+}

@@ -1,0 +1,308 @@
+/*
+ * Finds and repairs what no change has told of: orders that differ from the service, orders that it no longer knows,
+ * payloads that were damaged on the disk. One round looks at a bounded part of the orders, in turn, and asks at half
+ * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
+ * after a crash a few orders are looked at twice.
+ */
+import { counted } from "../messages/counted.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { commit } from "../pass/commit.ts";
+import { loadHeldReferences } from "../pass/held-rows.ts";
+import { isAnswered, reachOf } from "../pass/holds.ts";
+import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { requestRead } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { OrderReader } from "../updates/read-order.ts";
+import { ReadPass } from "../updates/read-pass.ts";
+import { type Compared, CompareOrders } from "./compare-orders.ts";
+import {
+  type Candidate,
+  loadCandidate,
+  loadReconcileState,
+  loadRemoved,
+  loadRemovedSince,
+  loadToCompare,
+  PHASES,
+  type ReconcileState,
+  type Round,
+  saveReconcileState,
+} from "./reconcile-rows.ts";
+import { requestHeldReads } from "./request-held-reads.ts";
+import { scrubPayloads } from "./scrub-payloads.ts";
+
+/** Orders asked for in one pass; the next follows at once, and a stop and a hold are noticed in between. */
+const READS_PER_PASS = 100;
+const READS_PER_SAVE = 20;
+/** Payloads looked at in one round: a million orders are through in three weeks. */
+const SCRUB_PER_ROUND = 50_000;
+const SCRUB_BYTES_PER_ROUND = 512 * 1024 * 1024;
+const SCRUBS_PER_PASS = 100;
+const DAMAGED_PER_ROUND = 200;
+/** Removed orders looked at in one round: of those of the last days, where an error is still fresh, and of all in turn. */
+const LATELY_PER_ROUND = 300;
+const LATELY_MS = 3 * 86_400_000;
+const REMOVED_PER_ROUND = 20;
+
+/** Outcomes that are no news. */
+const QUIET: ReadonlySet<Compared> = new Set<Compared>(["same", "skipped", "gone"]);
+
+export interface ReconcileOptions {
+  rules: OrderRules;
+  /** Orders that are read in one round: open ones at most, and how many of the others. */
+  open: number;
+  sample: number;
+  /** The least time between two requests that the service is promised. */
+  gapMs: number;
+}
+
+interface Pass {
+  state: ReconcileState;
+  round: Round;
+  signal: AbortSignal;
+  reads: number;
+  seen: ReadPass;
+  /** Orders that have failed since one was answered well. */
+  failed: Candidate[];
+}
+
+export class Reconcile implements Job {
+  readonly name = "reconcile";
+  readonly areas = ["orders", "reconcile"];
+  readonly #context: JobContext;
+  readonly #options: ReconcileOptions;
+  readonly #reader: OrderReader;
+  readonly #compare: CompareOrders;
+
+  constructor(context: JobContext, options: ReconcileOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#reader = new OrderReader(context, options.rules);
+    this.#compare = new CompareOrders(context, options.rules, this.#reader);
+  }
+
+  /** Whether a start should begin with it: a round was interrupted, or the last one is longer ago than `withinMs`. */
+  isDue(withinMs: number): boolean {
+    const { round, finishedAt } = loadReconcileState(this.#context.store);
+    return round !== null || finishedAt === null || this.#context.clock.nowMs() - Date.parse(finishedAt) > withinMs;
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const state = loadReconcileState(this.#context.store);
+    if (state.round === null) await requestHeldReads(this.#context, signal);
+    const round = state.round ?? this.#beginPhase(state, "scrub", {});
+    const pass: Pass = {
+      state,
+      round,
+      signal,
+      reads: 0,
+      seen: new ReadPass(this.#context, this.#reader, { signal }),
+      failed: [],
+    };
+    const before = { ...round.counts };
+    try {
+      const isOver = await this.#work(pass);
+      await this.#save(pass, isOver);
+      const counts = this.#countsSince(before, pass);
+      if (!isOver) return { outcome: "more", counts };
+      this.#tell(pass.round.counts);
+      return { outcome: Object.values(counts).some((count) => count > 0) ? "done" : "idle", counts };
+    } catch (error) {
+      await this.#saveQuietly(pass);
+      throw error;
+    }
+  }
+
+  /** True where the round is over; false where the next pass goes on with it. */
+  async #work(pass: Pass): Promise<boolean> {
+    for (let steps = 0; steps < SCRUBS_PER_PASS; ) {
+      if (this.#context.isStopping() || pass.reads >= READS_PER_PASS) return false;
+      const isPhaseOver = pass.round.phase === "scrub" ? await this.#scrub(pass) : await this.#compareSome(pass);
+      if (pass.round.phase === "scrub") steps += 1;
+      if (!isPhaseOver) continue;
+      const next = PHASES[PHASES.indexOf(pass.round.phase) + 1];
+      if (next === undefined) return true;
+      pass.round = this.#beginPhase(pass.state, next, pass.round.counts);
+    }
+    return false;
+  }
+
+  #beginPhase(state: ReconcileState, phase: Round["phase"], counts: Record<string, number>): Round {
+    const left = {
+      scrub: SCRUB_PER_ROUND,
+      damaged: DAMAGED_PER_ROUND,
+      open: this.#options.open,
+      others: this.#options.sample,
+      lately: LATELY_PER_ROUND,
+      removed: REMOVED_PER_ROUND,
+    }[phase];
+    const from = phase === "damaged" ? 0 : state.after[phase];
+    const round = { phase, from, wrapped: false, left, bytesLeft: SCRUB_BYTES_PER_ROUND, counts };
+    state.round = round;
+    return round;
+  }
+
+  /** Where the present part looks next; undefined where it has come round to where it began. */
+  #rangeOf({ state, round }: Pass): { after: number; upTo: number } {
+    const after = round.phase === "damaged" ? 0 : state.after[round.phase];
+    return { after, upTo: round.wrapped ? round.from : Number.MAX_SAFE_INTEGER };
+  }
+
+  /** The end of the table was met: on with its beginning, once. True where that was done already. */
+  #wrap({ state, round }: Pass): boolean {
+    if (round.wrapped || round.from === 0 || round.phase === "damaged") return true;
+    round.wrapped = true;
+    state.after[round.phase] = 0;
+    return false;
+  }
+
+  async #scrub(pass: Pass): Promise<boolean> {
+    const { round, state, signal } = pass;
+    if (round.left <= 0 || round.bytesLeft <= 0) return true;
+    const done = await scrubPayloads(this.#context, { ...this.#rangeOf(pass), round }, signal);
+    if (done.last === undefined) return this.#wrap(pass);
+    state.after.scrub = done.last;
+    round.left -= done.looked;
+    round.bytesLeft -= done.bytes;
+    add(round.counts, "sound", done.looked - done.damaged.length);
+    add(round.counts, "damaged", done.damaged.length);
+    await this.#context.clock.sleep(0, signal);
+    return false;
+  }
+
+  async #compareSome(pass: Pass): Promise<boolean> {
+    const { round } = pass;
+    const orders = this.#nextOrders(pass);
+    if (orders.length === 0) return round.left <= 0 || this.#wrap(pass);
+    for (const order of orders) {
+      const goesOn = await this.#compareOne(pass, order);
+      if (!goesOn) {
+        await this.#oweReads(pass);
+        throw pass.seen.trouble;
+      }
+      if (this.#context.isStopping()) break;
+    }
+    await this.#save(pass, false);
+    return round.phase === "damaged";
+  }
+
+  /** The service was out of order, and not these orders: they are read when it is well, and the round goes on behind them. */
+  async #oweReads({ failed, signal }: Pass): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => {
+      for (const order of failed) requestRead(store, order, isoTime(clock.nowMs()));
+    });
+  }
+
+  #nextOrders(pass: Pass): Candidate[] {
+    const { store, clock } = this.#context;
+    const { phase, left } = pass.round;
+    if (phase === "damaged") {
+      return loadHeldReferences(store, "payload", Math.min(left, DAMAGED_PER_ROUND)).flatMap(
+        (id) => loadCandidate(store, id) ?? [],
+      );
+    }
+    const limit = Math.min(left, READS_PER_SAVE, READS_PER_PASS - pass.reads);
+    if (limit <= 0) return [];
+    const range = { ...this.#rangeOf(pass), limit };
+    if (phase === "removed") return loadRemoved(store, range);
+    if (phase === "lately") return loadRemovedSince(store, isoTime(clock.nowMs() - LATELY_MS), range);
+    return loadToCompare(store, { ...range, isOpen: phase === "open" });
+  }
+
+  /** Returns false where the service rather than the order is out of order. */
+  async #compareOne(pass: Pass, order: Candidate): Promise<boolean> {
+    const { clock } = this.#context;
+    const { round, signal, seen } = pass;
+    const startedMs = clock.monotonicMs();
+    pass.reads += 1;
+    let failure: unknown;
+    try {
+      const what = await this.#compare.compare(order, { isDamaged: round.phase === "damaged" }, signal);
+      if (what instanceof ServiceError) failure = what;
+      else if (what !== "gone") {
+        seen.answered(order.orderKey);
+        pass.failed = [];
+      }
+      if (what !== "skipped") add(round.counts, "checked", 1);
+      if (typeof what !== "string") add(round.counts, "unknown", 1);
+      else if (!QUIET.has(what)) add(round.counts, what, 1);
+    } catch (error) {
+      const isOwn = reachOf(error) === "record";
+      // Whatever the service answered for this order, the next pass begins behind it.
+      if (!isOwn && isAnswered(error)) {
+        this.#advance(pass, order);
+        pass.failed.push(order);
+        await this.#oweReads(pass);
+      }
+      if (!isOwn) throw error;
+      add(round.counts, "failed", 1);
+      failure = error;
+    }
+    if (failure !== undefined) pass.failed.push(order);
+    this.#advance(pass, order);
+    const goesOn = failure === undefined || (await seen.failed(order.orderId, failure));
+    // As long again as it took, and every other turn of the pacer at least is somebody else's.
+    const tookMs = clock.monotonicMs() - startedMs;
+    await clock.sleep(Math.max(2 * this.#options.gapMs - tookMs, tookMs), signal);
+    return goesOn;
+  }
+
+  #advance({ state, round }: Pass, { orderKey }: Candidate): void {
+    round.left -= 1;
+    if (round.phase !== "damaged") state.after[round.phase] = orderKey;
+  }
+
+  async #save(pass: Pass, isOver: boolean): Promise<void> {
+    const { store, clock } = this.#context;
+    const state: ReconcileState = isOver
+      ? { ...pass.state, round: null, finishedAt: isoTime(clock.nowMs()) }
+      : { ...pass.state, round: pass.round };
+    await commit(this.#context, pass.signal, () => saveReconcileState(store, state));
+  }
+
+  /** On the way out with an error: the turn is worth saving, the error is worth more. */
+  async #saveQuietly(pass: Pass): Promise<void> {
+    try {
+      await this.#save(pass, false);
+    } catch {
+      // The disk or a stop: a few orders are looked at twice.
+    }
+  }
+
+  /** What this pass has added, the most telling first; "0 differ" is worth saying. */
+  #countsSince(before: Record<string, number>, { round }: Pass): Record<string, number> {
+    const since = (name: string) => (round.counts[name] ?? 0) - (before[name] ?? 0);
+    const names = [...new Set(["checked", "differ", ...Object.keys(round.counts)])].filter((name) => since(name) > 0);
+    const counts = Object.fromEntries(names.map((name) => [name, since(name)]));
+    return "checked" in counts ? { checked: since("checked"), differ: since("differ"), ...counts } : counts;
+  }
+
+  #tell(counts: Record<string, number>): void {
+    const {
+      checked = 0,
+      differ = 0,
+      unknown = 0,
+      returned = 0,
+      sound = 0,
+      damaged = 0,
+      healed = 0,
+      failed = 0,
+    } = counts;
+    const more = [
+      unknown > 0 ? `, ${unknown} unknown to the service` : "",
+      returned > 0 ? `, ${returned} returned` : "",
+      failed > 0 ? `, ${failed} could not be read` : "",
+      `; ${counted(sound + damaged, "stored payload")} looked at, ${damaged} damaged`,
+      healed > 0 ? `, ${healed} healed` : "",
+    ];
+    this.#context.log.info(
+      { job: this.name, ...counts },
+      `reconcile: ${counted(checked, "order")} checked, ${counted(differ, "differs", "differ")}${more.join("")}.`,
+    );
+  }
+}
+
+function add(counts: Record<string, number>, name: string, count: number): void {
+  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
+}

@@ -1,0 +1,30 @@
+/*
+ * Owes a read to the orders whose records are held. A record may have been bad for a while only: written in another
+ * encoding, or put right since without anything that looks new. What the service says of the order now settles it: a good
+ * snapshot releases what is held, a bad one stays held. In one transaction; after a crash the reads are owed again.
+ */
+
+import { readOrderId } from "../answers/uuid.ts";
+import { ORDER_KINDS } from "../orders/take-orders.ts";
+import { commit } from "../pass/commit.ts";
+import { loadHeldOrders } from "../pass/held-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { expediteRead, requestRead } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+
+/** The newest; as many as a night of reads can bear. */
+const HELD_PER_ROUND = 500;
+
+export async function requestHeldReads(context: JobContext, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  const held = loadHeldOrders(store, ORDER_KINDS, { before: Number.MAX_SAFE_INTEGER, limit: HELD_PER_ROUND });
+  if (held.length === 0) return;
+  await commit(context, signal, () => {
+    for (const { reference, serviceId } of held) {
+      const orderId = readOrderId(reference);
+      if (orderId === undefined) continue;
+      requestRead(store, { orderId, serviceId: serviceId ?? orderId }, isoTime(clock.nowMs()));
+      expediteRead(store, orderId);
+    }
+  });
+}

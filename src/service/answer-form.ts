@@ -1,0 +1,328 @@
+/*
+ * The form of an answer to a POST, and whether it is one that the endpoint usually answers with. No list of words knows
+ * every way to say no; an answer that looks as none before it is neither an acceptance nor a refusal.
+ */
+
+import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import type { Doubt } from "./acceptance.ts";
+
+/** Short enough to be kept for each endpoint, and without a value of the shop's own. */
+export interface AnswerForm {
+  kind: "empty" | "text" | "boolean" | "null" | "number" | "string" | "array" | "object";
+  /** Names at the top and one level below, with their types: `data.id string`. Of a text its words. */
+  names: string[];
+  /** What it says of how it went: `status=ok`. */
+  verdicts: string[];
+  /** What speaks against an acceptance, whatever the form. */
+  doubt: Doubt["why"] | null;
+}
+
+interface KnownForm extends AnswerForm {
+  /** So often, up to {@link USUAL_TIMES}. */
+  times: number;
+  /** It took the place of all others for a while, and is forgotten when one of those comes back. */
+  isReplacement?: true;
+}
+
+interface NewForm extends AnswerForm {
+  /** When it came last, by the clock of `since`. */
+  lastMs: number;
+  /** For so long it was all that its requests were answered with. */
+  forMs: number;
+  /** How often it came. */
+  times: number;
+  /** So often a read has shown that what was answered with it took effect. */
+  proved: number;
+  /** No usual answer came since the first time. */
+  isAlone: boolean;
+}
+
+/** What is known of the answers of one endpoint. */
+export interface LearnedForms {
+  known: KnownForm[];
+  fresh: NewForm[];
+  /** Since when there is a usual form; by the service's own clock where it tells one. */
+  since: string | null;
+}
+
+export const NOTHING_LEARNED: LearnedForms = { known: [], fresh: [], since: null };
+
+/** A form that came so often is the usual one; a single answer at the beginning says little. */
+const USUAL_TIMES = 3;
+/** What came so often by then is as good: some services have two. */
+const SECOND_TIMES = 2;
+/** So many answers of different words: the words say nothing, and only the names count. */
+const KNOWN_MAX = 12;
+const FRESH_MAX = 4;
+const PROOFS = 3;
+const HOUR_MS = 3_600_000;
+/**
+ * How long a new form must be all that its requests get before it counts as usual. A day: outages end within it, and a
+ * service that was changed is waited for no longer. Where the usual form itself is younger, as long as that was seen:
+ * the first answers of all may have been the outage.
+ */
+const PATIENCE_MS = 24 * HOUR_MS;
+/** And so often: two answers hours apart are no hours of answers. */
+const PATIENCE_TIMES = 6;
+/** What one wait between two answers counts at most, so that two answers a week apart are no day of answers. */
+const STEP_MS = 6 * HOUR_MS;
+
+const NAME_MAX = 40;
+const NAMES_MAX = 40;
+const NAMES_SHOWN = 8;
+/** Values of a request that are looked for in a text. */
+const OWN_MAX = 10;
+/** Shorter ones stand in other words. */
+const OWN_LENGTH_MIN = 3;
+const WORD_MAX = 40;
+const TEXT_MAX = 60;
+
+/** Fields that say how it went. */
+const VERDICT_NAME =
+  /^(?:is|was|has|http)?(?:status|state|code|result|outcome|response|errno|error|errorcode|statuscode|resultcode|success|successful|succeeded|ok|accepted|acknowledged|ack|received|queued|saved|stored|applied|done|valid|available|ready|online|maintenance)$/;
+/** Where a number above 0 says that something was taken. */
+const COUNT_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed|unchanged|ok)(?:count|total|records|items|rows)?$/;
+
+/**
+ * @param root of the answer's JSON, where it is JSON
+ * @param own what the request says: an answer may list its records under their keys, and repeat the status that was set
+ */
+export function formOf(
+  body: Buffer,
+  { root, doubt }: { root?: Span; doubt?: Doubt },
+  own: ReadonlySet<string> = new Set(),
+): AnswerForm {
+  const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: doubt?.why ?? null };
+  if (root === undefined) {
+    const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
+    return words === "" ? form : { ...form, kind: "text", names: [words.slice(0, TEXT_MAX)] };
+  }
+  const kind = kindOf(body, root);
+  if (kind === "string") return { ...form, kind, names: [plainWords(stringOf(body, root), own).slice(0, TEXT_MAX)] };
+  if (kind === "array") {
+    const first = elementsOf(body, root)[0];
+    return { ...form, kind, names: first === undefined ? ["[]"] : [`[${kindOf(body, first)}]`] };
+  }
+  const whole = { ...form, kind };
+  if (kind === "object") addMembers(body, root, { form: whole, above: "", own });
+  return whole;
+}
+
+function addMembers(
+  body: Buffer,
+  object: Span,
+  { form, above, own }: { form: AnswerForm; above: string; own: ReadonlySet<string> },
+): void {
+  someMember(body, object, ({ key, value }) => {
+    if (form.names.length >= NAMES_MAX) return true;
+    // A key of a record, a number or an id is another one in each answer.
+    if (key.length > NAME_MAX || /\d{3}/.test(key) || own.has(key)) return false;
+    const kind = kindOf(body, value);
+    form.names.push(`${above}${key} ${kind}`);
+    const name = key.replace(/[_\- .]/g, "").toLowerCase();
+    const verdict = verdictOf(body, value, { name, own });
+    if (verdict !== undefined) form.verdicts.push(`${above}${name}=${verdict}`);
+    if (kind === "object" && above === "") addMembers(body, value, { form, above: `${key}.`, own });
+    return false;
+  });
+}
+
+/** A word, a small number or a truth value. What differs from answer to answer says nothing. */
+function verdictOf(
+  body: Buffer,
+  value: Span,
+  { name, own }: { name: string; own: ReadonlySet<string> },
+): string | undefined {
+  const kind = kindOf(body, value);
+  if (kind === "number" && COUNT_NAME.test(name)) return Number(textOf(body, value)) > 0 ? "+" : undefined;
+  if (!VERDICT_NAME.test(name)) return undefined;
+  if (kind === "boolean") return textOf(body, value);
+  const said = kind === "string" ? stringOf(body, value) : textOf(body, value);
+  if (own.has(said)) return "…";
+  const text = said.trim().toLowerCase();
+  if (kind === "number") return /^-?\d{1,3}$/.test(text) ? text : "#";
+  if (kind !== "string" || text === "") return undefined;
+  if (/^\d{1,3}$/.test(text)) return text;
+  return text.length <= WORD_MAX && /^\p{L}[\p{L} _-]*$/u.test(text) ? text : "…";
+}
+
+/** Lower case, with 0 for each number and one blank between words. */
+function plainWords(text: string, own: ReadonlySet<string>): string {
+  let plain = text;
+  for (const value of [...own].slice(0, OWN_MAX))
+    if (value.length >= OWN_LENGTH_MIN) plain = plain.replaceAll(value, "…");
+  return plain
+    .replace(/^\ufeff/, "")
+    .toLowerCase()
+    .replace(/[\d.,:]*\d/g, "0")
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+}
+
+/** Whether an endpoint that answers in one form may well answer in the other, and mean the same. */
+export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
+  if (usual.kind !== form.kind) return false;
+  // Where numbers are usual they count something, and 500 is one of them.
+  if (form.doubt !== null && usual.doubt !== form.doubt && form.kind !== "number") return false;
+  if (usual.kind === "text" || usual.kind === "string")
+    return usual.names[0] === form.names[0] || usual.names[0] === ANY_WORDS;
+  if (usual.kind === "array") return usual.names[0] === "[]" || usual.names[0] === form.names[0];
+  const said = new Set(form.verdicts.filter(isWord));
+  const words = usual.verdicts.filter(isWord);
+  // What stands deeper may be the record's own where the answer itself says how it went.
+  const own = words.filter((verdict) => !verdict.includes("."));
+  const meant = own.length > 0 ? own : words;
+  // Each word that says how it went must be there, and the same.
+  if (!meant.every((verdict) => said.has(verdict))) return false;
+  if (meant.length > 0) return true;
+  const names = new Set(form.names.map(nameOf));
+  const types = new Set(form.names);
+  const isThere = (name: string) =>
+    types.has(name) || (name.endsWith(" null") && names.has(nameOf(name))) || isNull(types, nameOf(name));
+  if (usual.names.every(isThere)) return true;
+  const counts = new Set(usual.verdicts);
+  return form.verdicts.some((verdict) => !isWord(verdict) && counts.has(verdict));
+}
+
+/** Stands in a form whose words differ from answer to answer. */
+const ANY_WORDS = "*";
+
+function isWord(verdict: string): boolean {
+  return !verdict.endsWith("=+") && !verdict.endsWith("=…") && !verdict.endsWith("=#");
+}
+
+/** It, or what it stands in. */
+function isNull(types: ReadonlySet<string>, name: string): boolean {
+  const [above] = name.split(".");
+  return [name, above].some((each) => types.has([each, "null"].join(" ")));
+}
+
+function nameOf(name: string): string {
+  return name.slice(0, name.lastIndexOf(" "));
+}
+
+function isSame(one: AnswerForm, other: AnswerForm): boolean {
+  const text = ({ kind, names, verdicts, doubt }: AnswerForm) =>
+    JSON.stringify([kind, names, verdicts.filter(isWord), doubt]);
+  return text(one) === text(other);
+}
+
+/** Whether an endpoint has a usual form, and this is another. */
+export function isUnusual({ known, since }: LearnedForms, form: AnswerForm): boolean {
+  return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
+}
+
+/** An acceptance in a form that is usual, or came before there was one. The same object where nothing is new. */
+export function learnUsual(
+  learned: LearnedForms,
+  form: AnswerForm,
+  now: { at: string; endsDoubt: boolean },
+): LearnedForms {
+  const at = learned.known.findIndex((usual) => (learned.since === null ? isSame(usual, form) : isAlike(usual, form)));
+  const met = learned.known[at];
+  const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
+  const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
+  // What had taken the place of the usual one was an outage.
+  const isBack = met !== undefined && met.isReplacement === undefined;
+  const kept = isBack ? learned.known.filter(({ isReplacement }) => isReplacement === undefined) : learned.known;
+  if (learned.since !== null) {
+    const isKept = kept.length === learned.known.length && isFreshSame;
+    return isKept ? learned : { ...learned, known: kept, fresh };
+  }
+  const times = (met?.times ?? 0) + 1;
+  const others = kept.filter((each) => each !== met);
+  const known = [{ ...form, times }, ...others].slice(0, KNOWN_MAX);
+  if (times >= USUAL_TIMES)
+    return { known: known.filter((each) => each.times >= SECOND_TIMES), fresh: [], since: now.at };
+  if (known.length < KNOWN_MAX) return { ...learned, known };
+  // No two answers are alike in words: that there are words is their form.
+  const isText = known.every(({ kind }) => kind === form.kind && (kind === "text" || kind === "string"));
+  return isText
+    ? {
+        known: [{ kind: form.kind, names: [ANY_WORDS], verdicts: [], doubt: null, times: USUAL_TIMES }],
+        fresh: [],
+        since: now.at,
+      }
+    : { ...learned, known };
+}
+
+/**
+ * An answer in another form than the usual one.
+ * @param stepMs since the answer before it in this form, where this process has seen that
+ * @returns what is known then: the form is unusual no more where it has been waited for long enough.
+ */
+export function learnUnusual(
+  learned: LearnedForms,
+  form: AnswerForm,
+  now: { ms: number; at: string; stepMs: number | undefined },
+): LearnedForms {
+  const { met, others } = freshOf(learned, form, now.ms);
+  const stepMs = now.stepMs ?? now.ms - met.lastMs;
+  const forMs = met.forMs + Math.min(Math.max(stepMs, 0), STEP_MS);
+  const ageMs = now.ms - Date.parse(learned.since ?? "") - forMs;
+  const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
+  const times = met.times + 1;
+  if (times < PATIENCE_TIMES || forMs < (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS))
+    return { ...learned, fresh: [{ ...met, times, forMs, lastMs: now.ms }, ...others].slice(0, FRESH_MAX) };
+  // What was usual for a shorter time than this one may have been an outage.
+  if (isYoung && met.isAlone) return { known: [knownOf(form)], fresh: [], since: now.at };
+  return withKnown({ ...learned, fresh: others }, form, met.isAlone);
+}
+
+/** What was answered in this form took effect. */
+export function learnProved(learned: LearnedForms, form: AnswerForm, ms: number): LearnedForms {
+  if (!isUnusual(learned, form)) return learned;
+  const { met, others } = freshOf(learned, form, ms);
+  const proved = met.proved + 1;
+  if (proved >= PROOFS) return withKnown({ ...learned, fresh: others }, form, false);
+  return { ...learned, fresh: [{ ...met, proved }, ...others].slice(0, FRESH_MAX) };
+}
+
+/** What was answered in this form took no effect. */
+export function learnDisproved(learned: LearnedForms, form: AnswerForm): LearnedForms {
+  const fresh = learned.fresh.filter((each) => !isSame(each, form));
+  return fresh.length === learned.fresh.length ? learned : { ...learned, fresh };
+}
+
+/** A person says that the new forms are right. */
+export function acceptFresh(learned: LearnedForms): LearnedForms {
+  let all: LearnedForms = { ...learned, fresh: [] };
+  for (const form of learned.fresh) all = withKnown(all, form, false);
+  return all;
+}
+
+function freshOf(learned: LearnedForms, form: AnswerForm, ms: number): { met: NewForm; others: NewForm[] } {
+  const begun = { ...form, lastMs: ms, forMs: 0, times: 0, proved: 0, isAlone: true };
+  return {
+    met: learned.fresh.find((each) => isSame(each, form)) ?? begun,
+    others: learned.fresh.filter((each) => !isSame(each, form)),
+  };
+}
+
+function withKnown(learned: LearnedForms, form: AnswerForm, isReplacement: boolean): LearnedForms {
+  const known: KnownForm = { ...knownOf(form), ...(isReplacement ? { isReplacement } : {}) };
+  return { ...learned, known: [known, ...learned.known].slice(0, KNOWN_MAX) };
+}
+
+function knownOf({ kind, names, verdicts, doubt }: AnswerForm): KnownForm {
+  return { kind, names, verdicts, doubt, times: USUAL_TIMES };
+}
+
+/** For a person, in no language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
+export function describeForm({ kind, names, verdicts }: AnswerForm): string {
+  const [first = ""] = names;
+  if (kind === "empty") return '""';
+  if (kind === "text" || kind === "string") return first === ANY_WORDS ? '"…"' : JSON.stringify(first);
+  if (kind === "array") return first;
+  if (kind !== "object") return kind;
+  const top = names.map(nameOf).filter((name) => !name.includes("."));
+  return [`{${top.slice(0, NAMES_SHOWN).join(", ")}}`, ...verdicts.filter(isWord)].join(" ");
+}
+
+/** What the forms of answers are known by. */
+export const ENDPOINT = {
+  confirm: "confirm",
+  import: (path: string) => path,
+  status: ({ method, path }: { method: string; path: string }) => [method, path].join(" "),
+} as const;

@@ -1,0 +1,81 @@
+/* What a failed TLS handshake means, in words that a shop owner's network administrator understands. */
+import { connect } from "node:tls";
+import { shortWords } from "./service-error.ts";
+
+const LOOK_WITHIN_MS = 5_000;
+
+const UNKNOWN_AUTHORITY = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "CERT_UNTRUSTED",
+]);
+const OUT_OF_DATE = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
+const OTHER_NAME = "ERR_TLS_CERT_ALTNAME_INVALID";
+
+export interface ShownCertificate {
+  subject: string;
+  issuer: string;
+  validFrom: string;
+  validTo: string;
+}
+
+/** Where nobody may look, as behind a proxy. */
+const UNSEEN: ShownCertificate = { subject: "?", issuer: "?", validFrom: "?", validTo: "?" };
+
+/** Whether a certificate was refused, and not the connection. */
+export function isCertificateFault(code: string): boolean {
+  return UNKNOWN_AUTHORITY.has(code) || OUT_OF_DATE.has(code) || code === OTHER_NAME;
+}
+
+/** What is wrong with the certificate and the way out; for codes of {@link isCertificateFault}. */
+export function describeCertificateFault(
+  code: string,
+  shown: ShownCertificate | undefined,
+): { what: string; hint: string } {
+  const { subject, issuer, validFrom, validTo } = shown ?? UNSEEN;
+  if (code === OTHER_NAME) {
+    return {
+      what: `shows a certificate for ${subject}, which is another name`,
+      hint: "Put service.base_url right; somebody else may answer at this address.",
+    };
+  }
+  if (OUT_OF_DATE.has(code)) {
+    return {
+      what: `shows a certificate for ${subject} that is out of date (valid from ${validFrom} to ${validTo})`,
+      hint: "Compare this machine's clock; where it is right, the service must renew its certificate.",
+    };
+  }
+  return {
+    what: `shows a certificate for ${subject}, issued by ${issuer}, which no authority known here vouches for`,
+    hint: "Where the network inspects TLS, put the certificate of its authority into service.ca_file.",
+  };
+}
+
+/**
+ * Looks at the certificate that is shown at an address, with a connection over which nothing is sent: the failed one tells
+ * only that it failed.
+ */
+export function lookAtCertificate({ hostname, port }: URL): Promise<ShownCertificate | undefined> {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve) => {
+    const options = { host, port: Number(port) || 443, rejectUnauthorized: false };
+    const socket = connect(/^[\d.:]+$/.test(host) ? options : { ...options, servername: host }, () => {
+      const { subject, issuer, valid_from: validFrom, valid_to: validTo } = socket.getPeerCertificate();
+      socket.destroy();
+      resolve(
+        subject === undefined ? undefined : { subject: nameOf(subject), issuer: nameOf(issuer), validFrom, validTo },
+      );
+    });
+    socket.setTimeout(LOOK_WITHIN_MS, () => socket.destroy());
+    socket.on("error", () => resolve(undefined));
+    socket.on("close", () => resolve(undefined));
+  });
+}
+
+function nameOf(name: object | undefined): string {
+  const parts = Object.entries(name ?? {}).map(([key, value]) => `${key}=${String(value)}`);
+  return shortWords(parts.join(", "));
+}

@@ -1,0 +1,424 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Dispatcher } from "undici";
+import { JsonTooLargeError } from "../answers/json-text.ts";
+import { scanInSlices } from "../answers/scan-json.ts";
+import { inTurns } from "../answers/slices.ts";
+import { type AnswerLimits, looksLikeHtml } from "../orders/read-answer.ts";
+import type { ErrorCode } from "../platform/errors.ts";
+import { BridgeError } from "../platform/errors.ts";
+import type { Clock } from "../platform/ports.ts";
+import { secretFilter } from "../platform/secrets.ts";
+import { createHttpAgent, type Route } from "./agent.ts";
+import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
+import { Pacer } from "./pacer.ts";
+import { readRetryAfter } from "./retry-after.ts";
+import {
+  type Area,
+  codeOfStatus,
+  ServiceError,
+  type ServiceErrorDetails,
+  shortWords,
+  type Target,
+} from "./service-error.ts";
+
+export interface ClientOptions {
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  requestsPerSecond: number;
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  /** Deadline of a whole request, body included. A body that drips never trips any shorter timer. */
+  totalTimeoutMs: number;
+  answerBytesMax: number;
+  /** How much the body of an answer may hold as JSON. */
+  answerLimits?: AnswerLimits;
+  userAgent: string;
+  clock: Clock;
+  /** Through which proxy the service is reached, and whose certificates are believed; directly and the usual ones unless said. */
+  route?: Route;
+  /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
+  dispatcher?: Dispatcher;
+}
+
+export interface ServiceRequest {
+  area: Area;
+  /** A collection unless said. */
+  target?: Target;
+  method: "GET" | "POST" | "PUT" | "PATCH";
+  /** Absolute path below the base address, already encoded. */
+  path: string;
+  query?: readonly (readonly [string, string])[];
+  body?: string | Buffer;
+  /** Of the body: JSON unless said. */
+  contentType?: string;
+  totalTimeoutMs?: number;
+  signal: AbortSignal;
+}
+
+export interface ServiceAnswer {
+  status: number;
+  /** The `Date` header as sent: the service's own clock. */
+  date: string | undefined;
+  contentType: string;
+  body: Buffer;
+  /** How much it may hold; whoever reads the body keeps to it. */
+  limits?: AnswerLimits | undefined;
+  /** How long reading the body may take, from when it is begun: as long as the whole request. */
+  readWithinMs?: number;
+}
+
+const DIRECT: Route = { proxy: null, authorities: [] };
+const HEADER_BYTES_MAX = 64 * 1024;
+/** How much of an error's body is read: enough for its words, never a download. */
+const ERROR_BODY_BYTES_MAX = 64 * 1024;
+/** An answer to a POST: results of each record of a chunk at most. */
+const ACCEPTANCE_BYTES_MAX = 16 * 1024 * 1024;
+/** So many results of records, some values each: what is read of them stops everything else meanwhile. */
+const ACCEPTANCE_VALUES_MAX = 500_000;
+/** What is copied in one go; more would keep the event loop. */
+const COPY_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The one place that speaks HTTP. It follows no redirect, decodes no compression, reads no more than it was
+ * allowed, and has one deadline for a whole request. Every failure is a {@link ServiceError} that says whether the
+ * service may have acted.
+ */
+export class ServiceClient {
+  readonly #options: ClientOptions;
+  /** Of requests that only ask. Their connections are kept. */
+  readonly #dispatcher: Dispatcher;
+  /** Of requests whose answer is an acknowledgement. Each has a connection of its own, closed after its answer. */
+  readonly #acknowledged: Dispatcher;
+  /** Requests that had a connection and of which bytes may have left. */
+  readonly #begun = new WeakSet<object>();
+  readonly #pacer: Pacer;
+  readonly #base: URL;
+  readonly hideSecrets: (text: string) => string;
+  readonly clock: Clock;
+  #lastDate: string | undefined;
+  #lastDateAtMs = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.#base = new URL(options.baseUrl);
+    this.#pacer = new Pacer(options.clock, options.requestsPerSecond);
+    this.hideSecrets = secretFilter(options.clientId, options.clientSecret);
+    this.#dispatcher = this.#watched(options.dispatcher ?? this.#createAgent());
+    this.#acknowledged = options.dispatcher === undefined ? this.#watched(this.#createAgent()) : this.#dispatcher;
+  }
+
+  #createAgent(): Dispatcher {
+    const { connectTimeoutMs, headersTimeoutMs, totalTimeoutMs, route } = this.#options;
+    return createHttpAgent(this.#base, route ?? DIRECT, {
+      connect: { timeout: connectTimeoutMs },
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: totalTimeoutMs,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      connections: 4,
+      pipelining: 1,
+      allowH2: false,
+    });
+  }
+
+  /** Notes which requests have begun. */
+  #watched(dispatcher: Dispatcher): Dispatcher {
+    return dispatcher.compose((dispatch) => (sent, handler) => {
+      const start = handler.onRequestStart?.bind(handler);
+      handler.onRequestStart = (controller, context) => {
+        start?.(controller, context);
+        // One that was given up while it waited for a connection writes nothing.
+        if (!controller.aborted) this.#begun.add(sent);
+      };
+      return dispatch(sent, handler);
+    });
+  }
+
+  /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
+  get lastDate(): string | undefined {
+    return this.#lastDate;
+  }
+
+  /**
+   * The service's own clock as it stands now, in whole seconds: its last `Date` header and the time since. For comparing
+   * only, because the service never sent it. A header that only a proxy's error page bears would else stop time.
+   */
+  get serviceNow(): string | undefined {
+    const lastMs = Date.parse(this.#lastDate ?? "");
+    if (Number.isNaN(lastMs)) return undefined;
+    return new Date(lastMs + this.clock.monotonicMs() - this.#lastDateAtMs).toUTCString();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#dispatcher.destroy(), this.#acknowledged.destroy()]);
+  }
+
+  /**
+   * Sends one request and gives the answer of any 2xx status with its whole body.
+   * @throws ServiceError for every other status and for every failure on the way; BridgeError `stopped`.
+   */
+  async request(request: ServiceRequest): Promise<ServiceAnswer> {
+    await this.#turn(request);
+    const totalMs = request.totalTimeoutMs ?? this.#options.totalTimeoutMs;
+    const deadline = AbortSignal.timeout(totalMs);
+    const signal = AbortSignal.any([request.signal, deadline]);
+    const isAcknowledged = request.method !== "GET";
+    const sent = {
+      origin: this.#base.origin,
+      path: this.#pathOf(request),
+      method: request.method,
+      headers: this.#headersOf(request),
+      body: request.body ?? null,
+      signal,
+      bodyTimeout: totalMs,
+      // A second answer to a request would be taken for the answer to the next one on its connection. What a GET is
+      // answered is compared with what it asked for; an acknowledgement fits every request.
+      reset: isAcknowledged,
+    };
+    try {
+      const response = await (isAcknowledged ? this.#acknowledged : this.#dispatcher).request(sent);
+      return await this.#read(request, response, totalMs);
+    } catch (error) {
+      if (error instanceof BridgeError) throw error;
+      if (request.signal.aborted)
+        throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
+      if (isCertificateFault(codeOf(error))) throw await this.#certificateFault(request, error);
+      const effect = this.#begun.has(sent) ? "unknown" : "none";
+      throw this.#failure(request, error, { effect, deadlineMs: deadline.aborted ? totalMs : undefined });
+    }
+  }
+
+  async #turn(request: ServiceRequest): Promise<void> {
+    try {
+      await this.#pacer.turn(request.signal);
+    } catch (error) {
+      throw this.#error("stopped", request, "was stopped before it left", { cause: error, effect: "none" });
+    }
+  }
+
+  #pathOf(request: ServiceRequest): string {
+    const query = new URLSearchParams(
+      (request.query ?? []).map(([name, value]): [string, string] => [name, value]),
+    ).toString();
+    const prefix = this.#base.pathname === "/" ? "" : this.#base.pathname.replace(/\/$/, "");
+    return `${prefix}${request.path}${query === "" ? "" : `?${query}`}`;
+  }
+
+  #headersOf(request: ServiceRequest): Record<string, string> {
+    const { clientId, clientSecret, userAgent } = this.#options;
+    const credentials: Record<string, string> =
+      request.area === "imports"
+        ? { "x-client-id": clientId, "x-client-secret": clientSecret }
+        : { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`, "utf8").toString("base64")}` };
+    return {
+      ...credentials,
+      accept: "application/json",
+      "accept-encoding": "identity",
+      "user-agent": userAgent,
+      ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
+    };
+  }
+
+  async #read(request: ServiceRequest, response: Dispatcher.ResponseData, totalMs: number): Promise<ServiceAnswer> {
+    // A body that is given up is destroyed with an error; without a listener that would end the process.
+    response.body.on("error", () => {});
+    const refused = codeOfStatus(response.statusCode);
+    const header = (name: string) => firstOf(response.headers[name]);
+    const date = header("date");
+    if (date !== undefined) [this.#lastDate, this.#lastDateAtMs] = [date, this.clock.monotonicMs()];
+    if (refused !== undefined) {
+      const preview = await readPreview(response.body);
+      throw this.#refusal(request, response, { ...refused, preview });
+    }
+    const encoding = header("content-encoding") ?? "";
+    if (!/^(identity)?$/i.test(encoding)) {
+      response.body.destroy();
+      throw this.#error(
+        "answer_unreadable",
+        request,
+        `came compressed (${shortWords(encoding)}) although that was not asked for`,
+        {
+          status: response.statusCode,
+        },
+      );
+    }
+    // What a service says to a POST is an acceptance, whatever room there is for orders.
+    const most = request.method === "GET" ? Number.POSITIVE_INFINITY : ACCEPTANCE_BYTES_MAX;
+    const max = Math.min(this.#options.answerBytesMax, most);
+    const body = await readUpTo(response.body, max, Number(header("content-length")));
+    if (body === undefined) {
+      const what =
+        max === most
+          ? `is larger than an answer to a POST may be (${max} bytes)`
+          : `is larger than answer_bytes_max (${max} bytes)`;
+      throw this.#error("answer_too_large", request, what, { status: response.statusCode });
+    }
+    if (request.method !== "GET" && (await holdsTooMuch(body))) {
+      const what = `holds more values than an answer to a POST may (${ACCEPTANCE_VALUES_MAX})`;
+      throw this.#error("answer_too_large", request, what, { status: response.statusCode });
+    }
+    return {
+      status: response.statusCode,
+      date: header("date"),
+      contentType: (header("content-type") ?? "").toLowerCase(),
+      body,
+      limits: this.#options.answerLimits,
+      readWithinMs: totalMs,
+    };
+  }
+
+  #refusal(
+    request: ServiceRequest,
+    response: Dispatcher.ResponseData,
+    refused: { code: ErrorCode; effect: "none" | "unknown"; preview: Buffer },
+  ): ServiceError {
+    const status = response.statusCode;
+    const preview = refused.preview.toString("utf8");
+    const words = shortWords(this.hideSecrets(preview));
+    const contentType = (firstOf(response.headers["content-type"]) ?? "").toLowerCase();
+    const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#options.clock.nowMs());
+    const place =
+      refused.code === "redirected"
+        ? ` to ${shortWords(this.hideSecrets(firstOf(response.headers["location"]) ?? "nowhere"))}`
+        : "";
+    return this.#error(
+      refused.code,
+      request,
+      `was answered with ${status}${place}${words === "" ? "" : `: ${words}`}`,
+      {
+        status,
+        words,
+        isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
+        effect: refused.effect,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      },
+    );
+  }
+
+  async #certificateFault(request: ServiceRequest, cause: unknown): Promise<ServiceError> {
+    // Through a proxy another machine would be looked at.
+    const shown = this.#options.route?.proxy == null ? await lookAtCertificate(this.#base) : undefined;
+    const { what, hint } = describeCertificateFault(codeOf(cause), shown);
+    return this.#error("unreachable", request, what, { cause, effect: "none", hint });
+  }
+
+  /** What did not come to an answer. Before a request begins the service can have seen nothing of it, whatever failed. */
+  #failure(
+    request: ServiceRequest,
+    cause: unknown,
+    { effect, deadlineMs }: { effect: "none" | "unknown"; deadlineMs: number | undefined },
+  ): ServiceError {
+    const code = codeOf(cause);
+    const because = { cause, effect };
+    if (deadlineMs !== undefined) {
+      return this.#error("timed_out", request, `was not finished within ${deadlineMs / 1000} s`, because);
+    }
+    if (code === "UND_ERR_CONNECT_TIMEOUT") {
+      return this.#error("timed_out", request, "found no connection in time", because);
+    }
+    if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") {
+      return this.#error("timed_out", request, "was not answered in time", because);
+    }
+    if (effect === "none") {
+      return this.#error("unreachable", request, `did not reach the service (${code})`, because);
+    }
+    if (code === "UND_ERR_HEADERS_OVERFLOW" || code.startsWith("HPE_")) {
+      return this.#error(
+        "answer_unreadable",
+        request,
+        `was answered with something that is not HTTP as it should be (${code})`,
+        because,
+      );
+    }
+    return this.#error("unreachable", request, `was cut off on the way (${code})`, because);
+  }
+
+  #error(
+    code: ErrorCode,
+    request: ServiceRequest,
+    what: string,
+    more: Partial<Omit<ServiceErrorDetails, "area" | "target" | "method" | "path">> = {},
+  ): ServiceError {
+    return new ServiceError(code, `${request.method} ${request.path} ${what}`, {
+      effect: "unknown",
+      ...more,
+      area: request.area,
+      target: request.target ?? "collection",
+      method: request.method,
+      path: request.path,
+    });
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string")
+    return error.code;
+  return error instanceof Error ? error.name : "unknown";
+}
+
+function firstOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The whole body, or undefined where it is larger than `max` bytes. A body that ends early rejects. */
+async function readUpTo(
+  body: Dispatcher.ResponseData["body"],
+  max: number,
+  announced: number,
+): Promise<Buffer | undefined> {
+  if (announced > max) {
+    body.destroy();
+    return undefined;
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > max) {
+      body.destroy();
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return await joined(chunks, size);
+}
+
+/** One buffer of all chunks. Each is let go as soon as it is copied, and a large body does not keep the event loop. */
+async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
+  if (size <= COPY_BYTES) return Buffer.concat(chunks, size);
+  const whole = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  let turnAt = COPY_BYTES;
+  for (const [index, chunk] of chunks.entries()) {
+    at += chunk.copy(whole, at);
+    chunks[index] = NO_BYTES;
+    if (at < turnAt) continue;
+    turnAt = at + COPY_BYTES;
+    await nextTurn();
+  }
+  return whole;
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** What is no JSON is judged elsewhere. */
+async function holdsTooMuch(acceptance: Buffer): Promise<boolean> {
+  try {
+    const limits = { valuesMax: ACCEPTANCE_VALUES_MAX, blanksMax: Number.POSITIVE_INFINITY };
+    await inTurns(scanInSlices(acceptance, limits), nextTurn);
+    return false;
+  } catch (error) {
+    return error instanceof JsonTooLargeError;
+  }
+}
+
+async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<Buffer> {
+  try {
+    return (await readUpTo(body, ERROR_BODY_BYTES_MAX, 0)) ?? NO_BYTES;
+  } catch {
+    // The status line has said what matters; a body that breaks off adds nothing.
+    return NO_BYTES;
+  }
+}

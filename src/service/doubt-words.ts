@@ -1,0 +1,122 @@
+/*
+ * What in an answer to a POST speaks against an acceptance without being a refusal: counts of nothing, and words that
+ * stand in errors. It makes the outcome unknown until the endpoint is known to answer so.
+ */
+
+import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import type { Doubt } from "./acceptance.ts";
+import { shortWords } from "./service-error.ts";
+
+/** How many were taken. Beside one that was left out, all of them 0 say that nothing was. */
+const TAKEN_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed)(?:count|total|records|items|rows)?$/;
+/** Of these 0 alone says it; a count of changes is 0 too where nothing differs. */
+const TAKEN_AT_ALL_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
+const SAME_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found)(?:count|total|records|items|rows)?$/;
+const LEFT_OUT_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|failed|rejected|errors?|dropped|lost)(?:count|total|records|items|rows)?$/;
+/** False where it was not taken. That something was not processed yet says nothing. */
+const TAKEN_FLAG = /^(?:is|was|has)?(?:queued|received|stored|imported|applied|acknowledged|delivered|committed)$/;
+const DOWN_FLAG =
+  /^(?:is|in|under)?(?:maintenance|offline|unavailable|outage|degraded|readonly|locked|blocked|busy|down)(?:mode)?$/;
+const MESSAGE_NAME =
+  /^(?:message|msg|detail|details|reason|description|info|note|title|text|hint|warning|сообщение|причина|описание)$/;
+const WELL_NAME =
+  /^(?:is|was|has)?(?:success|successful|ok|accepted|status|state|result|outcome|успех|успешно|статус|результат)$/;
+const WELL =
+  /^(?:ok|okay|success|successful|succeeded|done|accepted|created|saved|queued|processed|completed?|true|yes|1|2\d\d|успех|успешно|принято|готово|да)$/;
+
+const TEXT_BYTES = 1_200;
+const NAME_MAX = 40;
+/** The root, an envelope, and what is in it. */
+const LEVELS = 3;
+
+const FAILURE =
+  /(?<![\p{L}\d_])(?:errors?|err|[a-z]*exception|fail|failed|failures?|failing|faults?|fatal|panic|traceback|refused|denied|rejected|forbidden|unauthori[sz]ed|unavailable|unreachable|time(?:d)?[ -]?out|timeout|down|offline|maintenance|overload(?:ed)?|aborted|broken|crash(?:ed)?|cannot|can't|could not|unable|not (?:found|available|allowed|accepted|saved|processed|possible|ready|responding)|bad (?:request|gateway)|no (?:connection|route|space|such)|too many|try (?:again|later)|please wait|starting|ошибк\p{L}*|сбо[йяюе]\p{L}*|отказ\p{L}*|отклон\p{L}*|неудач\p{L}*|недоступ\p{L}*|невозможно|запрещ\p{L}*|нет (?:связи|соединения|доступа|подключения|места)|не (?:удалось|найден\p{L}*|принят\p{L}*|отвечает|доступ\p{L}*|сохран\p{L}*|выполн\p{L}*|загруж\p{L}*|обработ\p{L}*)|обслуживани\p{L}*|технически\p{L}*|повторите|попробуйте|время ожидания|тайм-?аут\p{L}*)(?![\p{L}\d_])/giu;
+/** Before such a word: there was none of it. */
+const NONE_BEFORE = /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не было)[ _-]*$/iu;
+/** After it: the same. */
+const NONE_AFTER =
+  /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\})/iu;
+/** An HTTP status that is told as a text: alone, with its reason, or called one. A count may be 500 as well. */
+const STATUS =
+  /^[^\p{L}\d]*[45]\d\d[^\p{L}\d]*$|(?<!\p{L})(?:http|status|code|код|статус)[ \t:=/\d.]*[ :=/][45]\d\d(?!\d)|^[^\p{L}\d]*[45]\d\d[ :-]+(?:conflict|gone|payment)/iu;
+
+/** Undefined, or the text in short, where a word in it is one of failure. */
+export function readTextDoubt(text: string): string | undefined {
+  const head = text.slice(0, TEXT_BYTES);
+  if (STATUS.test(head)) return shortWords(head);
+  for (const found of head.matchAll(FAILURE)) {
+    const before = head.slice(Math.max(0, found.index - 20), found.index);
+    const after = head.slice(found.index + found[0].length, found.index + found[0].length + 60);
+    if (!NONE_BEFORE.test(before) && !NONE_AFTER.test(after)) return shortWords(head);
+  }
+  return undefined;
+}
+
+interface Said {
+  taken: number[];
+  takenAtAll: number[];
+  same: number;
+  leftOut: number;
+  isWell: boolean;
+  isDown: string | undefined;
+  messages: string[];
+}
+
+export function readDoubt(body: Buffer, root: Span): Doubt | undefined {
+  const kind = kindOf(body, root);
+  if (kind === "string" || kind === "number") {
+    const words = readTextDoubt(kind === "string" ? stringOf(body, root) : textOf(body, root));
+    return words === undefined ? undefined : { why: "words", words };
+  }
+  if (kind !== "object") return undefined;
+  const said: Said = { taken: [], takenAtAll: [], same: 0, leftOut: 0, isWell: false, isDown: undefined, messages: [] };
+  collect(body, root, said, 1);
+  if (said.isDown !== undefined) return { why: "words", words: said.isDown };
+  if (said.taken.length > 0 && said.same === 0 && said.taken.every((count) => count === 0)) {
+    const isNothing = said.leftOut > 0 || (said.takenAtAll.length > 0 && said.taken.length === said.takenAtAll.length);
+    if (isNothing)
+      return { why: "counts", words: shortWords(body.toString("utf8", root.start, root.start + TEXT_BYTES)) };
+  }
+  if (said.isWell || said.taken.some((count) => count > 0)) return undefined;
+  for (const message of said.messages) {
+    const words = readTextDoubt(message);
+    if (words !== undefined) return { why: "words", words };
+  }
+  return undefined;
+}
+
+function collect(body: Buffer, object: Span, said: Said, level: number): void {
+  someMember(body, object, ({ key, value }) => {
+    if (key.length > NAME_MAX) return false;
+    const name = key.replace(/[_\- .]/g, "").toLowerCase();
+    const kind = kindOf(body, value);
+    if (kind === "object") {
+      // What is called by another name is data of the shop.
+      if (
+        level < LEVELS &&
+        /^(?:data|response|result|results?|meta|body|payload|summary|stats|counts?|import|status|answer|ответ|результат|данные)$/.test(
+          name,
+        )
+      )
+        collect(body, value, said, level + 1);
+      return false;
+    }
+    const text = kind === "string" ? stringOf(body, value) : kind === "array" ? "" : textOf(body, value);
+    if (kind === "number" || (kind === "string" && /^\d+$/.test(text))) {
+      const count = Number(text);
+      if (TAKEN_NAME.test(name)) said.taken.push(count);
+      if (TAKEN_AT_ALL_NAME.test(name)) said.takenAtAll.push(count);
+      if (SAME_NAME.test(name)) said.same += count;
+      if (LEFT_OUT_NAME.test(name)) said.leftOut += count;
+    }
+    if (kind === "boolean" && TAKEN_FLAG.test(name) && text === "false") said.isDown ??= `${key}: ${text}`;
+    if (kind === "boolean" && DOWN_FLAG.test(name) && text === "true") said.isDown ??= `${key}: ${text}`;
+    if (WELL_NAME.test(name) && WELL.test(text.trim().toLowerCase())) said.isWell = true;
+    if (kind === "string" && MESSAGE_NAME.test(name)) said.messages.push(text);
+    return false;
+  });
+}

@@ -1,0 +1,244 @@
+import {
+  elementsOf,
+  headOf,
+  kindOf,
+  type Span,
+  skipBlanks,
+  someMember,
+  stringOf,
+  textOf,
+} from "../answers/json-text.ts";
+import { shortWords } from "./service-error.ts";
+
+/**
+ * What an answer is for, which says how much of it is examined:
+ *
+ * - `acceptance`: of a POST. Counts of failed records and lists of results speak too.
+ * - `list`: of a GET without records. Lists and counts are data of the shop.
+ * - `beside`: of a GET with records, where a plain message says nothing against them.
+ * - `record`: of a GET whose answer is the record itself, whose states and messages are data of the shop.
+ */
+export type AnswerUse = "acceptance" | "list" | "beside" | "record";
+
+/** Words by which a service says in a success answer that it is none. */
+const FAILURE =
+  /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved)|ошибк[аи]|сбой|отказ|отказано|отклонено|неудача|неуспешно|не принято)$/;
+/** What stands under `error` where nothing is wrong, and at the end of a word such as `no_error`. */
+const NO_ERROR =
+  /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/;
+/** What stands under `success` or `ok` where something is wrong. */
+const NOT_DONE = /^(?:no|нет|0+(?:\.0+)?)$/;
+
+// Names are compared in lower case, without what stands between their words.
+const ERROR_NAME =
+  /^(?:has|is|any)?(?:errors?|exceptions?|faults?|err|errno|errcode|errmsg|errtext|ошибк[аи]|естьошибки|текстошибки|кодошибки|исключение)$|^(?:error|exception|fault(?:code|string|message|detail|actor)).*(?<!url|link|href|rate|level|policy|mode|at|tolerance)$/;
+const CODE_NAME = /(?:code|codes|no|status|number)$/;
+/** Records that were not accepted: a list of them, how many, or whether there are any. */
+const FAILED_NAME =
+  /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/;
+/** Where 0 stands for false. */
+const DONE_NAME = /^(?:is|was|has)?(?:success|successful|successfully|ok|успех|успешно)$/;
+/** Where a number is a count: an answer may have accepted none because nothing differs. */
+const ACCEPTED_NAME = /^(?:is|was|has)?(?:accepted|succeeded|saved|acknowledged|ack)$/;
+const STATE_NAME =
+  /^(?:status|state|result|outcome|response|type|code|статус|состояние|результат|код|(?:status|state|result|response|http|httpstatus)(?:code|status|text))$/;
+const MESSAGE_NAME = /^(?:message|msg|detail|сообщение)$/;
+/** Objects that hold what the answer says, one level below its root. The second group may as well repeat a record. */
+const ENVELOPE_NAME = /^(?:response|result|meta|status|reply|answer|return)$/;
+const DATA_NAME = /^(?:data|body|payload)$/;
+/** Lists that report record by record. */
+const RESULTS_NAME = /^(?:data|response|results?|items|records|reply|answer)$/;
+
+const NAME_MAX = 40;
+/** More than a message shows, whatever its letters. */
+const WORDS_BYTES = 1_200;
+
+/**
+ * The words of an error that a JSON answer reports, or undefined where it reports none. An error is:
+ *
+ * - the answer `false`, or a text that {@link readTextError} takes for one;
+ * - `error`, `errorMessage`, `has_errors`, `exception`, `fault` and the like that are more than null, false, 0, an empty text,
+ *   list or object, or a word that says that all is well;
+ * - `success`, `ok` or `accepted` that is false or such a word;
+ * - `status`, `state`, `result`, `code` and the like that are false, a word for failure, or an HTTP status from 400 on;
+ * - `failed` or `rejected` that is more than nothing, where something was posted;
+ * - a `message` that reads as an error, where nothing beside it says that all is well.
+ *
+ * Upper case, `_` and `-` in names make no difference; of equal names each counts. One level down, in objects such as `data`,
+ * `response` and `meta`, and for what was posted in the elements of a list, the same holds.
+ *
+ * @param report what was read of the answer as a report of single records: it is no error of the whole.
+ *
+ * @example
+ * { "error": "database is down", "orders": [] } // "database is down"
+ * { "error": null, "errors": [], "success": 1 } // undefined
+ */
+export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report?: Span): string | undefined {
+  const kind = kindOf(bytes, root);
+  if (kind === "boolean") return textOf(bytes, root) === "false" ? "false" : undefined;
+  if (kind === "string") return readTextError(headOf(bytes, root, WORDS_BYTES));
+  if (kind === "array") return use === "acceptance" ? readElements(bytes, root) : undefined;
+  return kind === "object" ? readObject(bytes, root, { use, place: "root", report }) : undefined;
+}
+
+/** Whether a member of that name says what went wrong, so that a list in it is no list of orders. */
+export function isErrorName(key: string): boolean {
+  const name = nameOf(key);
+  return ERROR_NAME.test(name) || name === "details" || name === "trace";
+}
+
+/**
+ * The first line of a plain text that reports an error, as 1C's own exchange writes it (`failure` and what is wrong in the
+ * next lines) or PHP (`Fatal error: …`), or undefined.
+ */
+export function readTextError(text: string): string | undefined {
+  const head = text.slice(0, WORDS_BYTES);
+  const [, rest] = TEXT_ERROR.exec(head) ?? TEXT_REFUSAL.exec(head) ?? [];
+  const isNone = rest === undefined || NO_ERRORS_LEFT.test(rest) || NO_ERROR.test(head.trim().toLowerCase());
+  return isNone && !TEXT_NO.test(head) ? undefined : shortWords(head);
+}
+
+const TEXT_ERROR =
+  /^[^\p{L}\d]*(?:(?:php|fatal|parse|uncaught|internal|unexpected|unhandled|unknown|database|server|system|runtime|critical|syntax|application|validation)[ \t]+)*(?:[\w.\\$]*(?:errors?|exception)|fail|failed|failures?|faults?|warnings?|fatal|panic|traceback|false)(?![\p{L}\d_])(.*)/iu;
+const TEXT_REFUSAL =
+  /^[^\p{L}\d]*(?:unauthori[sz]ed|unauthenticated|forbidden|(?:access|permission) denied|not (?:allowed|authori[sz]ed|accepted|saved)|bad (?:request|gateway)|(?:service|temporarily) unavailable|gateway time-?out|too many (?:requests|connections)|rejected|refused|denied|could not|cannot|can't|unable to|invalid)(?![\p{L}\d])(.*)/iu;
+const TEXT_NO = /^\W*(?:no|nok|ko|not ok|false)\W*$/i;
+/** What follows the word for an error where there was none: `Errors: 0`. */
+const NO_ERRORS_LEFT = /^(?:[ \t]+\p{L}+){0,2}[\s:=-]*(?:none|no|null|nil|0+)\s*(?:[,;.\r\n]|$)/iu;
+
+interface Where {
+  use: AnswerUse;
+  /** `record`: it may repeat what was sent, whose own `code` is none of the answer. */
+  place: "root" | "envelope" | "record";
+  report?: Span | undefined;
+  /** Levels below the root. */
+  depth?: number;
+}
+
+/** An error further down is data of the shop. */
+const LEVELS = 2;
+
+function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0 }: Where): string | undefined {
+  let error: string | undefined;
+  let refusal: string | undefined;
+  let code: string | undefined;
+  let message: Span | undefined;
+  let isWell = false;
+  someMember(bytes, object, ({ key, value }) => {
+    if (key.length > NAME_MAX) return false;
+    const name = nameOf(key);
+    const isError = ERROR_NAME.test(name);
+    const isDone = DONE_NAME.test(name);
+    // Of a record everything else is data of the shop.
+    if (use === "record" && !isError && !isDone) return false;
+    const said = plainOf(bytes, value);
+    if (isError) {
+      if (report !== undefined && value.start <= report.start && report.end <= value.end) return false;
+      const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (CODE_NAME.test(name) && isSuccessCode(said));
+      if (!isWord && !isNothing(bytes, value)) error ??= wordsOf(bytes, value);
+      return false;
+    }
+    if (isDone || ACCEPTED_NAME.test(name)) {
+      const isZero = isDone || kindOf(bytes, value) === "string" ? NOT_DONE.test(said) : false;
+      if (isZero || isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
+      else if (said === "true" || Number(said) > 0) isWell = true;
+    } else if (STATE_NAME.test(name)) {
+      if (isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
+      else if (use === "acceptance" && isErrorCode(said)) refusal ??= `${shortWords(key)}: ${said}`;
+      else if (/^[45]\d\d$/.test(said)) {
+        if (name === "code" && place === "record") code = `${shortWords(key)}: ${said}`;
+        else refusal ??= `${shortWords(key)}: ${said}`;
+      } else if (isSuccessCode(said) || said === "true" || /^[a-z]/.test(said))
+        isWell ||= !/^(?:null|none|nil)$/.test(said);
+    } else if (use === "acceptance" && FAILED_NAME.test(name)) {
+      if (said !== "no" && !isNothing(bytes, value)) refusal ??= `${shortWords(key)}: ${wordsOf(bytes, value)}`;
+    } else if (MESSAGE_NAME.test(name) && !isNothing(bytes, value)) {
+      if (message === undefined || name.startsWith("m")) message = value;
+    }
+    if (place === "root" || (use === "acceptance" && depth < LEVELS))
+      error ??= readInside(bytes, { name, value }, { use, report, depth: depth + 1 });
+    return false;
+  });
+  if (error !== undefined) return error;
+  if (message !== undefined) refusal ??= code;
+  if (refusal !== undefined) return message === undefined ? refusal : wordsOf(bytes, message);
+  if (message === undefined || isWell || use === "beside" || place === "record") return undefined;
+  if (kindOf(bytes, message) !== "string") return undefined;
+  const text = headOf(bytes, message, WORDS_BYTES);
+  // A warning beside what was done stops nothing.
+  return /^\W*warning/i.test(text) ? undefined : readTextError(text);
+}
+
+function readInside(
+  bytes: Buffer,
+  { name, value }: { name: string; value: Span },
+  { use, report, depth = 1 }: Omit<Where, "place">,
+): string | undefined {
+  const kind = kindOf(bytes, value);
+  if (kind === "array") return use === "acceptance" && RESULTS_NAME.test(name) ? readElements(bytes, value) : undefined;
+  if (kind !== "object") return undefined;
+  if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope", report, depth });
+  return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record", report, depth }) : undefined;
+}
+
+function readElements(bytes: Buffer, list: Span): string | undefined {
+  for (const [index, element] of elementsOf(bytes, list).entries()) {
+    // `["error", "database is down"]`
+    if (index === 0 && kindOf(bytes, element) === "string" && isFailure(plainOf(bytes, element)))
+      return wordsOf(bytes, list);
+    if (kindOf(bytes, element) !== "object") continue;
+    const words = readObject(bytes, element, { use: "acceptance", place: "record" });
+    if (words !== undefined) return words;
+  }
+  return undefined;
+}
+
+function nameOf(key: string): string {
+  return key.replace(/[_\- .]/g, "").toLowerCase();
+}
+
+/** @param said in lower case */
+function isFailure(said: string): boolean {
+  return said === "false" || (FAILURE.test(said) && !NO_ERROR.test(said));
+}
+
+/** Below zero, or a letter that says so: `-1`, `E500`, `ERR_42`. */
+function isErrorCode(said: string): boolean {
+  return /^-[1-9]\d*$/.test(said) || /^(?:e|err|error)[-_ ]?\d+$/.test(said);
+}
+
+function isSuccessCode(said: string): boolean {
+  return /^2\d\d$/.test(said);
+}
+
+/** A scalar in lower case, without the quotes of a string. Lists and objects are none of the words above. */
+function plainOf(bytes: Buffer, value: Span): string {
+  const kind = kindOf(bytes, value);
+  if (kind === "object" || kind === "array") return kind;
+  // More than a message shows is no single word.
+  if (value.end - value.start > WORDS_BYTES) return kind;
+  return (kind === "string" ? stringOf(bytes, value) : textOf(bytes, value)).trim().toLowerCase();
+}
+
+function wordsOf(bytes: Buffer, value: Span): string {
+  if (kindOf(bytes, value) === "string") return shortWords(headOf(bytes, value, WORDS_BYTES));
+  return shortWords(bytes.toString("utf8", value.start, Math.min(value.end, value.start + WORDS_BYTES)));
+}
+
+/** Null, false, 0, a word that says that all is well, an empty list, and an object of nothing else. */
+export function isNothing(bytes: Buffer, value: Span): boolean {
+  const kind = kindOf(bytes, value);
+  if (kind === "array") return skipBlanks(bytes, value.start + 1) === value.end - 1;
+  if (kind === "object") {
+    return !someMember(bytes, value, (member) => {
+      const inner = kindOf(bytes, member.value);
+      const isEmpty =
+        inner === "object" || inner === "array"
+          ? skipBlanks(bytes, member.value.start + 1) === member.value.end - 1
+          : isNothing(bytes, member.value);
+      return !isEmpty;
+    });
+  }
+  if (kind === "number") return value.end - value.start <= WORDS_BYTES && Number(textOf(bytes, value)) === 0;
+  return NO_ERROR.test(plainOf(bytes, value));
+}

@@ -1,0 +1,84 @@
+import { BridgeError } from "../platform/errors.ts";
+import { createHttpAgent, type Route } from "./agent.ts";
+
+/** A receiver of alerts is small and near or it is down: nothing waits for it longer than this. */
+const CONNECT_MS = 5_000;
+const TOTAL_MS = 10_000;
+/** The answer is of no interest; so much is read that the connection can end in an orderly way. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+
+export interface OutsideCall {
+  method: "GET" | "POST";
+  /** The administrator's own address. It may hold a token, so it stands in no message. */
+  url: string;
+  /** JSON text. */
+  body?: string;
+  userAgent: string;
+  signal: AbortSignal;
+  /** As for the service, but for a proxy that is named for the service alone. */
+  route?: Route;
+}
+
+/**
+ * Calls an address of the administrator's own. Follows no redirect, carries nothing of the service's credentials and
+ * has time limits of its own.
+ * @throws BridgeError `unreachable`, `timed_out` or `request_refused`, none of which holds the address
+ */
+export async function callOutside(call: OutsideCall): Promise<void> {
+  const url = new URL(call.url);
+  const { proxy = null, authorities = [] } = call.route ?? {};
+  const agent = createHttpAgent(
+    url,
+    { proxy: proxy === "env" ? proxy : null, authorities },
+    {
+      connect: { timeout: CONNECT_MS },
+      headersTimeout: TOTAL_MS,
+      bodyTimeout: TOTAL_MS,
+      connections: 1,
+      allowH2: false,
+    },
+  );
+  const deadline = AbortSignal.timeout(TOTAL_MS);
+  const { origin, pathname, search } = url;
+  try {
+    const response = await agent.request({
+      origin,
+      path: `${pathname}${search}`,
+      method: call.method,
+      headers: {
+        "user-agent": call.userAgent,
+        "accept-encoding": "identity",
+        ...authorizationOf(call.url),
+        ...(call.body === undefined ? {} : { "content-type": "application/json; charset=utf-8" }),
+      },
+      body: call.body ?? null,
+      signal: AbortSignal.any([call.signal, deadline]),
+    });
+    await response.body.dump({ limit: ANSWER_BYTES_MAX, signal: deadline });
+    if (response.statusCode < 200 || response.statusCode > 299) {
+      throw new BridgeError("request_refused", `It was answered with ${response.statusCode}.`);
+    }
+  } catch (error) {
+    if (error instanceof BridgeError) throw error;
+    if (call.signal.aborted) throw new BridgeError("stopped", "Stopped while it was called.");
+    if (deadline.aborted) throw new BridgeError("timed_out", `It did not answer within ${TOTAL_MS / 1000} s.`);
+    throw new BridgeError("unreachable", `It could not be reached (${codeOf(error)}).`);
+  } finally {
+    await agent.destroy();
+  }
+}
+
+/** `https://user:password@host/` is how some receivers want to be addressed. */
+function authorizationOf(url: string): Record<string, string> {
+  const { username, password } = new URL(url);
+  if (username === "" && password === "") return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
+}
+
+/** A code only: a message of the network's may hold the address. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" && /^[A-Z0-9_]+$/.test(code) ? code : "no connection";
+}

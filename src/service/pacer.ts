@@ -1,0 +1,24 @@
+import type { Clock } from "../platform/ports.ts";
+
+/**
+ * One rate limit for everything the bridge asks: requests start at least `1000 / perSecond` milliseconds apart, in
+ * the order in which they came. Without it a catch-up after an outage would hammer the service.
+ */
+export class Pacer {
+  readonly #clock: Clock;
+  readonly #gapMs: number;
+  #nextStartMs = 0;
+
+  constructor(clock: Clock, perSecond: number) {
+    this.#clock = clock;
+    this.#gapMs = 1000 / perSecond;
+  }
+
+  /** Resolves when the caller may start its request. Rejects when `signal` is aborted while waiting. */
+  async turn(signal: AbortSignal): Promise<void> {
+    const now = this.#clock.monotonicMs();
+    const start = Math.max(now, this.#nextStartMs);
+    this.#nextStartMs = start + this.#gapMs;
+    if (start > now) await this.#clock.sleep(start - now, signal);
+  }
+}

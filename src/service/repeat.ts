@@ -1,0 +1,28 @@
+import pRetry from "p-retry";
+import type { Clock } from "../platform/ports.ts";
+import { ServiceError } from "./service-error.ts";
+
+/** Two more tries within a few seconds carry a request over a restart of the service; what lasts longer is for the job's backoff. */
+const REPEATS_MAX = 2;
+const FIRST_WAIT_MS = 300;
+const WAIT_FACTOR = 3;
+
+/**
+ * Runs a request that has no effect on the service again after a passing failure. A failure that names a time to
+ * wait (`Retry-After`), a refusal and an answer that was read are not repeated: they are for the job to decide.
+ */
+export function repeatSafely<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  return pRetry(ask, {
+    retries: REPEATS_MAX,
+    // The wait is made below, on the clock that was handed in.
+    minTimeout: 0,
+    maxTimeout: 0,
+    signal,
+    shouldRetry: async ({ error, retriesConsumed }) => {
+      if (!(error instanceof ServiceError) || error.retryAfterMs !== undefined) return false;
+      if (error.code !== "unavailable" && error.code !== "unreachable") return false;
+      await clock.sleep(FIRST_WAIT_MS * WAIT_FACTOR ** retriesConsumed * (1 + clock.random()), signal);
+      return true;
+    },
+  });
+}

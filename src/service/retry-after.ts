@@ -1,0 +1,34 @@
+import { parseStamp } from "../answers/stamp.ts";
+
+/** Even where the service asks for 0 or a time that has passed: a limit was hit, so at least let one window go by. */
+export const RETRY_AFTER_MIN_MS = 1_000;
+
+/** A wrong clock or unit may ask for years; after an hour one more question does no harm, and orders are waiting. */
+export const RETRY_AFTER_MAX_MS = 3_600_000;
+
+/** Nobody asks to wait 31 years: numbers from here on are epoch seconds, and from {@link EPOCH_MS_FROM} milliseconds. */
+const EPOCH_SECONDS_FROM = 1e9;
+const EPOCH_MS_FROM = 1e12;
+
+/**
+ * How long the service asks us to wait, in milliseconds between {@link RETRY_AFTER_MIN_MS} and
+ * {@link RETRY_AFTER_MAX_MS}. Takes seconds (fractions too), HTTP and ISO dates, epoch seconds and milliseconds; a negative
+ * or past time is the minimum. Of several headers the longest wait counts. Undefined without a header or where it says
+ * nothing readable: the caller's own backoff applies then.
+ */
+export function readRetryAfter(header: string | string[] | undefined, nowMs: number): number | undefined {
+  const headers = header === undefined ? [] : [header].flat();
+  const waits = headers.map((text) => waitMs(text.trim(), nowMs)).filter((wait) => wait !== undefined);
+  if (waits.length === 0) return undefined;
+  return Math.min(Math.max(Math.ceil(Math.max(...waits)), RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);
+}
+
+function waitMs(text: string, nowMs: number): number | undefined {
+  if (/^[+-]?[0-9]+(?:\.[0-9]+)?$/.test(text)) {
+    const number = Number(text);
+    if (number >= EPOCH_MS_FROM) return number - nowMs;
+    return number >= EPOCH_SECONDS_FROM ? number * 1000 - nowMs : number * 1000;
+  }
+  const stamp = parseStamp(text, "UTC");
+  return stamp === undefined ? undefined : Number(stamp.instantNs / 1_000_000n) - nowMs;
+}

@@ -1,0 +1,361 @@
+import { JsonSyntaxError, kindOf, membersOf, stringOf, textOf } from "../answers/json-text.ts";
+import { withoutPaths } from "../answers/json-value.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { isOlder, isStrictlyNewer, parseStamp, readStamp, unitNs } from "../answers/stamp.ts";
+import {
+  parseTemplate,
+  RenderError,
+  renderPath,
+  renderTemplate,
+  type Template,
+  type TemplateValue,
+} from "../answers/template.ts";
+import { readOrderId } from "../answers/uuid.ts";
+import { type ColumnValue, keyText } from "../feeds/feed.ts";
+import { sharedDifferences } from "../orders/compare-snapshot.ts";
+import type { EventPlan, PlanRules } from "../orders/plan-order.ts";
+import { ServiceError } from "../service/service-error.ts";
+
+/** How statuses are sent, compiled once. */
+export interface StatusRules {
+  method: "POST" | "PUT" | "PATCH";
+  path: string;
+  body: Template;
+  map: Readonly<Record<string, string>>;
+}
+
+export function compileStatusRules(settings: {
+  method: StatusRules["method"];
+  path: string;
+  body: unknown;
+  map: Readonly<Record<string, string>>;
+}): StatusRules {
+  return { ...settings, body: parseTemplate(settings.body) };
+}
+
+/** What the ERP asked for, as it stands in the table: columns that take anything hold anything. */
+export interface WantedStatus {
+  /** Cut after a few characters: a longer text is no id. */
+  orderId: string;
+  status: ColumnValue;
+  comment: ColumnValue;
+  data: ColumnValue;
+  /** The values together are larger than anything a status needs, and were left out. */
+  isTooLarge: boolean;
+  /** The first column whose bytes are no text in UTF-8: what was read of it is not what was written. */
+  notUtf8: string | null;
+}
+
+/** What is known of the order. */
+export interface RequestedOrder {
+  orderId: string;
+  /** As the service writes it, for the path. */
+  serviceId: string;
+  status: string | null;
+  isRemoved: boolean;
+  revision: number;
+  /** The service's own stamp, verbatim. */
+  updatedAt: string | null;
+  /** The status that was sent before: `owed` to be read back, `awaited` where a read has not shown it yet. */
+  echo: "owed" | "awaited" | null;
+  /** The last request that was sent for the order, with the service's name of its status. */
+  lastSent: { status: string | null; comment: ColumnValue; data: ColumnValue } | null;
+}
+
+export type StatusPlan =
+  | { kind: "refuse"; reason: string }
+  /** The order must be read first: our own last status has not been seen on it yet. */
+  | { kind: "read" }
+  /** The order has this status: nothing is sent. */
+  | { kind: "done"; status: string }
+  | { kind: "send"; status: string; path: string; body: string };
+
+/** Decides what a request becomes; everything that keeps it from being sent is a reason in words, never an exception. */
+export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefined, rules: StatusRules): StatusPlan {
+  if (wanted.isTooLarge) return refuse("status, comment and data are too large together");
+  if (wanted.notUtf8 !== null) return refuse(`${wanted.notUtf8} is not valid UTF-8`);
+  if (readOrderId(wanted.orderId) === undefined) return refuse("order_id is not a UUID");
+  if (order === undefined) return refuse("there is no order with this order_id in the table orders");
+  if (order.echo === "owed") return { kind: "read" };
+  try {
+    const status = serviceStatus(wanted.status, rules);
+    // While our last status has not been seen, what is stored does not tell what the service has.
+    const hasStatus = status === order.status && order.echo === null && !order.isRemoved;
+    if (hasStatus && isEmpty(wanted)) return { kind: "done", status };
+    const body = renderBody(rules, wanted, status, order.serviceId);
+    if (hasStatus && saysNothingNew(body, status, order, rules)) return { kind: "done", status };
+    return { kind: "send", status, path: renderPath(rules.path, { order_id: order.serviceId }), body };
+  } catch (error) {
+    if (error instanceof RenderError) return refuse(`${error.placeholder}: ${error.reason}`);
+    throw error;
+  }
+}
+
+function refuse(reason: string): StatusPlan {
+  return { kind: "refuse", reason };
+}
+
+function isEmpty({ comment, data }: Pick<WantedStatus, "comment" | "data">): boolean {
+  return (comment === null || comment === "") && (data === null || data === "");
+}
+
+function renderBody(
+  rules: StatusRules,
+  wanted: Pick<WantedStatus, "comment" | "data">,
+  status: string,
+  serviceId: string,
+): string {
+  const values = valuesOf(wanted, status, serviceId);
+  return renderTemplate(rules.body, (name) => values.get(name));
+}
+
+/**
+ * Whether the order has the status and the request would say no more than what was sent for it last, or than the status
+ * alone says.
+ */
+function saysNothingNew(body: string, status: string, order: RequestedOrder, rules: StatusRules): boolean {
+  const last = order.lastSent?.status === status ? order.lastSent : { comment: null, data: null };
+  try {
+    return body === renderBody(rules, last, status, order.serviceId);
+  } catch (error) {
+    // The template needs what the other one does not have.
+    if (error instanceof RenderError) return false;
+    throw error;
+  }
+}
+
+/** The service's name for the status that the ERP wrote. A number is its digits: names are text on both sides. */
+function serviceStatus(value: ColumnValue, rules: StatusRules): string {
+  const text = keyText(value);
+  if (text === undefined) throw new RenderError("status", describeUnusable(value));
+  const status = Object.hasOwn(rules.map, text) ? (rules.map[text] ?? text) : text;
+  if (status === "") throw new RenderError("status", "is empty");
+  return status;
+}
+
+function describeUnusable(value: ColumnValue): string {
+  if (value === null) return "is NULL";
+  return typeof value === "number" ? `${value} is no number that can be sent` : "binary data cannot be sent";
+}
+
+/** What the body may name. The request's own names win over those in `data`. */
+function valuesOf(
+  wanted: Pick<WantedStatus, "comment" | "data">,
+  status: string,
+  serviceId: string,
+): Map<string, TemplateValue> {
+  const values = readData(wanted.data);
+  values.set("order_id", { kind: "text", text: serviceId });
+  values.set("status", { kind: "text", text: status });
+  values.set("comment", commentOf(wanted.comment));
+  return values;
+}
+
+/** A comment is text, also where it is written as a number. */
+function commentOf(value: ColumnValue): TemplateValue {
+  if (value === null) return { kind: "null" };
+  const text = keyText(value);
+  if (text === undefined) throw new RenderError("comment", describeUnusable(value));
+  return { kind: "text", text };
+}
+
+/** The members of `data`, a JSON object. Of members with equal names the first counts, as for SQLite. */
+function readData(value: ColumnValue): Map<string, TemplateValue> {
+  const values = new Map<string, TemplateValue>();
+  if (value === null || (typeof value === "string" && value.trim() === "")) return values;
+  if (typeof value !== "string") throw new RenderError("data", "is no text with a JSON object");
+  const bytes = Buffer.from(value, "utf8");
+  try {
+    const root = scanJson(bytes);
+    if (kindOf(bytes, root) !== "object") throw new RenderError("data", "is JSON but no object");
+    for (const { key, value: span } of membersOf(bytes, root)) {
+      if (!values.has(key)) values.set(key, memberValue(bytes, span));
+    }
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw new RenderError("data", "is not valid JSON");
+    throw error;
+  }
+  return values;
+}
+
+function memberValue(bytes: Buffer, span: { start: number; end: number }): TemplateValue {
+  const text = textOf(bytes, span);
+  switch (kindOf(bytes, span)) {
+    case "string":
+      return { kind: "text", text: stringOf(bytes, span) };
+    case "number":
+      return { kind: "number", literal: text };
+    case "boolean":
+      return { kind: "bool", value: text === "true" };
+    case "null":
+      return { kind: "null" };
+    default:
+      return { kind: "json", text };
+  }
+}
+
+/** What a failed request says of the status it carried. */
+export type StatusFailure =
+  /** The service says that it will not have this status for this order. Whether that is believed is decided later. */
+  | "refused"
+  /** No such place: either the order does not exist or the path is wrong, and only a read can tell. */
+  | "nowhere"
+  /** It may have arrived: the order is read before anything is sent again. */
+  | "unknown"
+  /** It may have arrived, and the service asks to wait before anything else. */
+  | "later"
+  /** It cannot have had an effect: the request waits. */
+  | "untouched";
+
+export function classifyStatusFailure(error: unknown): StatusFailure {
+  if (!(error instanceof ServiceError)) return "later";
+  const { status } = error;
+  if (status === 404 || status === 405 || status === 410) return "nowhere";
+  // A web page is a proxy's or a deployment's and says nothing of an order.
+  if ((status === 400 || status === 409 || status === 422) && !error.isWebPage) return "refused";
+  if (error.effect === "none") return "untouched";
+  return error.retryAfterMs === undefined ? "unknown" : "later";
+}
+
+const MINUTE_MS = 60_000;
+/** Where nothing else was asked, 409 and 422 are believed after this: they speak of the status, not of the service. */
+const REFUSED_ALONE_MS = 10 * MINUTE_MS;
+/** An outage in which statuses are refused while orders can still be read ends before this. */
+const REFUSED_LONG_MS = 24 * 60 * MINUTE_MS;
+
+/** What is remembered of a request that the service has refused in words of its own. */
+export interface Refusals {
+  /** The status of the last answer. */
+  httpStatus: number | undefined;
+  /** How often, the last time included; each time the order was read and did not have the status. */
+  times: number;
+  /** Since the first time. */
+  sinceMs: number;
+  /** Statuses of other requests that the service has accepted since the first time. */
+  acceptedSince: number;
+  /** No other request stands refused beside it. */
+  isAlone: boolean;
+}
+
+/**
+ * Whether a refusal is the service's word about this status and not its trouble. It is where the service says it again
+ * after it has accepted another request in between. Where nothing was accepted meanwhile, time tells: ten minutes for a
+ * 409 or 422 that no other request meets, otherwise a day.
+ */
+export function isRefusalBelieved({ httpStatus, times, sinceMs, acceptedSince, isAlone }: Refusals): boolean {
+  if (times < 2) return false;
+  const isOfStatus = httpStatus === 409 || httpStatus === 422;
+  return acceptedSince > 0 || sinceMs >= (isOfStatus && isAlone ? REFUSED_ALONE_MS : REFUSED_LONG_MS);
+}
+
+/** A change by somebody else is read again after this time before a request is given up for it: a replica may lag. */
+export const MOVED_AGAIN_MS = 10 * MINUTE_MS;
+
+const RETRY_FIRST_MS = MINUTE_MS;
+const RETRY_LONGEST_MS = 15 * MINUTE_MS;
+
+/** How long a request that was tried so often waits before it is tried again. */
+export function statusRetryMs(attempts: number): number {
+  return Math.min(RETRY_FIRST_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 10), RETRY_LONGEST_MS);
+}
+
+/** What became known of an order since a request for it left. */
+export interface OrderMoves {
+  /** The status that was sent has been seen on the order. */
+  hasComeBack: boolean;
+  /** The statuses that the order has had since, oldest first. */
+  statusesSince: readonly (string | null)[];
+  /**
+   * The status that the order has now was sent by the bridge and accepted: `unseen` where no status was seen on the order
+   * between that request and this one, `last` where it was the last one sent before this one.
+   */
+  ownStatus: "unseen" | "last" | null;
+  /** All that is stored of the order is as it was, but for its stamp. */
+  isSameContent: boolean;
+  stampBefore: string | null;
+  stamp: string | null;
+  /** When the request left, by the service's own clock. */
+  leftAt: string | null;
+}
+
+/**
+ * What an order that was read says of a status that may have arrived.
+ *
+ * - `former`: the request has not arrived. The same holds for a status that the bridge sent before: the order was read from a
+ *   copy that lagged when the request left. And for an order that is older than it was then: it was set back. And for one
+ *   whose last change was made before the request left: {@link isMadeBefore}.
+ * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
+ *   went. A newer stamp says that only where nothing else explains it.
+ * - `another`: somebody else has changed the status.
+ * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words).
+ *
+ * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same.
+ */
+export function compareStatus(
+  now: { status: string | null; stamp: string | null },
+  request: { statusSent: string | null; statusBefore: string | null },
+  moves: OrderMoves,
+  timezone: string,
+): "wanted" | "former" | "moved" | "another" | "nothing" {
+  const { status } = now;
+  if (status === request.statusSent || moves.hasComeBack) return "wanted";
+  if (moves.ownStatus === "unseen" || isOlder(now.stamp, moves.stampBefore, timezone)) return "former";
+  if (moves.ownStatus === "last" && !isStrictlyNewer(now.stamp, moves.stampBefore, timezone)) return "former";
+  const isOfBefore = isMadeBefore(now.stamp, moves, timezone);
+  if (status === request.statusBefore) {
+    if (isOfBefore) return "former";
+    const isStampAlone = moves.isSameContent && isOneFormNewer(moves.stamp, moves.stampBefore, timezone);
+    const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
+    return hasChanged || isStampAlone ? "moved" : "former";
+  }
+  if (!isStatus(status, request)) return "nothing";
+  if (isOfBefore) return "former";
+  // What the order was before is not known: nothing shows that it was changed.
+  return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
+}
+
+/** The clock that writes stamps and the one that answers need not be one. */
+const CLOCKS_DIFFER_NS = 10_000_000_000n;
+
+/**
+ * Whether the last change of an order was made before the request left, although it became known only afterwards: the
+ * stamp has moved with that change, and not even its last unit reaches the time of leaving. What a request sets bears a later one.
+ */
+function isMadeBefore(stamp: string | null, { stampBefore, leftAt }: OrderMoves, timezone: string): boolean {
+  const change = readStamp(stamp, timezone);
+  const left = readStamp(leftAt, timezone);
+  if (change === undefined || left === undefined || !isStrictlyNewer(stamp, stampBefore, timezone)) return false;
+  return change.instantNs + unitNs(change.form) + CLOCKS_DIFFER_NS <= left.instantNs;
+}
+
+/** Whether a text can be the name of a status, beside the one that was sent. */
+function isStatus(text: string | null, { statusSent }: { statusSent: string | null }): boolean {
+  const name = text?.trim() ?? "";
+  if (name === "" || name === "true" || name === "false") return false;
+  return !isNumber(name) || statusSent === null || isNumber(statusSent);
+}
+
+function isNumber(text: string): boolean {
+  return Number.isFinite(Number(text));
+}
+
+/** Answers of two kinds may cut one stamp to different lengths; only alike ones tell that it is another. */
+function isOneFormNewer(now: string | null, before: string | null, timezone: string): boolean {
+  const forms = [now, before].map((text) => (text === null ? undefined : parseStamp(text, timezone)?.form));
+  const [one, other] = forms.map((form) => form && `${form.kind} ${form.precision} ${form.fraction}`);
+  return one === other && isStrictlyNewer(now, before, timezone);
+}
+
+/**
+ * Whether a change is nothing but a change of status; the stamp and ignored paths are no part of it. An answer of
+ * another kind than the one that was stored may tell more or less of the order: then what both tell is compared.
+ */
+export function isStatusAlone(
+  event: EventPlan,
+  order: { stored: string; incoming: string; isOtherShape: boolean },
+  rules: Pick<PlanRules, "ignore" | "statusPaths">,
+): boolean {
+  if (!event.linesChanged && !event.fieldsChanged) return event.statusChanged;
+  if (!order.isOtherShape) return false;
+  return withoutPaths(sharedDifferences(order.stored, order.incoming, rules.ignore), rules.statusPaths).length === 0;
+}

@@ -1,0 +1,495 @@
+/*
+ * Brings one status request one step further: decides, sends, and finds out what became of it. `sending` is committed
+ * with the status then known before the request leaves; after a lost answer, a refusal or a crash the order is read, and
+ * what was read is stored in the transaction that settles the request, so that nothing is ever sent again blindly and no
+ * refusal is believed of a status that the order has. What was refused how often is known to the process alone: after a
+ * restart it is found out anew.
+ */
+
+import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { type AnswerForm, ENDPOINT } from "../service/answer-form.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import { sendStatus } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
+import {
+  classifyStatusFailure,
+  compareStatus,
+  isRefusalBelieved,
+  MOVED_AGAIN_MS,
+  planStatus,
+  type RequestedOrder,
+  type StatusPlan,
+  type StatusRules,
+} from "./plan-status.ts";
+import {
+  hasOtherRequest,
+  hasStatusPathMatched,
+  loadOpenRequest,
+  loadOrderMoves,
+  loadRequestedOrder,
+  markEchoesRead,
+  markPendingAgain,
+  markRequestRefused,
+  markSending,
+  markSent,
+  type StatusRequest,
+  saveRequestError,
+  saveStatusPathMatched,
+} from "./status-rows.ts";
+
+/** For the last thing to write when the program is stopping and its signal is aborted already. */
+const LAST_WRITE_MS = 2_000;
+/** Of more than these is read once more than needed. */
+const LOOKED_MAX = 10_000;
+
+export interface SettleOptions {
+  rules: StatusRules;
+  /**
+   * How long a lost request may still take effect: before that it is not sent again, not given up, and followed by no
+   * other for its order. The time within which the service is to answer.
+   */
+  quietMs: number;
+  /** Of service times that name no zone. */
+  timezone: string;
+}
+
+export type Step =
+  | { kind: "settled"; as: "sent" | "already" | "refused" }
+  /** Something is known that was not known before: the request can be looked at again at once. */
+  | { kind: "again" }
+  /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
+  | { kind: "lost"; untilMs: number; error: unknown }
+  /** It failed, without an effect or with one that a read must tell; the attempt is counted. */
+  | { kind: "failed"; error: unknown }
+  /** The path was never right under this configuration: no other request can do better. */
+  | { kind: "wrong path"; error: unknown };
+
+/** A request that has left, with the order it is for. */
+interface Sent {
+  id: bigint;
+  statusSent: string | null;
+  statusBefore: string | null;
+  order: RequestedOrder;
+}
+
+export class StatusSettler {
+  readonly #context: JobContext;
+  readonly #options: SettleOptions;
+  readonly #reader: OrderReader;
+  /** Monotonic time at which the answer to a request was found missing. */
+  readonly #lostAtMs = new Map<bigint, number>();
+  /** Monotonic time at which the order of a request was first found changed by somebody else. */
+  readonly #movedAtMs = new Map<bigint, number>();
+  /** Requests that the service has refused and that are to be asked again before that is believed. */
+  readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
+  /** The new form in which a request was answered. */
+  readonly #unusual = new Map<bigint, AnswerForm>();
+  readonly #forms: AnswerForms;
+  /** Requests whose order was read since they were refused. */
+  readonly #looked = new Set<bigint>();
+  #accepted = 0;
+
+  constructor(context: JobContext, options: SettleOptions, reader: OrderReader) {
+    this.#context = context;
+    this.#options = options;
+    this.#reader = reader;
+    this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules), true);
+  }
+
+  /** How many statuses the service has accepted since the start. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Whether a request that was refused is worth asking again at once: another one has been accepted since. */
+  isEvidenced(id: bigint): boolean {
+    return this.#accepted > (this.#refusals.get(id)?.askedAt ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Nothing is remembered of requests that are not open any more. */
+  forget(id: bigint): void {
+    this.#lostAtMs.delete(id);
+    this.#movedAtMs.delete(id);
+    this.#refusals.delete(id);
+    this.#unusual.delete(id);
+    this.#looked.delete(id);
+  }
+
+  /** @throws what concerns this order alone, and what stops the program or the database. */
+  async take(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+    const refusals = this.#refusals.get(request.id);
+    if (refusals !== undefined) refusals.askedAt = this.#accepted;
+    if (request.state === "sending") return await this.#resolveFound(request, counts, signal);
+    // Reads, decides and writes in one transaction; only then does anything leave.
+    const begun = await commit(this.#context, signal, () => this.#begin(request.id));
+    if (begun === undefined) return { kind: "again" };
+    const { plan, order } = begun;
+    if (plan.kind === "refuse" || plan.kind === "done") this.forget(request.id);
+    if (plan.kind === "refuse") return this.#refused(request.id, plan.reason);
+    if (plan.kind === "done") return { kind: "settled", as: "already" };
+    if (order === undefined) throw new BridgeError("internal", "A status was planned for an order that is not stored.");
+    if (plan.kind === "read") {
+      await this.readBack(order, counts, signal);
+      return { kind: "again" };
+    }
+    if (begun.isLookedAt) return await this.#look(request, order, counts, signal);
+    const sent: Sent = { id: request.id, statusSent: plan.status, statusBefore: order.status, order };
+    return await this.#send(sent, plan, counts, signal);
+  }
+
+  /**
+   * An earlier attempt was refused, and nobody has looked at the order since: a refusal that came from somewhere else than
+   * the service may hide that it has the status.
+   */
+  async #look(
+    request: StatusRequest,
+    order: RequestedOrder,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { store } = this.#context;
+    const { id, statusSent } = request;
+    add(counts, "requests");
+    const found = await this.#reader.read(
+      order,
+      (seen, at) => {
+        if (seen.kind === "doubted") return seen.error;
+        if (seen.kind === "gone") {
+          const { httpStatus, reason } = failureOf(seen.error);
+          markRequestRefused(store, id, { httpStatus, reason, at });
+          return reason;
+        }
+        if (seen.status !== statusSent) return "again";
+        markSent(store, id, { httpStatus: null, at });
+        return "sent";
+      },
+      signal,
+    );
+    if (found instanceof BridgeError) throw found;
+    if (found === "again") {
+      if (this.#looked.size >= LOOKED_MAX) this.#looked.clear();
+      this.#looked.add(id);
+      return { kind: "again" };
+    }
+    this.forget(id);
+    return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, found);
+  }
+
+  /** Reads an order whose new status was accepted, so that its echo is known. */
+  async readBack(order: ReadableOrder, counts: Record<string, number>, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    add(counts, "requests");
+    await this.#reader.read(
+      order,
+      (seen) => markEchoesRead(store, order.orderId, seen.kind === "order" ? seen.status : null),
+      signal,
+    );
+  }
+
+  #begin(id: bigint): { plan: StatusPlan; order: RequestedOrder | undefined; isLookedAt: boolean } | undefined {
+    const { store, clock, client } = this.#context;
+    const request = loadOpenRequest(store, id);
+    if (request?.state !== "pending") return undefined;
+    const order = loadRequestedOrder(store, request.orderId);
+    const plan = planStatus(request, order, this.#options.rules);
+    const at = isoTime(clock.nowMs());
+    if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
+    if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });
+    const isLookedAt = plan.kind === "send" && isToBeRead(request, plan.status, this.#looked);
+    if (plan.kind === "send" && !isLookedAt) {
+      const leftMs = Date.parse(client.serviceNow ?? "");
+      const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);
+      markSending(store, id, { status: plan.status, before: order, leftAt });
+      this.#looked.delete(id);
+    }
+    return { plan, order, isLookedAt };
+  }
+
+  async #send(
+    sent: Sent,
+    plan: StatusPlan & { kind: "send" },
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { store, client, clock } = this.#context;
+    const { method } = this.#options.rules;
+    add(counts, "requests");
+    store.secure();
+    let answer: ServiceAnswer;
+    try {
+      answer = await sendStatus(client, { method, path: plan.path, body: plan.body, signal });
+    } catch (error) {
+      return await this.#afterFailure(sent, error, counts, signal);
+    }
+    const acceptance = readAcceptance(answer);
+    if (acceptance.kind === "html" || acceptance.kind === "cut") {
+      const what = UNREADABLE_WORDS[acceptance.kind];
+      const error = new BridgeError("answer_unreadable", `${method} ${plan.path} was answered with ${what}.`);
+      return await this.#resolve(sent, error, counts, signal);
+    }
+    if (acceptance.kind === "error") {
+      // An answer may repeat the order, whose own status may be called "failed": the order tells which it was.
+      const words = client.hideSecrets(acceptance.words);
+      const error = new ServiceError(
+        "request_refused",
+        `${method} ${plan.path} was answered with ${answer.status}: ${words}`,
+        {
+          area: "orders",
+          target: "order",
+          method,
+          path: plan.path,
+          status: answer.status,
+          effect: "none",
+          words,
+        },
+      );
+      return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
+    }
+    const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
+    if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#forms.saveUnusual(judged.form)))) {
+      this.#unusual.set(sent.id, judged.form);
+      const what = unknownForm(method, plan.path, judged);
+      const error = new ServiceError("answer_unknown", what, {
+        area: "orders",
+        target: "order",
+        method,
+        path: plan.path,
+        effect: "unknown",
+      });
+      return await this.#resolve(sent, error, counts, signal);
+    }
+    const at = isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      if (!judged.isUnusual) this.#forms.saveUsual(judged.form, true);
+      markSent(store, sent.id, { httpStatus: answer.status, at });
+      if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
+    });
+    this.forget(sent.id);
+    this.#accepted += 1;
+    return { kind: "settled", as: "sent" };
+  }
+
+  /** The method and the path as they are configured. */
+  get #place(): string {
+    const { method, path } = this.#options.rules;
+    return `${method} ${path}`;
+  }
+
+  async #afterFailure(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+    switch (classifyStatusFailure(error)) {
+      case "refused":
+        return await this.#askOrder(sent, { error: error as ServiceError, isNowhere: false }, counts, signal);
+      case "nowhere":
+        return await this.#askOrder(sent, { error: error as ServiceError, isNowhere: true }, counts, signal);
+      case "unknown":
+        return await this.#resolve(sent, error, counts, signal);
+      case "untouched":
+        await this.#putBack(sent.id, failureOf(error));
+        return { kind: "failed", error };
+      case "later":
+        return { kind: "failed", error };
+    }
+  }
+
+  /**
+   * The service refuses the status, or says that there is nothing under the path. The order tells whether it has the
+   * status all the same, and whether there is one; the request waits unless that settles it.
+   */
+  async #askOrder(
+    sent: Sent,
+    { error, isNowhere }: { error: ServiceError; isNowhere: boolean },
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { store, clock } = this.#context;
+    const failure = failureOf(error);
+    const now = { times: 0, atMs: clock.monotonicMs(), accepted: this.#accepted, askedAt: this.#accepted };
+    const refusals = this.#refusals.get(sent.id) ?? now;
+    const times = refusals.times + 1;
+    const sinceMs = clock.monotonicMs() - refusals.atMs;
+    const acceptedSince = this.#accepted - refusals.accepted;
+    const isAlone = [...this.#refusals.keys()].every((id) => id === sent.id);
+    const isBelieved =
+      !isNowhere && isRefusalBelieved({ httpStatus: error.status, times, sinceMs, acceptedSince, isAlone });
+    const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
+    const what = "the order exists, so statuses.path or statuses.method is wrong";
+    add(counts, "requests");
+    let found: "sent" | "refused" | "waits" | "unknown";
+    try {
+      found = await this.#reader.read(
+        sent.order,
+        (seen, at) => {
+          // A request that says more about a status which the order had before is not answered by that status.
+          if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {
+            const moves = loadOrderMoves(store, sent.id, seen.status);
+            if (compareStatus(seen, sent, moves, this.#options.timezone) === "wanted") {
+              markSent(store, sent.id, { httpStatus: null, at });
+              return "sent";
+            }
+          }
+          if (seen.kind === "gone") {
+            // With the status by which the request is found where the order comes back.
+            markRequestRefused(store, sent.id, { ...failureOf(seen.error), at });
+            return "refused";
+          }
+          if (seen.kind === "order" && isBelieved) {
+            markRequestRefused(store, sent.id, { ...failure, at });
+            return "refused";
+          }
+          const reason = isWrongPath && seen.kind === "order" ? `${failure.reason}; ${what}` : failure.reason;
+          markPendingAgain(store, sent.id, { ...failure, reason });
+          if (seen.kind === "order") this.#looked.add(sent.id);
+          return seen.kind === "order" ? "waits" : "unknown";
+        },
+        signal,
+      );
+    } catch (readError) {
+      await this.#putBack(sent.id, failure);
+      throw readError;
+    }
+    if (found === "sent" || found === "refused") {
+      this.forget(sent.id);
+      return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(sent.id, failure.reason);
+    }
+    if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
+    if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error, what) };
+    return { kind: "failed", error };
+  }
+
+  /** A request that was found `sending`: a crash, a stop or a failed read has left it so. */
+  async #resolveFound(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+    const { store, clock } = this.#context;
+    const order = loadRequestedOrder(store, request.orderId);
+    if (order === undefined || request.statusSent === null) {
+      // No request of ours has left for it: somebody else wrote the state.
+      await commit(this.#context, signal, () => markPendingAgain(store, request.id, null));
+      return { kind: "again" };
+    }
+    if (!this.#lostAtMs.has(request.id)) this.#lostAtMs.set(request.id, clock.monotonicMs());
+    const { id, statusSent, statusBefore } = request;
+    return await this.#resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
+  }
+
+  /**
+   * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status tells, and
+   * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
+   * late would then take the place of the one asked for after it. That somebody else has changed the order is read twice,
+   * with time between: one answer may come from a replica that lags.
+   */
+  async #resolve(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+    const { store, clock } = this.#context;
+    const { id } = sent;
+    const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
+    this.#lostAtMs.set(id, lostAtMs);
+    const untilMs = lostAtMs + this.#options.quietMs;
+    const isQuiet = clock.monotonicMs() >= untilMs;
+    const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
+    const unusual = this.#unusual.get(id);
+    let reason = "";
+    add(counts, "requests");
+    const verdict = await this.#reader.read(
+      sent.order,
+      (seen, at) => {
+        if (seen.kind === "gone") {
+          reason = failureOf(seen.error).reason;
+          markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
+          return "refused";
+        }
+        if (seen.kind === "doubted") return seen.error;
+        const moves = loadOrderMoves(store, id, seen.status);
+        const compared = compareStatus(seen, sent, moves, this.#options.timezone);
+        if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
+        if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
+        if (compared === "wanted") {
+          if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
+          markSent(store, id, { httpStatus: null, at });
+          return "sent";
+        }
+        if (unusual !== undefined) this.#forms.saveProof(unusual, false);
+        if (compared === "former") {
+          markPendingAgain(store, id, null);
+          return "again";
+        }
+        reason = changedMeanwhile(sent, seen.status);
+        if (clock.monotonicMs() < movedAtMs + MOVED_AGAIN_MS) {
+          saveRequestError(store, id, `${reason}; to be read again`);
+          return "moved";
+        }
+        markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
+        return "refused";
+      },
+      signal,
+    );
+    if (verdict instanceof BridgeError) throw verdict;
+    if (verdict === "lost") return { kind: "lost", untilMs, error };
+    if (verdict === "moved") {
+      this.#movedAtMs.set(id, movedAtMs);
+      return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
+    }
+    this.#lostAtMs.delete(id);
+    this.#movedAtMs.delete(id);
+    if (verdict === "again") return { kind: "again" };
+    this.forget(id);
+    return verdict === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, reason);
+  }
+
+  /** The request cannot have had an effect. Not aborted by the caller's signal: it may be the last thing to write. */
+  async #putBack(id: bigint, failure: { httpStatus: number | null; reason: string }): Promise<void> {
+    await commit(this.#context, AbortSignal.timeout(LAST_WRITE_MS), () =>
+      markPendingAgain(this.#context.store, id, failure),
+    );
+  }
+
+  #refused(id: bigint, reason: string): Step {
+    this.#context.log.warn({ request: String(id) }, `Status request ${id} is refused: ${reason}.`);
+    return { kind: "settled", as: "refused" };
+  }
+}
+
+/**
+ * Whether a request was refused, in whatever words, and may all the same have been what gave the order the status. One that sets the
+ * status which the order had before cannot be told by it.
+ */
+function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
+  const { id, wasAnswered, statusSent, statusBefore } = request;
+  return wasAnswered && statusSent === status && statusSent !== statusBefore && !looked.has(id);
+}
+
+function noStatus(orderId: string, status: string | null): BridgeError {
+  const text = status === null ? "null" : JSON.stringify(status);
+  return new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no status but ${text}.`);
+}
+
+function failureOf(error: unknown): { httpStatus: number | null; reason: string } {
+  if (!(error instanceof ServiceError))
+    return { httpStatus: null, reason: error instanceof Error ? error.message : String(error) };
+  if (error.status === undefined) return { httpStatus: null, reason: error.message };
+  return { httpStatus: error.status, reason: `${error.status}: ${error.words ?? ""}`.replace(/: $/, "") };
+}
+
+function wrongPath({ message, area, target, method, path, status }: ServiceError, what: string): ServiceError {
+  const details = { area, target, method, path, effect: "none" as const, ...(status === undefined ? {} : { status }) };
+  return new ServiceError("request_refused", `${message}; ${what}`, details);
+}
+
+function changedMeanwhile({ statusSent, statusBefore }: Sent, now: string | null): string {
+  const sent = named(statusSent);
+  if (now === statusBefore) {
+    return `changed meanwhile: the order is ${named(now)} again and was changed in between; whether ${sent} was there is not known`;
+  }
+  return `changed meanwhile: the order was ${named(statusBefore)} and is ${named(now)} now; whether ${sent} was there in between is not known`;
+}
+
+function named(status: string | null): string {
+  return status === null ? "without a status" : JSON.stringify(status);
+}
+
+function add(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}

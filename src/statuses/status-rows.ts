@@ -1,0 +1,358 @@
+/*
+ * The statuses that the ERP wants set: an outbox, in order for each order of the shop. A request is `sending` from
+ * before its request leaves until its outcome is known, so that after a crash in the middle nothing is sent again
+ * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
+ * `echo` says whether the status has come back with the order since; until then that change is our own.
+ */
+
+import type { Store } from "../database/store.ts";
+import type { ColumnValue } from "../feeds/feed.ts";
+import { findNotUtf8 } from "../feeds/utf8.ts";
+import type { OrderMoves, RequestedOrder, WantedStatus } from "./plan-status.ts";
+
+/** Column values together larger than this are never read: a status needs no megabyte. */
+const VALUES_BYTES_MAX = 1_000_000;
+/** An id has 36 characters; whatever is longer is none. */
+const ID_CHARACTERS = 64;
+/** Longer than any time that can be read. */
+const STAMP_CHARACTERS = 64;
+/** Written by the ERP, this column may hold the largest integer there is. */
+const ATTEMPTS_MAX = 1_000_000;
+/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
+const ECHO_AGE = "-1 day";
+
+export interface StatusRequest extends WantedStatus {
+  id: bigint;
+  state: "pending" | "sending";
+  attempts: number;
+  statusSent: string | null;
+  statusBefore: string | null;
+  /** The service has answered it, and has not accepted it. */
+  wasAnswered: boolean;
+}
+
+/** As SQLite gives it, integers without loss: the ERP may have written any. */
+type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8" | "wasAnswered"> & {
+  isTooLarge: bigint;
+  attempts: bigint;
+  wasAnswered: bigint;
+};
+
+const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0) + coalesce(octet_length(r.data), 0)
+  + coalesce(octet_length(r.status_sent), 0) + coalesce(octet_length(r.status_before), 0) > ${VALUES_BYTES_MAX}`;
+const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELSE r.${column} END`;
+const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.state, r.attempts,
+  ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
+  ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
+  ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
+
+const OPEN = "state IN ('pending', 'sending')";
+const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
+
+/** Whether the new status of some order must be read back. */
+export function hasOwedEchoes(store: Store): boolean {
+  const row = store.prepare("SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n").get() as {
+    n: number;
+  };
+  return row.n === 1;
+}
+
+/**
+ * The next request of each order, least tried first, so that an order that cannot be settled never keeps others
+ * waiting. One that is `sending` comes before all others of its order, whatever ids the ERP gave them.
+ */
+export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
+  const rows = store
+    .prepare(
+      `WITH next (id, tried) AS MATERIALIZED (
+         SELECT CASE WHEN max(r.state) = 'sending'
+             THEN (SELECT min(e.id) FROM status_requests e WHERE e.order_id = r.order_id AND e.${OPEN} AND e.state = 'sending')
+             ELSE min(r.id) END AS id,
+           total(r.attempts) AS tried
+         FROM status_requests r INDEXED BY status_requests_open
+         WHERE r.${OPEN} GROUP BY r.order_id ORDER BY tried, id LIMIT ?)
+       SELECT ${COLUMNS} FROM next n JOIN status_requests r ON r.id = n.id ORDER BY n.tried, n.id`,
+    )
+    .safeIntegers(true)
+    .all(limit) as RequestRow[];
+  return rows.map((row) => readRow(store, row));
+}
+
+/** Whether another request of the same order waits for this one to be settled. */
+export function hasOtherRequest(store: Store, id: bigint): boolean {
+  const row = store
+    .prepare(
+      `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
+         WHERE r.id = ? AND o.id <> r.id AND o.${OPEN}) AS n`,
+    )
+    .get(id) as { n: number };
+  return row.n === 1;
+}
+
+/** The request as it stands now; undefined where it is no longer open. */
+export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undefined {
+  const row = store
+    .prepare(`SELECT ${COLUMNS} FROM status_requests r WHERE r.id = ? AND r.${OPEN}`)
+    .safeIntegers(true)
+    .get(id) as RequestRow | undefined;
+  return row === undefined ? undefined : readRow(store, row);
+}
+
+function readRow(store: Store, row: RequestRow): StatusRequest {
+  const { status, comment, data } = row;
+  const notUtf8 = findNotUtf8({ status, comment, data }, (column) => loadBytes(store, row.id, column));
+  const wasAnswered = row.wasAnswered === 1n;
+  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), wasAnswered, notUtf8 };
+}
+
+function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "data"): Buffer {
+  const row = store.prepare(`SELECT CAST(${column} AS BLOB) AS bytes FROM status_requests WHERE id = ?`).get(id);
+  return (row as { bytes: Buffer }).bytes;
+}
+
+/** The order of a request, whose id may be written in any case. */
+export function loadRequestedOrder(store: Store, orderId: string): RequestedOrder | undefined {
+  const row = store
+    .prepare(
+      `SELECT order_id AS orderId, coalesce(service_id, order_id) AS serviceId, status, removed_at AS removedAt,
+         revision, service_updated_at AS updatedAt,
+         (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
+       FROM orders o WHERE o.order_id = lower(?)`,
+    )
+    .get(orderId) as (Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }) | undefined;
+  if (row === undefined) return undefined;
+  const { removedAt, ...order } = row;
+  return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
+}
+
+/** The last request that left for the order and was accepted. */
+function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
+  const row = store
+    .prepare(
+      `SELECT r.status_sent AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data
+       FROM status_requests r WHERE r.order_id = ? AND r.state = 'sent' AND r.status_sent IS NOT NULL
+       ORDER BY r.answered_at DESC, r.id DESC LIMIT 1`,
+    )
+    .safeIntegers(true)
+    .get(orderId) as { status: string | null; comment: ColumnValue; data: ColumnValue } | undefined;
+  return row ?? null;
+}
+
+/** The method and path under which the service has once accepted a status. */
+const PATH_ROLE = "status.path";
+
+export function hasStatusPathMatched(store: Store, path: string): boolean {
+  return store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(PATH_ROLE, path) !== undefined;
+}
+
+export function saveStatusPathMatched(store: Store, path: string, at: string): void {
+  store
+    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(PATH_ROLE, path, at);
+}
+
+/** The request is about to leave. From here on only an answer or a read of the order tells what became of it. */
+export function markSending(
+  store: Store,
+  id: bigint,
+  sent: {
+    status: string;
+    before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined;
+    /** By the service's own clock, where it tells one. */
+    leftAt: string | null;
+  },
+): boolean {
+  const { status = null, revision = null, updatedAt = null } = sent.before ?? {};
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
+           stamp_before = ?, left_at = ?, echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+         WHERE id = ? AND state = 'pending'`,
+      )
+      .run(sent.status, status, revision, updatedAt, sent.leftAt, id).changes > 0
+  );
+}
+
+/** Statuses of an order since a request left that are looked at: the newest. */
+const STATUSES_SINCE = 100;
+
+/**
+ * What became known of its order since a request left; nothing where what was known then is not.
+ * @param status what the order has now
+ */
+export function loadOrderMoves(store: Store, id: bigint, status: string | null): OrderMoves {
+  const row = store
+    .prepare(
+      `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
+         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS stamp,
+         EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
+           AND s.status_sent = @status AND s.revision_before IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.status_changed
+             AND e.revision > s.revision_before AND e.revision <= r.revision_before)) AS isUnseen,
+         (SELECT s.status_sent FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
+           AND s.status_sent IS NOT NULL ORDER BY s.answered_at DESC, s.id DESC LIMIT 1) = @status AS isLast
+       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
+    )
+    .get({ id, status }) as Record<string, number | string | null> | undefined;
+  const since = store
+    .prepare(
+      `SELECT e.new_status AS status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+       JOIN order_event_rows e ON e.order_key = o.order_key
+       WHERE r.id = ? AND e.revision > r.revision_before AND e.status_changed ORDER BY e.seq DESC LIMIT ${STATUSES_SINCE}`,
+    )
+    .all(id) as { status: string | null }[];
+  const { hasComeBack, isUnseen, isLast, isSameContent, stampBefore = null, stamp = null, leftAt = null } = row ?? {};
+  return {
+    hasComeBack: hasComeBack === 1,
+    statusesSince: since.map((event) => event.status).reverse(),
+    ownStatus: isUnseen === 1 ? "unseen" : isLast === 1 ? "last" : null,
+    isSameContent: isSameContent === 1,
+    stampBefore: stampBefore as string | null,
+    stamp: stamp as string | null,
+    leftAt: leftAt as string | null,
+  };
+}
+
+/** The order has the status. Where it has not come back with the order yet, a read of the order is owed. */
+export function markSent(store: Store, id: bigint, answer: { httpStatus: number | null; at: string }): boolean {
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL,
+           echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
+         WHERE id = ? AND ${OPEN}`,
+      )
+      .run(answer.httpStatus, answer.at, id).changes > 0
+  );
+}
+
+/** @param answer `mayArrive`: the status may still be seen on the order, which then settles the request after all. */
+export function markRequestRefused(
+  store: Store,
+  id: bigint,
+  answer: { httpStatus: number | null; reason: string; at: string; mayArrive?: boolean },
+): boolean {
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?,
+           echo = CASE WHEN ? THEN echo END
+         WHERE id = ? AND ${OPEN}`,
+      )
+      .run(answer.httpStatus, answer.at, answer.reason, Number(answer.mayArrive === true), id).changes > 0
+  );
+}
+
+/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
+const NO_ORDER = "http_status IN (404, 410)";
+
+/**
+ * The service has an order again that was marked as removed: what was refused because the order was missing waits again,
+ * unless a later status was sent since.
+ */
+export function reopenRequests(store: Store, orderId: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL
+       WHERE order_id = ? AND state = 'refused' AND ${NO_ORDER} AND NOT EXISTS (
+         SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,
+    )
+    .run(orderId);
+}
+
+/** Nothing has arrived: the request waits as before. */
+export function markPendingAgain(
+  store: Store,
+  id: bigint,
+  failure: { httpStatus: number | null; reason: string } | null,
+): void {
+  store.prepare("UPDATE status_requests SET state = 'pending', echo = NULL WHERE id = ? AND state = 'sending'").run(id);
+  if (failure === null) return;
+  store
+    .prepare(
+      `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ? WHERE id = ? AND ${OPEN}`,
+    )
+    .run(failure.httpStatus, failure.reason, id);
+}
+
+/** The outcome is still unknown, and others go first. */
+export function markUnsettled(store: Store, id: bigint, reason: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1, last_error = ? WHERE id = ? AND ${OPEN}`,
+    )
+    .run(reason, id);
+}
+
+/** Why it is not settled yet; its attempt was counted when it left. */
+export function saveRequestError(store: Store, id: bigint, reason: string): void {
+  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(reason, id);
+}
+
+/**
+ * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
+ * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.
+ * Any other status ends the waiting for all that were answered.
+ */
+export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
+  const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
+  const { id } = store
+    .prepare(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
+    .safeIntegers(true)
+    .get({ orderId, status, at }) as { id: bigint | null };
+  const settled = id === null ? "state <> 'sending'" : "id <= @id";
+  store
+    .prepare(
+      `UPDATE status_requests SET echo = NULL,
+         last_error = CASE WHEN state = 'refused' AND status_sent = @status THEN NULL ELSE last_error END,
+         state = CASE WHEN state = 'refused' AND status_sent = @status THEN 'sent' ELSE state END
+       WHERE id IN (SELECT id ${echoes}) AND ${settled}`,
+    )
+    .run({ orderId, status, ...(id === null ? {} : { id }) });
+  return id !== null;
+}
+
+/** Orders whose new status must be read back, oldest first. */
+export function loadOwedEchoes(store: Store, limit: number): { orderId: string; serviceId: string }[] {
+  return store
+    .prepare(
+      `SELECT o.order_id AS orderId, coalesce(o.service_id, o.order_id) AS serviceId
+       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+       WHERE r.echo = 'owed' AND r.state = 'sent' GROUP BY o.order_key ORDER BY min(r.id) LIMIT ?`,
+    )
+    .all(limit) as { orderId: string; serviceId: string }[];
+}
+
+/** The order was read after our status had been accepted: the read is no longer owed, whether it showed the status or not. */
+export function markEchoesRead(store: Store, orderId: string, status: string | null): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET echo = CASE WHEN status_sent = @status THEN NULL ELSE 'awaited' END
+       WHERE order_id = @orderId AND echo = 'owed'`,
+    )
+    .run({ orderId, status });
+}
+
+/** Reads that have failed for so long are given up: the updates tell what became of the order. */
+export function forgetOldEchoes(store: Store, at: string): void {
+  store.prepare(`UPDATE status_requests SET echo = NULL WHERE echo = 'owed' AND NOT ${ECHO_IS_FRESH}`).run({ at });
+}
+
+/** Requests that the service has refused. */
+export function countRefusedRequests(store: Store): number {
+  const row = store
+    .prepare("SELECT count(*) AS n FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'")
+    .get() as { n: number };
+  return row.n;
+}
+
+/** Removes requests that were sent before `before` and have come back with their order, a bounded number at a time. */
+export function deleteSentBefore(store: Store, before: string, limit: number): number {
+  return store
+    .prepare(
+      `DELETE FROM status_requests WHERE id IN (SELECT id FROM status_requests
+         WHERE state = 'sent' AND echo IS NOT 'owed' AND answered_at < ? ORDER BY id LIMIT ?)`,
+    )
+    .run(before, limit).changes;
+}

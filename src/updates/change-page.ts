@@ -1,0 +1,171 @@
+/*
+ * Reads the pages of changes, as far as that can be done without the database. A poll brings mostly what the poll before
+ * brought, to the byte: such a page is recognised by its hash, and what was read of it counts again. Nothing depends on a
+ * page being known, and after a restart none is.
+ */
+
+import { digestInSlices, digestOf } from "../answers/digest.ts";
+import type { JsonPath } from "../answers/json-path.ts";
+import type { Span } from "../answers/json-text.ts";
+import { canonicalJson } from "../answers/json-value.ts";
+import type { Slices } from "../answers/slices.ts";
+import { readStamp, type ServedStamp, type StampForm } from "../answers/stamp.ts";
+import { KeySet } from "../feeds/key-set.ts";
+import { type OrderMapping, readStampText } from "../orders/order-mapping.ts";
+import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import { type Anchor, addAnchor } from "./page-cover.ts";
+import { type ChangeKey, changeKey } from "./seen-changes.ts";
+
+/** A record of the page, whose `span` points into the page's body. */
+export interface ServedChange {
+  record: AnswerRecord;
+  stamp: ServedStamp | undefined;
+  /** Of the content, key order and white space aside. */
+  contentHash: Buffer;
+  /** What the change is remembered by; undefined where the record names no order. */
+  key: ChangeKey | undefined;
+}
+
+export interface ChangeRules {
+  mapping: OrderMapping;
+  /** Where the answer keeps the list. */
+  changes: JsonPath;
+  /** Zone of stamps that name none. */
+  timezone: string;
+}
+
+/** Changes of the pages that are known at most: the window of a busy shop, in some 20 MB. */
+const CHANGES_MAX = 20_000;
+
+/**
+ * One page, read in steps: thousands of changes must not keep the pull of orders waiting. Of a page that is too large to be
+ * known again only the stamps stay, so that collecting garbage does not stop everything either.
+ */
+export class ChangePage {
+  readonly list: AnswerList;
+  /** What the page is read from in the place of its body, where records of it are no JSON. */
+  readonly mended: Buffer | undefined;
+  readonly elements: readonly Span[];
+  readonly #rules: ChangeRules;
+  readonly #isKept: boolean;
+  readonly #changes: ServedChange[] = [];
+  readonly #stamps: (ServedStamp | undefined)[] = [];
+  #form: StampForm | undefined;
+  readonly #newest: Anchor[] = [];
+  /** The changes that were met on this page, and how often those that were met again. */
+  readonly #met = new KeySet();
+  readonly #times = new Map<string, number>();
+
+  constructor(list: AnswerList, rules: ChangeRules) {
+    this.list = list;
+    this.mended = list.mended?.bytes;
+    this.elements = list.elements ?? [];
+    this.#rules = rules;
+    this.#isKept = this.elements.length <= CHANGES_MAX;
+  }
+
+  /** Up to `count` changes from `from` on. Every one before `from` was read before; of a large page none is read twice. */
+  *read(body: Buffer, from: number, count: number): Slices<readonly ServedChange[]> {
+    const elements = this.elements.slice(this.#stamps.length, from + count);
+    const { mapping } = this.#rules;
+    const records = yield* readRecordsInSlices(body, { ...this.list, elements }, mapping);
+    const fresh = records.map((record) => this.#readChange(body, record));
+    for (const { stamp } of fresh) this.#stamps.push(stamp);
+    if (!this.#isKept) return fresh;
+    for (const change of fresh) this.#changes.push(change);
+    return this.#changes.slice(from, from + count);
+  }
+
+  get stamps(): readonly (ServedStamp | undefined)[] {
+    return this.#stamps;
+  }
+
+  /** Some of its newest changes, in any order. */
+  get newest(): readonly Anchor[] {
+    return this.#newest;
+  }
+
+  #inOneForm(stamp: ServedStamp | undefined): ServedStamp | undefined {
+    if (stamp === undefined) return undefined;
+    if (this.#form === undefined || !isSameForm(stamp.form, this.#form)) this.#form = stamp.form;
+    return { ...stamp, form: this.#form };
+  }
+
+  #readChange(body: Buffer, record: AnswerRecord): ServedChange {
+    const { mapping, timezone } = this.#rules;
+    // What is too large is looked through no further than for its id.
+    const hasStamp = record.ok || !record.isLarge || record.reference !== null;
+    const text = hasStamp ? readStampText(body, record.span, mapping) : null;
+    const stamp = this.#inOneForm(readStamp(text, timezone));
+    const contentHash = hashContent(body, record);
+    if (!record.ok) return { record, stamp, contentHash, key: undefined };
+    if (stamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: stamp.instantNs });
+    const first = `${record.orderId}${changeKey(stamp?.instantNs, contentHash, 0)}`;
+    const nth = this.#met.add([first]) ? 0 : (this.#times.get(first) ?? 0) + 1;
+    if (nth > 0) this.#times.set(first, nth);
+    return { record, stamp, contentHash, key: changeKey(stamp?.instantNs, contentHash, nth) };
+  }
+}
+
+/** Nearly all stamps of a page are written in the same way, which is remembered once. */
+function isSameForm(a: StampForm, b: StampForm): boolean {
+  return (
+    a.kind === b.kind &&
+    a.precision === b.precision &&
+    a.fraction === b.fraction &&
+    a.point === b.point &&
+    a.zone === b.zone &&
+    a.separator === b.separator
+  );
+}
+
+function hashContent(body: Buffer, record: AnswerRecord): Buffer {
+  if (!record.ok && (record.isLarge || record.broken !== undefined)) return record.hash;
+  try {
+    return digestOf(canonicalJson(body, record.span));
+  } catch (error) {
+    if (record.ok) throw error;
+    // Nested too deep for any reader: then only the very same text is the same record.
+    return record.hash;
+  }
+}
+
+/** The pages of the pass before and of this one; what neither was served is forgotten. */
+export class KnownPages {
+  readonly #rules: ChangeRules;
+  readonly #clock: Clock;
+  /** By the hash of the body. */
+  #before = new Map<string, ChangePage>();
+  #served = new Map<string, ChangePage>();
+  #changes = 0;
+
+  constructor(rules: ChangeRules, clock: Clock) {
+    this.#rules = rules;
+    this.#clock = clock;
+  }
+
+  beginPass(): void {
+    this.#before = this.#served;
+    this.#served = new Map();
+    this.#changes = 0;
+  }
+
+  /** @throws BridgeError `answer_unreadable`, `answer_shape` */
+  async open(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
+    const text = (await readInTurns(this.#clock, answer, digestInSlices(answer.body), signal)).toString("base64");
+    const served = this.#served.get(text);
+    if (served !== undefined) return served;
+    const page = this.#before.get(text) ?? (await this.#read(answer, signal));
+    this.#changes += page.elements.length;
+    if (this.#changes <= CHANGES_MAX) this.#served.set(text, page);
+    return page;
+  }
+
+  async #read(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
+    const list = await readInTurns(this.#clock, answer, readListInSlices(answer, this.#rules.changes), signal);
+    return new ChangePage(list, this.#rules);
+  }
+}

@@ -1,0 +1,264 @@
+/*
+ * Collects the changes of one pass until they are stored, an order's together: of several only the newest counts, and
+ * most are known from earlier passes and are kept no longer than it takes to see that. Nothing here writes; after a
+ * crash the same changes are asked for again.
+ */
+
+import { inTurns, type Slices } from "../answers/slices.ts";
+import type { Store } from "../database/store.ts";
+import type { AnswerRecord } from "../orders/read-answer.ts";
+import { loadSeenChanges } from "../pass/position-rows.ts";
+import type { Clock } from "../platform/ports.ts";
+import type { ChangePage, ServedChange } from "./change-page.ts";
+import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "./seen-changes.ts";
+
+const CHANGES_PER_STEP = 100;
+/** Orders that are looked through in one go; of a pass of hundreds of thousands all of them would keep the event loop. */
+const ORDERS_PER_STEP = 2_000;
+/** An order whose record differs in every answer must not make the pass ask for ever. */
+const FRESH_PER_ORDER_MAX = 64;
+/** Changes that wait, each with its record; of so many more the garbage collection would be felt. */
+const NEWS_MAX = 10_000;
+/** Beyond this they are stored early, too. */
+const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+/** A page of thousands must not keep the pull of orders waiting: after so long, others have their turn. */
+const TURN_MS = 10;
+
+/** A change that has to be acted on, with a copy of its text. */
+export interface ChangeNews {
+  /** Its `span` points into `bytes`. */
+  record: AnswerRecord;
+  bytes: Buffer;
+  /** Of the content, key order and white space aside. */
+  contentHash: Buffer;
+  /** Where the records of this order do not tell by themselves which one counts. */
+  isDoubtful: boolean;
+  /** What to remember of the order in the transaction that acts; undefined where the record names no order. */
+  seen: Buffer | undefined;
+}
+
+interface Waiting {
+  record: AnswerRecord;
+  bytes: Buffer;
+  contentHash: Buffer;
+  stampNs: bigint | undefined;
+  isKnown: boolean;
+}
+
+/** Of a pass that brings hundreds of thousands of orders there are as many: what is not there takes no memory. */
+interface OrderChanges {
+  seen: ChangeKey[];
+  /** Nearly every order is served once. */
+  served: ChangeKey | Set<ChangeKey> | undefined;
+  /** Whether the record that was last before has been served again. */
+  hasLast: boolean;
+  unseenStamps: (bigint | undefined)[] | undefined;
+  newest: Waiting | undefined;
+}
+
+export class ChangeCollector {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #orders = new Map<string, OrderChanges>();
+  /** Records that cannot be used, by what they call themselves or by their hash. Without bytes: acted on. */
+  readonly #unusable = new Map<string, Pick<Waiting, "record" | "contentHash"> & { bytes: Buffer | undefined }>();
+  #bytes = 0;
+  #records = 0;
+  #fresh = 0;
+  /** Those that hold a record, in the order in which they were met. */
+  readonly #waiting = new Set<OrderChanges>();
+  #news = 0;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Whether what waits is so much that it is to be stored before the pass ends. */
+  get isFull(): boolean {
+    return this.#news > NEWS_MAX || (this.#news > 0 && this.#bytes > WAITING_BYTES_MAX);
+  }
+
+  /** Whether the pass has brought any change of the order. */
+  hasMet(orderId: string): boolean {
+    return this.#orders.has(orderId);
+  }
+
+  /** How many different records the pass has brought. */
+  get records(): number {
+    return this.#records;
+  }
+
+  /**
+   * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
+   * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
+   *   new, unless its stamp says otherwise.
+   * @param onFull stores what waits
+   */
+  async addPage(
+    page: { body: Buffer; changes: ChangePage; isBeyond: boolean },
+    signal: AbortSignal,
+    onFull: () => Promise<void>,
+  ): Promise<number> {
+    const before = this.#fresh;
+    let turnAtMs = this.#clock.monotonicMs();
+    const turn = async () => {
+      if (this.#clock.monotonicMs() - turnAtMs <= TURN_MS) return;
+      await this.#clock.sleep(0, signal);
+      turnAtMs = this.#clock.monotonicMs();
+    };
+    for (let from = 0; from < page.changes.elements.length; from += CHANGES_PER_STEP) {
+      await turn();
+      const changes = await inTurns(page.changes.read(page.body, from, CHANGES_PER_STEP), turn);
+      this.#add(page.body, changes, page.isBeyond);
+      if (this.isFull) await onFull();
+    }
+    return this.#fresh - before;
+  }
+
+  #add(body: Buffer, changes: readonly ServedChange[], isBeyond: boolean): void {
+    this.#recall(changes);
+    for (const { record, stamp, contentHash, key } of changes) {
+      if (!record.ok || key === undefined) {
+        this.#addUnusable(body, record, contentHash);
+        continue;
+      }
+      const stampNs = stamp?.instantNs;
+      this.#addChange(body, record, { stampNs, contentHash, key, isNew: isBeyond && stampNs === undefined });
+    }
+  }
+
+  /**
+   * Hands out what has to be acted on, once.
+   * @param isWhole whether the pass has come to its end: only then does it mean anything that a record is missing.
+   */
+  *takeNews(isWhole: boolean): Slices<ChangeNews[]> {
+    const news: ChangeNews[] = [];
+    let looked = 0;
+    for (const [key, waiting] of this.#unusable) {
+      const { record, bytes, contentHash } = waiting;
+      if (bytes === undefined) continue;
+      news.push({ record: { ...record, hash: contentHash }, bytes, contentHash, isDoubtful: false, seen: undefined });
+      this.#bytes -= bytes.length;
+      this.#unusable.set(key, { record, contentHash, bytes: undefined });
+    }
+    for (const order of this.#waiting) {
+      if (++looked % ORDERS_PER_STEP === 0) yield;
+      const isNews = order.unseenStamps !== undefined || (isWhole && !order.hasLast);
+      if (!isNews || order.newest === undefined) continue;
+      const { record, bytes, contentHash } = order.newest;
+      order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
+      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), seen: writeSeen(order.seen) });
+      order.hasLast = true;
+      if (order.unseenStamps !== undefined) this.#news -= 1;
+      order.unseenStamps = undefined;
+      this.#drop(order);
+    }
+    return news;
+  }
+
+  /** One that names itself counts once, however it changes from answer to answer: it must not keep the pass going. */
+  #addUnusable(body: Buffer, record: AnswerRecord, contentHash: Buffer): void {
+    const name = record.ok ? record.orderId : record.reference;
+    const key = name === null ? contentHash.toString("latin1") : `=${name}`;
+    const before = this.#unusable.get(key);
+    if (before !== undefined && (name === null || before.contentHash.equals(contentHash))) return;
+    if (before === undefined) [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];
+    if (before?.bytes !== undefined) this.#bytes -= before.bytes.length;
+    this.#unusable.set(key, this.#copy(body, record, { contentHash, stampNs: undefined, isKnown: false }));
+  }
+
+  #addChange(
+    body: Buffer,
+    record: AnswerRecord & { ok: true },
+    change: { stampNs: bigint | undefined; contentHash: Buffer; key: ChangeKey; isNew: boolean },
+  ): void {
+    const order = this.#orders.get(record.orderId);
+    if (order === undefined) return;
+    // Pages overlap, so that the same record comes twice.
+    if (!addServed(order, change.key)) return;
+    this.#records += 1;
+    if (typeof order.served === "string" || servedOf(order).size <= FRESH_PER_ORDER_MAX) this.#fresh += 1;
+    const isKnown = !change.isNew && isSeen(order.seen, change.key);
+    if (!isKnown) {
+      if (order.unseenStamps === undefined) {
+        order.unseenStamps = [];
+        this.#news += 1;
+      }
+      order.unseenStamps.push(change.stampNs);
+    }
+    if (change.key === order.seen.at(-1)) {
+      order.hasLast = true;
+      if (order.newest?.isKnown) this.#drop(order);
+    }
+    if (isKnown && order.hasLast) return;
+    if (order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest)) return;
+    this.#bytes -= order.newest?.bytes.length ?? 0;
+    order.newest = this.#copy(body, record, { ...change, isKnown });
+    this.#waiting.add(order);
+  }
+
+  /** What was told before of the orders that this pass meets for the first time. */
+  #recall(changes: readonly ServedChange[]): void {
+    const met = new Set<string>();
+    for (const { record } of changes) if (record.ok && !this.#orders.has(record.orderId)) met.add(record.orderId);
+    if (met.size === 0) return;
+    for (const { orderId, seen } of loadSeenChanges(this.#store, [...met])) {
+      met.delete(orderId);
+      this.#orders.set(orderId, newsOf(readSeen(seen)));
+    }
+    for (const orderId of met) this.#orders.set(orderId, newsOf([]));
+  }
+
+  /** A copy, so that the whole page does not stay in memory for one record of it; a large one nearly is the page. */
+  #copy(body: Buffer, record: AnswerRecord, more: Pick<Waiting, "contentHash" | "stampNs" | "isKnown">): Waiting {
+    const view = body.subarray(record.span.start, record.span.end);
+    const bytes = !record.ok && record.isLarge ? view : Buffer.from(view);
+    this.#bytes += bytes.length;
+    const { contentHash, stampNs, isKnown } = more;
+    return { bytes, record: { ...record, span: { start: 0, end: bytes.length } }, contentHash, stampNs, isKnown };
+  }
+
+  #drop(order: OrderChanges): void {
+    this.#bytes -= order.newest?.bytes.length ?? 0;
+    order.newest = undefined;
+    this.#waiting.delete(order);
+  }
+}
+
+/** What is new counts before what is known; then the larger stamp, then what was served later. */
+function replaces(next: Pick<Waiting, "stampNs" | "isKnown">, newest: Waiting): boolean {
+  if (next.isKnown !== newest.isKnown) return newest.isKnown;
+  return next.stampNs === undefined || newest.stampNs === undefined || next.stampNs >= newest.stampNs;
+}
+
+/** Clear is one new record, or several of which one is newer than all others. */
+function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
+  if (newest === undefined || unseenStamps === undefined) return true;
+  const others = unseenStamps.filter(
+    (stampNs) => stampNs === undefined || newest.stampNs === undefined || stampNs >= newest.stampNs,
+  );
+  return others.length !== 1;
+}
+
+function newsOf(seen: ChangeKey[]): OrderChanges {
+  return { seen, served: undefined, hasLast: seen.length === 0, unseenStamps: undefined, newest: undefined };
+}
+
+/** Returns whether it was not there. */
+function addServed(order: OrderChanges, key: ChangeKey): boolean {
+  const { served } = order;
+  if (served === undefined) order.served = key;
+  else if (typeof served === "string") {
+    if (served === key) return false;
+    order.served = new Set([served, key]);
+  } else {
+    if (served.has(key)) return false;
+    served.add(key);
+  }
+  return true;
+}
+
+function servedOf({ served }: OrderChanges): ReadonlySet<ChangeKey> {
+  return typeof served === "object" ? served : new Set(served === undefined ? [] : [served]);
+}

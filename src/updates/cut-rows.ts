@@ -1,0 +1,66 @@
+/*
+ * Changes that a page has left out at its old end, and the search for them: open orders are read one by one, then closed ones.
+ * It begins in the transaction that stores what the page held, and the watermark stays where it was until it is over; after a
+ * crash it goes on behind the last orders of which a read was requested.
+ */
+
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import type { Anchor } from "./page-cover.ts";
+
+export interface Cut {
+  since: string;
+  /** How many changes the page held. */
+  size: number;
+  stage: "open" | "closed";
+  /** Reads of orders up to this `order_key` were requested in this stage. */
+  after: number;
+  /** Another page was cut meanwhile: the search begins once more. */
+  again: boolean;
+  /** Proved, and therefore shown. */
+  isShown: boolean;
+  /** The largest stamp that was served: the watermark once the search is over. */
+  high: { text: string; ns: bigint };
+}
+
+export function loadCut(store: Store): Cut | undefined {
+  const text = loadMeta(store, "cut");
+  if (text === undefined) return undefined;
+  const written = JSON.parse(text) as Omit<Cut, "high"> & { high: { text: string; ns: string } };
+  return { ...written, high: { text: written.high.text, ns: BigInt(written.high.ns) } };
+}
+
+export function saveCut(store: Store, cut: Cut): void {
+  saveMeta(store, "cut", JSON.stringify({ ...cut, high: { text: cut.high.text, ns: String(cut.high.ns) } }));
+}
+
+export function deleteCut(store: Store): void {
+  deleteMeta(store, "cut");
+}
+
+/** Orders whose read nobody's record asked for and that were not tried yet. */
+export function countRequestedReads(store: Store): number {
+  const row = store.prepare("SELECT count(*) AS n FROM owed_reads WHERE record = '' AND attempts = 0").get();
+  return (row as { n: number }).n;
+}
+
+/** The `order_key` behind which the newest `count` closed orders stand. */
+export function loadClosedBegin(store: Store, count: number): number {
+  const row = store
+    .prepare(
+      `SELECT order_key AS orderKey FROM orders INDEXED BY orders_to_compare
+       WHERE is_open = 0 AND removed_at IS NULL ORDER BY order_key DESC LIMIT 1 OFFSET ?`,
+    )
+    .get(count);
+  return (row as { orderKey: number } | undefined)?.orderKey ?? 0;
+}
+
+export function loadAnchors(store: Store): Anchor[] {
+  const text = loadMeta(store, "anchors");
+  if (text === undefined) return [];
+  return (JSON.parse(text) as [string, string][]).map(([orderId, ns]) => ({ orderId, ns: BigInt(ns) }));
+}
+
+export function saveAnchors(store: Store, anchors: readonly Anchor[]): void {
+  saveMeta(store, "anchors", JSON.stringify(anchors.map(({ orderId, ns }) => [orderId, String(ns)])));
+}

@@ -1,0 +1,95 @@
+/*
+ * Looks for changes that a page has left out, because the service answers the newest first and so many a page: open orders are
+ * read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
+ * of each of those orders is over or owed. After a crash the search goes on where it was.
+ */
+import { counted } from "../messages/counted.ts";
+import { commit } from "../pass/commit.ts";
+import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { loadToCompare } from "../reconcile/reconcile-rows.ts";
+import { type Cut, countRequestedReads, deleteCut, loadClosedBegin, loadCut, saveCut } from "./cut-rows.ts";
+import { type FollowRules, mayMove } from "./follow.ts";
+
+/** Reads that wait at one time, so that those of new changes are not kept waiting. */
+const READS_AHEAD = 100;
+/** Closed orders seldom change: of more of them `reconcile` looks at some every night. */
+const CLOSED_MAX = 2_000;
+
+export class FindCutChanges {
+  readonly #context: JobContext;
+  readonly #follow: FollowRules;
+
+  constructor(context: JobContext, follow: FollowRules) {
+    this.#context = context;
+    this.#follow = follow;
+  }
+
+  /** Inside the transaction that stores what the page held. */
+  save(cut: Cut, at: string): void {
+    const { store } = this.#context;
+    if (cut.isShown && !loadCut(store)?.isShown) this.#saveHold(cut, at);
+    saveCut(store, cut);
+  }
+
+  /** Requests the next reads, and ends the search where none is left. Returns whether it goes on. */
+  async requestReads(signal: AbortSignal): Promise<boolean> {
+    const { store, log } = this.#context;
+    for (;;) {
+      const cut = loadCut(store);
+      if (cut === undefined) return false;
+      const waiting = countRequestedReads(store);
+      if (waiting >= READS_AHEAD) return true;
+      if ((await this.#requestSome(cut, signal)) || waiting > 0) return true;
+      await commit(this.#context, signal, () => this.#beginNext(cut));
+      if (cut.isShown && loadCut(store) === undefined)
+        log.info({}, "The orders whose changes may have been left out have been read.");
+    }
+  }
+
+  /** Reads have found a change that no page has shown. */
+  async show(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const cut = loadCut(store);
+    if (cut === undefined || cut.isShown) return;
+    await commit(this.#context, signal, () => this.save({ ...cut, isShown: true }, isoTime(clock.nowMs())));
+  }
+
+  async #requestSome({ stage, after }: Cut, signal: AbortSignal): Promise<boolean> {
+    const { store, clock } = this.#context;
+    const range = { after, upTo: Number.MAX_SAFE_INTEGER, limit: READS_AHEAD, isOpen: stage === "open" };
+    const orders = loadToCompare(store, range);
+    const last = orders.at(-1);
+    if (last === undefined) return false;
+    await commit(this.#context, signal, () => {
+      for (const order of orders) requestRead(store, order, isoTime(clock.nowMs()));
+      const cut = loadCut(store);
+      if (cut !== undefined) saveCut(store, { ...cut, after: last.orderKey });
+    });
+    return true;
+  }
+
+  /** One stage is over: the other one, the first once more, or the end. */
+  #beginNext(cut: Cut): void {
+    const { store, clock, client } = this.#context;
+    const { stage, again, high } = cut;
+    if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, CLOSED_MAX) });
+    else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
+    if (stage === "open" || again) return;
+    deleteCut(store);
+    deleteHold(store, "updates", "cut");
+    if (mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
+      saveWatermark(store, "updates", high.text, isoTime(clock.nowMs()));
+  }
+
+  #saveHold({ size }: Cut, at: string): void {
+    const { store, log } = this.#context;
+    const detail =
+      `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. ` +
+      "Open orders are read one by one to find the others, then closed ones; the position stays until then.";
+    if (saveHold(store, { area: "updates", reason: "cut", since: at, nextProbeAt: null, detail }))
+      log.warn({ size }, detail);
+  }
+}

@@ -1,0 +1,166 @@
+/*
+ * Orders of held records that have no usable id, but hold one somewhere else or in another form. Their batch was confirmed, so
+ * the service does not hand them out again: each UUID in such a record is asked for, and an answer that is the record's order
+ * is stored and releases it, in one transaction. After a crash the same records are looked at again.
+ */
+
+import { textOf } from "../answers/json-text.ts";
+import { findOrderIds } from "../answers/uuid.ts";
+import { counted } from "../messages/counted.ts";
+import type { OrderMapping } from "../orders/order-mapping.ts";
+import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { isSameOrder, type OrderRecord } from "../orders/same-order.ts";
+import { ORDER_KINDS, type Taken } from "../orders/take-orders.ts";
+import { type HeldUnnamed, loadHeldUnnamed, releaseStored } from "../pass/held-rows.ts";
+import { reachOf } from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadOwedRead } from "../pass/position-rows.ts";
+import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
+import { ReadPass } from "./read-pass.ts";
+
+/** The service may be asked soon after a record was held, and ever more seldom for those of which nothing comes. */
+const LOOK_EVERY_MS = 5 * 60_000;
+const WAIT_MAX_MS = 12 * 3_600_000;
+/** Bounds of one look: records, and orders asked for. The next one goes on with older records. */
+const RECORDS_PER_LOOK = 500;
+const RECORDS_PER_TURN = 25;
+const READS_PER_LOOK = 100;
+/** Of one record: UUIDs that are found in it, and asked for in one look. The next look asks for others. */
+const IDS_MAX = 1_000;
+const IDS_PER_LOOK = 10;
+/** Records whose waits are remembered; what is forgotten is asked for anew. */
+const WAITS_MAX = 10_000;
+const FIRST = Number.MAX_SAFE_INTEGER;
+
+interface Wait {
+  tries: number;
+  untilMs: number;
+}
+
+export class FindUnnamed {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #reader: OrderReader;
+  #lookAtMs: number;
+  /** The record looked at last. */
+  #before = FIRST;
+  /** By the number of the record; monotonic. */
+  readonly #waits = new Map<number, Wait>();
+
+  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#reader = reader;
+    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    const { store, clock, log, isStopping } = this.#context;
+    if (clock.monotonicMs() < this.#lookAtMs) return;
+    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    const pass = { reads: new ReadPass(this.#context, this.#reader, { signal }), left: READS_PER_LOOK, signal };
+    let found = 0;
+    for (let looked = 0; looked < RECORDS_PER_LOOK && pass.left > 0; looked += RECORDS_PER_TURN) {
+      const held = loadHeldUnnamed(store, ORDER_KINDS, { before: this.#before, limit: RECORDS_PER_TURN });
+      for (const record of held) {
+        if (isStopping() || pass.left <= 0) break;
+        this.#before = record.id;
+        const outcome = await this.#find(record, pass);
+        if (outcome === "found") found += 1;
+        if (outcome === "ill") pass.left = 0;
+      }
+      if (isStopping()) break;
+      if (held.length < RECORDS_PER_TURN && pass.left > 0) {
+        this.#before = FIRST;
+        break;
+      }
+      await clock.sleep(0, signal);
+    }
+    if (found > 0) {
+      log.info(
+        { found },
+        `${counted(found, "quarantined record")} without a usable id found at the service by an id elsewhere in it, and released.`,
+      );
+    }
+  }
+
+  async #find(record: HeldUnnamed, pass: FindPass): Promise<"found" | "none" | "ill"> {
+    const { store, clock } = this.#context;
+    const wait = this.#waits.get(record.id) ?? { tries: 0, untilMs: 0 };
+    if (record.payload === null || clock.monotonicMs() < wait.untilMs) return "none";
+    const text = record.payload;
+    const held = { text, mapping: this.#mappingOf(record.kind) };
+    const orders = [...findOrderIds(text, IDS_MAX)]
+      .map(([orderId, serviceId]) => ({ orderId, serviceId }))
+      // An order whose read is owed has a time of its own, and comes with it.
+      .filter(({ orderId }) => loadOwedRead(store, orderId) === undefined && this.#mayBe(held, orderId));
+    if (orders.length === 0) return "none";
+    const first = (wait.tries * IDS_PER_LOOK) % orders.length;
+    const turn = [...orders.slice(first), ...orders.slice(0, first)].slice(0, IDS_PER_LOOK);
+    for (const order of turn) {
+      if (pass.left <= 0) return "none";
+      pass.left -= 1;
+      const outcome = await this.#ask(order, { id: record.id, held }, pass);
+      if (outcome === "none") continue;
+      if (outcome === "found") this.#waits.delete(record.id);
+      return outcome;
+    }
+    if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
+    const waitMs = Math.min(LOOK_EVERY_MS * 2 ** wait.tries, WAIT_MAX_MS);
+    this.#waits.set(record.id, { tries: wait.tries + 1, untilMs: clock.monotonicMs() + waitMs });
+    return "none";
+  }
+
+  /** Of an order that is stored it is known already whether the record is its own. */
+  #mayBe(held: OrderRecord, orderId: string): boolean {
+    const { store } = this.#context;
+    const mark = loadOrderMark(store, orderId);
+    if (mark === undefined) return true;
+    const stored = { text: loadStoredOrder(store, mark.orderKey).payload, mapping: this.#rules[mark.payloadSource] };
+    return isSameOrder(held, stored, orderId, this.#rules.plan.timezone);
+  }
+
+  /** `ill`: the service rather than this order is out of order. */
+  async #ask(
+    order: ReadableOrder,
+    { id, held }: { id: number; held: OrderRecord },
+    pass: FindPass,
+  ): Promise<"found" | "none" | "ill"> {
+    const { store } = this.#context;
+    const { orderId } = order;
+    const keep = (answer: OrderAnswer, at: string): Taken | "other" => {
+      if (!answer.record.ok && answer.record.isLarge) return "other";
+      const answered = { text: textOf(answer.body, answer.record.span), mapping: this.#rules.snapshot };
+      if (!isSameOrder(held, answered, orderId, this.#rules.plan.timezone)) return "other";
+      const taken = this.#reader.store(answer, at);
+      if (loadOrderMark(store, orderId) !== undefined) releaseStored(store, id, orderId);
+      return taken;
+    };
+    try {
+      const act = { store: keep, settle: (refreshed: Refreshed<Taken | "other">) => refreshed };
+      let read = await this.#reader.refresh(order, act, pass.signal);
+      // What writes the id elsewhere may also write it in another case.
+      if (read?.value.kind === "unknown" && order.serviceId !== orderId)
+        read = await this.#reader.refresh({ orderId, serviceId: orderId }, act, pass.signal);
+      // What is no order may be anything that has a UUID; the service has answered.
+      if (read === undefined || read.value.kind === "unknown") return "none";
+      pass.reads.answered(loadOrderMark(store, orderId)?.orderKey);
+      return read.value.stored === "other" || loadOrderMark(store, orderId) === undefined ? "none" : "found";
+    } catch (error) {
+      if (reachOf(error) !== "record") throw error;
+      return (await pass.reads.failed(orderId, error)) ? "none" : "ill";
+    }
+  }
+
+  #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {
+    const { batch, update, snapshot } = this.#rules;
+    return kind === "order" ? batch : kind === "change" ? update : snapshot;
+  }
+}
+
+interface FindPass {
+  reads: ReadPass;
+  left: number;
+  signal: AbortSignal;
+}

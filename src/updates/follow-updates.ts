@@ -1,0 +1,670 @@
+/*
+ * Follows later changes of orders. Keeps the second guarantee: the watermark moves only in the transaction that
+ * stores the last of the changes it covers, or owes a read for them. After a crash the older watermark asks again,
+ * and what is stored already is recognised without a write.
+ */
+
+import { resolvePath } from "../answers/json-path.ts";
+import type { Span } from "../answers/json-text.ts";
+import { readStamp } from "../answers/stamp.ts";
+import { loadLearned, loadMeta, type RestKey, saveLearned } from "../database/meta.ts";
+import { counted } from "../messages/counted.ts";
+import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
+import { withLargeKept } from "../orders/keep-body.ts";
+import type { OrderField } from "../orders/order-mapping.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
+import { commit } from "../pass/commit.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import { stopsPass } from "../pass/holds.ts";
+import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { isoTime } from "../platform/ports.ts";
+import { fetchUpdates } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { KnownPages } from "./change-page.ts";
+import { ChangeCollector } from "./collect-changes.ts";
+import { type Cut, loadAnchors, loadCut, saveAnchors } from "./cut-rows.ts";
+import { FindCutChanges } from "./find-cut-changes.ts";
+import {
+  type Asked,
+  type FollowRules,
+  type High,
+  instantOf,
+  isFromFuture,
+  isLater,
+  isSetBack,
+  isToken,
+  type Learned,
+  learnForm,
+  liesAhead,
+  mayMove,
+  type Page,
+  planAskBefore,
+  planFirstAsk,
+  planNextPage,
+  planSweep,
+  raiseHigh,
+} from "./follow.ts";
+import { isBefore, readToken } from "./next-token.ts";
+import { type Anchor, judgePage, mayLackOldest, mergeAnchors } from "./page-cover.ts";
+import type { ReadOrders } from "./read-orders.ts";
+import { deleteRest, loadRest, type Rest, saveRest } from "./rest-rows.ts";
+import { takeNews } from "./take-news.ts";
+import { deleteTie, loadTie, saveTie, type TieRange } from "./tie-rows.ts";
+
+const STREAM = "updates";
+/** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
+const SWEEP_STREAM = "sweep";
+/** Beside a position that is a token of the service's own: the largest stamp stored with it. */
+const TIME_STREAM = "updates_time";
+const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+/** How long a service must keep naming a position that lies before the one asked until it is followed. */
+const BACK_MS = 10 * 60_000;
+/** Bounds a pass in requests and in memory. The next one goes on from there at once. */
+const PAGES_MAX = 1_000;
+const RECORDS_MAX = 200_000;
+const RECORDS_PER_COMMIT = 100;
+
+export interface FollowOptions {
+  rules: OrderRules;
+  follow: FollowRules;
+  sweepOverlapMs: number;
+  /** Pages in one pass; {@link PAGES_MAX} unless said. */
+  pagesMax?: number;
+}
+
+interface Pass {
+  at: string;
+  counts: Record<string, number>;
+  signal: AbortSignal;
+  rules: FollowRules;
+  watermark: string | undefined;
+  /** Where the last pass of this kind reached its bound; undefined: this one begins at the watermark. */
+  rest: Rest | undefined;
+  isSweep: boolean;
+  /** No sweep has been noted yet: the next one is counted from here. */
+  isFirst: boolean;
+  learned: Learned;
+  /** The service's clock at the pass's first answer that told it. */
+  serviceNow: string | undefined;
+  /** The same where this pass's own answers told it: a position is only what the service itself sent. */
+  serviceDate: string | undefined;
+  high: High | undefined;
+  /** The position that the service named itself, once it was asked and answered. */
+  token: string | undefined;
+  /** What would have been asked next where a bound ended the pass. */
+  asked: Asked | undefined;
+  pageMax: number;
+  future: number;
+  /** Up to where the service's changes are stored without a gap; undefined where that is no time. */
+  coveredNs: bigint | undefined;
+  /** The first page that may lack its oldest changes. */
+  gap: Gap | undefined;
+  /** The newest changes of the pass. */
+  anchors: readonly Anchor[];
+  /** A page has shown whole what an earlier one may have left behind. */
+  isTieOver: boolean;
+  changes: ChangeCollector;
+  matched: Set<OrderField>;
+}
+
+interface ReadPage {
+  page: Page;
+  token: string | undefined;
+  /** The service's time, where it is known. */
+  servedAt: string | undefined;
+}
+
+/** A page that may lack its oldest changes. */
+interface Gap {
+  page: Page;
+  askedNs: bigint;
+  /** What was covered before it. */
+  coveredNs: bigint;
+  servedAt: string | undefined;
+}
+
+/** A page that was stepped over, until the next one tells whether something was left behind it. */
+interface Tie {
+  /** None: the changes carry no stamps at all. */
+  stamp: string | undefined;
+  count: number;
+  /** What was stepped over, and the service's time then. */
+  range?: TieRange;
+  servedAt?: string | undefined;
+}
+
+export class FollowUpdates implements Job {
+  readonly name = "updates";
+  readonly areas = ["orders", "updates"];
+  readonly #context: JobContext;
+  readonly #pages: KnownPages;
+  readonly #options: FollowOptions;
+  readonly #readOrders: ReadOrders;
+  readonly #cuts: FindCutChanges;
+  #sweepWanted = false;
+  readonly #told = { future: false, ahead: false, refused: false };
+  /** A token that lies before the one that named it, and until when it is not followed. */
+  #back: { token: string; since: string; untilMs: number } | undefined;
+  /** A rest is of use only where the same is asked in the same form. */
+  readonly #signature: string;
+
+  constructor(context: JobContext, options: FollowOptions, readOrders: ReadOrders) {
+    this.#context = context;
+    this.#options = options;
+    this.#readOrders = readOrders;
+    this.#cuts = new FindCutChanges(context, options.follow);
+    const { rules, follow } = options;
+    const pageRules = { mapping: rules.update, changes: rules.changes, timezone: follow.timezone };
+    this.#pages = new KnownPages(pageRules, context.clock);
+    this.#signature = JSON.stringify([rules.signature, rules.next?.text ?? null, follow.since, follow.timezone]);
+  }
+
+  /** The next pass looks back further, for changes that appeared late. */
+  requestSweep(): void {
+    this.#sweepWanted = true;
+  }
+
+  async runOnce(signal: AbortSignal): Promise<JobReport> {
+    const counts: Record<string, number> = {};
+    let isComplete = true;
+    let failure: unknown;
+    try {
+      isComplete = await this.#follow(counts, signal);
+    } catch (error) {
+      if (stopsPass(error)) throw error;
+      // Orders that are owed a read do not wait for the next good answer of another path.
+      failure = error;
+    }
+    const isSearching = await this.#cuts.requestReads(signal);
+    const before = this.#readOrders.unannounced;
+    const left = await this.#readOrders.readOwed(counts, signal);
+    if (isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
+    if (failure !== undefined) throw failure;
+    const worked = Object.values(counts).some((count) => count > 0);
+    return {
+      outcome: !isComplete || (worked && (left > 0 || isSearching)) ? "more" : worked ? "done" : "idle",
+      counts,
+    };
+  }
+
+  /** Returns false where a bound of the pass ended it and the next one goes on at once. */
+  async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+    const { store, client } = this.#context;
+    const { follow, sweepOverlapMs } = this.#options;
+    this.#pages.beginPass();
+    const watermark = loadWatermark(store, STREAM);
+    // The first pull tells from when on there are changes to follow. All changes ever made are not asked for instead.
+    if (watermark === undefined && !hasPulled(store)) return true;
+    const sweptAt = loadWatermark(store, SWEEP_STREAM);
+    const sweepRest = loadRest(store, "sweep_rest", this.#signature);
+    const wanted = { sweepOverlapMs, overlapMs: follow.overlapMs, isWanted: this.#sweepWanted };
+    const lookBackMs = sweepRest === undefined ? planSweep(sweptAt, client.serviceNow, wanted) : undefined;
+    const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
+    const isSweep = lookBackMs !== undefined;
+    const rest = isSweep ? undefined : loadRest(store, "updates_rest", this.#signature);
+    const isFirst = sweptAt === undefined;
+    const pass = this.#begin(counts, signal, { rules, watermark, rest, isSweep, isFirst });
+    const isComplete = await this.#readAndStore(pass);
+    if (isSweep) this.#sweepWanted = false;
+    // Following what is new goes before the rest of a sweep that was too wide for one pass.
+    if (!isComplete || sweepRest === undefined) return isComplete;
+    const now = loadWatermark(store, STREAM);
+    return await this.#readAndStore(
+      this.#begin(counts, signal, { rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false }),
+    );
+  }
+
+  #begin(
+    counts: Record<string, number>,
+    signal: AbortSignal,
+    from: Pick<Pass, "rules" | "watermark" | "rest" | "isSweep" | "isFirst">,
+  ): Pass {
+    const { store, clock } = this.#context;
+    const learned = loadLearned(store);
+    const { timezone } = this.#options.follow;
+    return {
+      ...from,
+      at: isoTime(clock.nowMs()),
+      counts,
+      signal,
+      learned: {
+        ...learned,
+        form: learned.form ?? learnForm(undefined, [readStamp(loadNewestStamp(store), timezone)]),
+      },
+      serviceNow: undefined,
+      serviceDate: undefined,
+      high: undefined,
+      token: undefined,
+      asked: undefined,
+      coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
+      gap: undefined,
+      anchors: [],
+      pageMax: 0,
+      future: 0,
+      isTieOver: false,
+      changes: new ChangeCollector(store, clock),
+      matched: new Set(),
+    };
+  }
+
+  /** One pass over pages, from the watermark or from where the last one stopped. False where a bound ended it. */
+  async #readAndStore(pass: Pass): Promise<boolean> {
+    const { watermark, isSweep, rest } = pass;
+    let isComplete: boolean;
+    try {
+      isComplete = await this.#readPages(pass, this.#context.client.serviceNow);
+    } catch (error) {
+      // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
+      // go on from there is asked from the watermark.
+      const isRefused = rest !== undefined && isPositionRefused(error);
+      await this.#store(pass, { isWhole: false, ...(isRefused && { rest: null }) });
+      throw error;
+    }
+    this.#tellFuture(pass.future);
+    const found = await this.#judgeGap(pass);
+    const position = this.#positionOf(pass);
+    this.#tellAhead(position ?? watermark, pass);
+    const cut = this.#planCut(pass, found);
+    const isMove = cut === undefined && position !== undefined && this.#mayMove(position, pass);
+    const begunAt = rest === undefined ? pass.serviceDate : rest.begunAt;
+    await this.#store(pass, {
+      watermark: isMove ? position : undefined,
+      cut,
+      isWhole: isComplete && rest === undefined,
+      swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
+      rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt } : null,
+      // Whether more than a pass may read is left behind the watermark, where this pass can tell.
+      isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
+    });
+    if (pass.isTieOver) await this.#endTie(pass);
+    if (!isComplete) this.#tellBound(pass);
+    return isComplete;
+  }
+
+  /** A token was asked and answered; only of times is it known which is the later one. */
+  #mayMove(position: string, { token, watermark, serviceNow, learned }: Pass): boolean {
+    const { follow } = this.#options;
+    if (position === token && isToken(position, learned.form, follow.timezone)) return position !== watermark;
+    return mayMove(position, watermark, serviceNow, follow);
+  }
+
+  #positionOf({ token, serviceNow, serviceDate, high, watermark, learned }: Pass): string | undefined {
+    const { follow } = this.#options;
+    if (token !== undefined) {
+      const isTime = !isToken(token, learned.form, follow.timezone);
+      if (!isTime || !isFromFuture(token, serviceNow, follow.timezone)) return token;
+    }
+    return high?.text ?? (isSetBack(watermark, serviceNow, follow) ? serviceDate : undefined);
+  }
+
+  /** Reads pages until none is left that could bring anything new. Returns false where a bound ended it before. */
+  async #readPages(pass: Pass, serviceNow: string | undefined): Promise<boolean> {
+    const { watermark, rules } = pass;
+    const hasTokens = this.#options.rules.next !== null;
+    if (!hasTokens || watermark === undefined || !isToken(watermark, pass.learned.form, rules.timezone)) {
+      return await this.#readByTime(pass, watermark, serviceNow);
+    }
+    const time = loadWatermark(this.#context.store, TIME_STREAM);
+    // A token may also be wrong and be answered all the same: a sweep looks back in time, and takes up what is named there.
+    if (pass.isSweep && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
+    try {
+      const isComplete = await this.#readByToken(pass, watermark);
+      this.#told.refused = false;
+      return isComplete;
+    } catch (error) {
+      // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
+      if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
+      if (!this.#told.refused)
+        this.#context.log.warn(
+          { watermark, since: time },
+          "The service refuses its own position for changes; they are asked for by the last time known instead.",
+        );
+      this.#told.refused = true;
+      return await this.#readByTime(pass, time, serviceNow);
+    }
+  }
+
+  /** From a time less the overlap, then from the largest stamp of each page. */
+  async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
+    const { watermark, rules, rest } = pass;
+    const hasTokens = this.#options.rules.next !== null;
+    const firstAsk = (now: string | undefined) =>
+      planFirstAsk({ watermark: from, serviceNow: now, form: pass.learned.form }, rules);
+    const { pagesMax = PAGES_MAX } = this.#options;
+    let asked = rest?.asked ?? firstAsk(serviceNow);
+    let tie: Tie | undefined;
+    for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token, servedAt } = await this.#readPage(pass, asked.since);
+      if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
+      this.#noteGap(pass, { page, askedNs: asked.ns, servedAt });
+      if (tie !== undefined && provesCut(page, tie, rules)) await this.#raiseTie(tie, pass);
+      tie = undefined;
+      const corrected = pages === 0 && rest === undefined ? firstAsk(pass.serviceNow) : asked;
+      if (corrected.ns < asked.ns) {
+        // The service's clock stands before the watermark: what it stamps now is asked for as well.
+        asked = corrected;
+        continue;
+      }
+      // A token that was named counts once it was asked and answered: until then the position is a time.
+      if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
+        return page.fresh === 0 ? true : await this.#readByToken(pass, token);
+      const { learned, verdict } = planNextPage(
+        { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
+        page,
+        rules,
+      );
+      pass.learned = learned;
+      if (verdict.next === "done") return true;
+      if (verdict.next === "no stamps") {
+        await this.#raiseTie({ stamp: undefined, count: page.stamps.length }, pass);
+        return true;
+      }
+      // Of pages that hold one change each nothing tells a tie from the limit.
+      if (verdict.next === "step over" && page.stamps.length > 1 && isLater(verdict.stamp, watermark, rules)) {
+        const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
+        tie = { stamp: verdict.stamp, count: page.stamps.length, range, servedAt };
+        if (verdict.isFull) await this.#raiseTie(tie, pass);
+      }
+      asked = verdict.asked;
+    }
+    pass.asked = asked;
+    return false;
+  }
+
+  /**
+   * Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest: of those that were made
+   * before it was served, it would have left out none.
+   */
+  #noteGap(pass: Pass, { page, askedNs, servedAt }: Omit<Gap, "coveredNs">): void {
+    const { coveredNs, high, gap } = pass;
+    if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
+    if (coveredNs === undefined) return;
+    if (mayLackOldest(page.stamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
+    if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
+  }
+
+  /**
+   * Asks once from before changes that are known: where none of what was covered is in that answer either, the page was cut.
+   * Its position must not be passed then.
+   */
+  async #judgeGap(pass: Pass): Promise<"unsure" | "cut" | undefined> {
+    const { gap, high, learned, rules } = pass;
+    if (gap === undefined || high === undefined || high.ns <= gap.coveredNs || pass.token !== undefined)
+      return undefined;
+    const anchors = loadAnchors(this.#context.store);
+    const oldest = anchors.at(-1);
+    const wide = oldest === undefined ? undefined : planAskBefore(oldest.ns, learned.form, rules);
+    let isReached = false;
+    if (wide !== undefined && wide.ns < gap.askedNs) {
+      const { page } = await this.#readPage(pass, wide.since);
+      isReached = page.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs);
+    }
+    const { stamps } = gap.page;
+    const verdict = judgePage({
+      size: stamps.length,
+      isLevel: stamps.every((stamp) => stamp?.instantNs === stamps[0]?.instantNs),
+      isReached,
+      anchors,
+      isMet: (orderId) => pass.changes.hasMet(orderId),
+      nowNs: instantOf(pass.serviceNow, "UTC"),
+      cutSize: learned.cutSize,
+    });
+    return verdict === "whole" ? undefined : verdict;
+  }
+
+  /** The search for changes that were left out, as it stands after this pass; undefined where there is none. */
+  #planCut(pass: Pass, found: "unsure" | "cut" | undefined): Cut | undefined {
+    const standing = loadCut(this.#context.store);
+    const { high, gap, learned } = pass;
+    if (found === undefined || high === undefined || gap === undefined) {
+      const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
+      return isLater ? { ...standing, high } : standing;
+    }
+    const size = gap.page.stamps.length;
+    if (found === "cut") pass.learned = { ...learned, cutSize: Math.min(size, learned.cutSize ?? size) };
+    if (standing === undefined) {
+      const isShown = found === "cut";
+      return { since: pass.at, size, stage: "open", after: 0, again: false, isShown, high };
+    }
+    const isShown = standing.isShown || found === "cut";
+    return { ...standing, again: true, isShown, high: high.ns > standing.high.ns ? high : standing.high };
+  }
+
+  /** Where the answer itself names the next `since`. The position is the last one that was asked and answered. */
+  async #readByToken(pass: Pass, first: string): Promise<boolean> {
+    const { pagesMax = PAGES_MAX } = this.#options;
+    const seen = new Set<string>();
+    let since = first;
+    for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token } = await this.#readPage(pass, since);
+      pass.token = since;
+      seen.add(since);
+      if (token === undefined || token === since || page.fresh === 0) return true;
+      if (!this.#mayFollow(token, since, seen)) return true;
+      since = token;
+    }
+    return false;
+  }
+
+  /**
+   * Whether a token may be asked next. One that was asked in this pass, or lies before the one that named it, leads nowhere;
+   * a service that keeps naming it counts that way, and going back repeats much and loses nothing.
+   */
+  #mayFollow(token: string, since: string, seen: ReadonlySet<string>): boolean {
+    const { clock, log } = this.#context;
+    if (seen.has(token)) return false;
+    if (!isBefore(token, since, this.#options.follow.timezone)) return true;
+    const nowMs = clock.monotonicMs();
+    if (this.#back?.token === token && this.#back.since === since) return nowMs >= this.#back.untilMs;
+    this.#back = { token, since, untilMs: nowMs + BACK_MS };
+    log.warn(
+      { since, token },
+      "The service names a position for changes that lies before the one asked; it is not followed.",
+    );
+    return false;
+  }
+
+  async #readPage(pass: Pass, since: string): Promise<ReadPage> {
+    const { store, client } = this.#context;
+    const { rules } = this.#options;
+    const answer = await fetchUpdates(client, since, pass.signal);
+    const serviceNow = answer.date ?? client.serviceNow;
+    pass.serviceNow ??= serviceNow;
+    pass.serviceDate ??= answer.date;
+    const changes = await this.#pages.open(answer, pass.signal);
+    const { list, elements } = changes;
+    const token = answer.status === 204 ? undefined : tokenOf(changes.mended ?? answer.body, list.root, rules);
+    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
+    const body = changes.mended ?? answer.body;
+    const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
+    for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
+    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
+    const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal, () =>
+      this.#store(pass, { isWhole: false }),
+    );
+    const { stamps } = changes;
+    const { high, future } = raiseHigh(pass.high, stamps, serviceNow);
+    pass.high = high;
+    pass.future = Math.max(pass.future, future);
+    pass.pageMax = Math.max(pass.pageMax, elements.length);
+    if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
+    // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
+    if (list.error !== undefined) throw reportedError(list.error);
+    return { page: { stamps, fresh }, token, servedAt: serviceNow };
+  }
+
+  /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
+  async #store(
+    pass: Pass,
+    end: {
+      watermark?: string | undefined;
+      cut?: Cut | undefined;
+      swept?: string | undefined;
+      /** Null: there is none any more; undefined: as it was. */
+      rest?: Rest | null;
+      isBehind?: boolean | undefined;
+      isWhole: boolean;
+    },
+  ): Promise<void> {
+    const { watermark, cut, swept, isWhole } = end;
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const news = await readInTurns(this.#context.clock, {}, pass.changes.takeNews(isWhole), pass.signal);
+    const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
+    const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
+    const isQuiet = watermark === undefined && cut === undefined && swept === undefined;
+    if (news.length === 0 && isQuiet && !learns && !settles) return;
+    await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
+      for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
+        if (from > 0) await this.#context.clock.sleep(0, pass.signal);
+        const part = news.slice(from, from + RECORDS_PER_COMMIT);
+        const isLast = from + RECORDS_PER_COMMIT >= news.length;
+        const taken = await commit(this.#context, pass.signal, () => {
+          saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
+          const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
+          if (isLast) saveLearned(store, pass.learned);
+          if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
+          if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
+          if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
+          if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
+          if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
+          if (isLast && settles) this.#settle(pass, end);
+          return done;
+        });
+        for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
+      }
+    });
+  }
+
+  #saveAnchors({ anchors, high }: Pass): void {
+    const { store } = this.#context;
+    if (high !== undefined) saveAnchors(store, mergeAnchors(loadAnchors(store), anchors, high.ns));
+  }
+
+  /** Whether anything stands in the database that this end of a pass changes. */
+  #isUnsettled(pass: Pass, end: { rest?: Rest | null; isBehind?: boolean | undefined }): boolean {
+    const { store } = this.#context;
+    const isThere = loadMeta(store, restKeyOf(pass)) !== undefined;
+    const isTold = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
+    return end.rest !== null || isThere || (end.isBehind !== undefined && isTold !== end.isBehind);
+  }
+
+  #settle(pass: Pass, { rest = null, isBehind }: { rest?: Rest | null; isBehind?: boolean | undefined }): void {
+    const { store } = this.#context;
+    const key = restKeyOf(pass);
+    if (rest === null) deleteRest(store, key);
+    else saveRest(store, key, rest, this.#signature);
+    if (isBehind === false) deleteHold(store, "updates", "behind");
+    // A sweep that was read from its beginning to its end covers what following had left.
+    if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
+    if (isBehind !== true) return;
+    const detail = `A pass ended after ${counted(pass.changes.records, "change")}; more wait. The next one goes on from there by itself.`;
+    saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
+  }
+
+  /** Beside a token stands the time up to which changes are stored: the way on where the service forgets the token. */
+  #saveTime({ high, watermark, learned, at }: Pass, position: string): void {
+    const { store } = this.#context;
+    const { follow } = this.#options;
+    if (!isToken(position, learned.form, follow.timezone)) return;
+    const isTime = watermark !== undefined && !isToken(watermark, learned.form, follow.timezone);
+    const time = high?.text ?? (isTime ? watermark : undefined);
+    if (time !== undefined && isLater(time, loadWatermark(store, TIME_STREAM), follow))
+      saveWatermark(store, TIME_STREAM, time, at);
+  }
+
+  #tellBound({ changes, isSweep }: Pass): void {
+    const { log } = this.#context;
+    const fields = { records: changes.records };
+    if (isSweep) log.info(fields, "The sweep was too wide for one pass; it goes on after the next one.");
+    else log.info(fields, "More changes wait than one pass may read; the next one goes on from there.");
+  }
+
+  /** Changes that cannot be reached must be looked for by a person. Once told, the same stamp is not told again. */
+  async #raiseTie({ stamp, count, range }: Tie, pass: Pass): Promise<void> {
+    const { store, log } = this.#context;
+    const detail =
+      stamp === undefined
+        ? `A full page of ${counted(count, "change")} has no time at ${this.#options.rules.update.paths.updated_at.text}, so that those after them cannot be ` +
+          "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates"
+        : `A full page of ${counted(count, "change")} carries the stamp ${stamp}. If the service had more with it, they were not ` +
+          "served: compare those orders with the site, then: erp-bridge resume updates";
+    const isNew = await commit(this.#context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
+    pass.isTieOver = false;
+    if (isNew) log.error({ stamp, count }, detail);
+  }
+
+  async #endTie(pass: Pass): Promise<void> {
+    const { store, log } = this.#context;
+    if (await commit(this.#context, pass.signal, () => deleteTie(store)))
+      log.info({}, "The changes of the stamp at which a page may have been cut have all been served since.");
+  }
+
+  /** One line when it begins: the same changes come with every poll. */
+  #tellFuture(future: number): void {
+    if (future > 0 && !this.#told.future) {
+      this.#context.log.warn(
+        { future },
+        "Changes carry stamps from the service's future; the watermark leaves them out.",
+      );
+    }
+    this.#told.future = future > 0;
+  }
+
+  /** Without a Date nobody knows the service's time. This machine's own decides nothing, and is good enough for a hint. */
+  #tellAhead(position: string | undefined, { serviceNow, learned }: Pass): void {
+    const { clock, log } = this.#context;
+    const isAhead = serviceNow === undefined && liesAhead(position, clock.nowMs(), learned.form, this.#options.follow);
+    if (isAhead && !this.#told.ahead) {
+      log.warn(
+        { watermark: position },
+        "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.",
+      );
+    }
+    this.#told.ahead = isAhead;
+  }
+}
+
+/** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */
+function provesCut({ stamps }: Page, { stamp, servedAt }: Tie, rules: FollowRules): boolean {
+  return stamps.some(
+    (served) =>
+      served !== undefined &&
+      isLater(served.text, stamp, rules) &&
+      (servedAt === undefined || !isLater(served.text, servedAt, rules)),
+  );
+}
+
+/** Whether a page holds what was made after the former one's changes and before that one was served: that one lacked its newest. */
+function lacksNewest({ page, servedAt }: Gap, next: Page): boolean {
+  const servedNs = instantOf(servedAt, "UTC");
+  const newest = page.stamps.reduce((max, stamp) => (stamp && stamp.instantNs > max ? stamp.instantNs : max), 0n);
+  return next.stamps.some(
+    (stamp) => stamp !== undefined && servedNs !== undefined && stamp.instantNs > newest && stamp.instantNs < servedNs,
+  );
+}
+
+/** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
+function showsWhole({ stamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
+  if (tie === undefined || asked.ns >= tie.fromNs) return false;
+  return stamps.some((stamp) => stamp !== undefined && stamp.instantNs > tie.toNs);
+}
+
+function restKeyOf({ isSweep }: Pass): RestKey {
+  return isSweep ? "sweep_rest" : "updates_rest";
+}
+
+/** The service does not take this `since`, whatever it answers to others. */
+function isPositionRefused(error: unknown): boolean {
+  return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
+}
+
+function tokenOf(body: Buffer, root: Span, rules: OrderRules): string | undefined {
+  if (rules.next === null) return undefined;
+  refuseRepeated(body, root, rules.next);
+  const found = resolvePath(body, root, rules.next);
+  return found.state === "value" ? readToken(body, found.span) : undefined;
+}

@@ -1,0 +1,329 @@
+/*
+ * How a feed of changes is followed by the stamps in it: where a pass begins, which page comes next, when it ends, and
+ * which position may be kept. All of it is pure; `jobs/follow-updates.ts` asks and stores.
+ */
+import { formatStamp, parseStamp, type ServedStamp, type StampForm, unitNs } from "../answers/stamp.ts";
+
+/** How `since` is written in requests. */
+export type SinceForm = "iso" | "unix" | "unix_ms";
+
+/** What the answers taught about the service. Kept between passes; never needed for correctness. */
+export interface Learned {
+  /** Whether a change with exactly the stamp of `since` is in the answer. */
+  boundary: "inclusive" | "exclusive" | undefined;
+  /** Most changes seen in one answer: what the page limit may be. */
+  pageMax: number;
+  /** How the service writes its own stamps, in the finest precision seen. */
+  form: StampForm | undefined;
+  /** How many changes the smallest page held of which the oldest were left out. */
+  cutSize?: number | undefined;
+}
+
+export interface FollowRules {
+  since: SinceForm;
+  timezone: string;
+  overlapMs: number;
+}
+
+/** The point from which a page is asked. */
+export interface Asked {
+  since: string;
+  /** Exactly the instant that `since` names. */
+  ns: bigint;
+  /** A change with exactly this stamp has been seen in this pass: an inclusive service must repeat it. */
+  isKnownStamp: boolean;
+  /** The stamp that was not repeated last; it is not missed a second time, or a pass would go to and fro for ever. */
+  missedNs?: bigint | undefined;
+}
+
+/** A stamp as it was sent. `high` in a pass: the largest one so far that is not from the future. */
+export interface High {
+  text: string;
+  ns: bigint;
+}
+
+const MS_NS = 1_000_000n;
+const SECOND_NS = 1_000_000_000n;
+const HOUR_MS = 3_600_000;
+/** Where the service has sent no stamp of its own yet. */
+const DEFAULT_FORM: StampForm = {
+  kind: "iso",
+  precision: "second",
+  fraction: 0,
+  point: ".",
+  zone: "Z",
+  separator: "T",
+};
+/** Fewer changes of one stamp than this are an ordinary bulk edit, not a page limit. */
+const TIE_MIN = 10;
+
+/**
+ * The first `since` of a pass: the watermark less the overlap, never later than the service's own clock. Without a
+ * watermark everything is asked for: too much is only slow.
+ * @param serviceNow the `Date` header of the service's last answer, where there was one.
+ */
+export function planFirstAsk(
+  from: { watermark: string | undefined; serviceNow: string | undefined; form: StampForm | undefined },
+  rules: FollowRules,
+): Asked {
+  const now = instantOf(from.serviceNow, "UTC");
+  let ns = instantOf(from.watermark, rules.timezone) ?? 0n;
+  if (now !== undefined && now < ns) ns = now;
+  ns -= BigInt(rules.overlapMs) * MS_NS;
+  return askFrom(ns, from.form ?? ownForm(from.watermark, rules.timezone), rules);
+}
+
+/** The `since` from which a change with this stamp is in the answer, whether the service counts its own boundary in or not. */
+export function planAskBefore(ns: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
+  return askFrom(ns - unitOf(form, rules), form, rules);
+}
+
+/**
+ * How far before the watermark a sweep looks, or undefined where none is due. A sweep that was missed, because the
+ * machine was off, is made up for, and looks back to the last one.
+ * @param sweptAt the service's time at the last sweep.
+ */
+export function planSweep(
+  sweptAt: string | undefined,
+  serviceNow: string | undefined,
+  sweep: { sweepOverlapMs: number; overlapMs: number; isWanted: boolean },
+): number | undefined {
+  const last = instantOf(sweptAt, "UTC");
+  const now = instantOf(serviceNow, "UTC");
+  const sinceMs = last === undefined || now === undefined ? 0 : Number((now - last) / MS_NS);
+  // An hour of grace, so that the schedule's own sweep is not doubled.
+  const isDue = sinceMs > Math.max(sweep.sweepOverlapMs, HOUR_MS) + HOUR_MS;
+  if (!sweep.isWanted && !isDue) return undefined;
+  return Math.max(sweep.sweepOverlapMs, sweep.overlapMs, isDue ? sinceMs + sweep.overlapMs : 0);
+}
+
+/**
+ * Whether a position is a token of the service's own, which goes back as it is. Digits may be one as well as a time:
+ * they count as a time only where the service's stamps are such digits too.
+ */
+export function isToken(position: string, form: StampForm | undefined, timezone: string): boolean {
+  const kind = parseStamp(position, timezone)?.form.kind;
+  return kind === undefined || (kind.startsWith("unix") && kind !== form?.kind);
+}
+
+/** The larger of `high` and the largest of `stamps` that the service's own clock allows. */
+export function raiseHigh(
+  high: High | undefined,
+  stamps: readonly (ServedStamp | undefined)[],
+  serviceNow: string | undefined,
+): { high: High | undefined; future: number } {
+  // Of a page of hundreds of thousands nothing is made for each: that would be felt by all others.
+  let highest: ServedStamp | undefined;
+  let future = 0;
+  const now = instantOf(serviceNow, "UTC");
+  for (const stamp of stamps) {
+    if (stamp === undefined) continue;
+    if (isFuture(stamp.instantNs, now)) future += 1;
+    else if (highest === undefined || stamp.instantNs > highest.instantNs) highest = stamp;
+  }
+  const isRaised = highest !== undefined && (high === undefined || highest.instantNs > high.ns);
+  return { high: isRaised ? highOf(highest) : high, future };
+}
+
+function highOf(stamp: ServedStamp | undefined): High | undefined {
+  return stamp === undefined ? undefined : { text: stamp.text, ns: stamp.instantNs };
+}
+
+/** The form in which the service writes stamps, as fine as any of them: some leave out a fraction that is zero. */
+export function learnForm(
+  form: StampForm | undefined,
+  stamps: readonly (ServedStamp | undefined)[],
+): StampForm | undefined {
+  let learned = form;
+  for (const stamp of stamps) {
+    // Nearly always it is the same one.
+    if (stamp === undefined || stamp.form === learned) continue;
+    const seen = stamp.form;
+    const isSameWay = seen.kind === learned?.kind && seen.zone === learned.zone && seen.separator === learned.separator;
+    if (learned === undefined || !isSameWay || unitNs(seen) < unitNs(learned)) learned = seen;
+  }
+  return learned;
+}
+
+export interface Page {
+  /** The stamps of the page's changes; undefined where a change has none that can be read. */
+  stamps: readonly (ServedStamp | undefined)[];
+  /** How many of its changes this pass had not seen. */
+  fresh: number;
+}
+
+export interface PageState {
+  asked: Asked;
+  high: High | undefined;
+  learned: Learned;
+  /** Most changes in one page of this pass, this one included. */
+  pageMax: number;
+}
+
+export type PageVerdict =
+  | { next: "done" }
+  | { next: "ask"; asked: Asked }
+  /** The page may have been cut within what `since` can tell apart: what is left of that cannot be reached. */
+  | { next: "step over"; asked: Asked; stamp: string; isFull: boolean }
+  /** A page as full as pages get, and no stamp in it by which the next could be asked. */
+  | { next: "no stamps" };
+
+/**
+ * Decides how a pass goes on after a page, and what the page taught.
+ *
+ * The next page is asked from the largest stamp seen, so that an inclusive service repeats the changes of that stamp
+ * and brings the rest of them. An exclusive one would skip the rest of a stamp that its page limit cut in two: it is
+ * recognised by the missing repetition, and asked one unit below from then on, which to it means the same. Where a
+ * page that may be cut leads no further, the pass steps over one unit, so that later changes are never kept waiting.
+ */
+export function planNextPage(
+  pass: PageState,
+  page: Page,
+  rules: FollowRules,
+): { learned: Learned; verdict: PageVerdict } {
+  const { asked, high } = pass;
+  const stamps = page.stamps.filter((stamp) => stamp !== undefined);
+  const isRepeated = stamps.some(({ instantNs }) => instantNs === asked.ns);
+  const isMissed = asked.isKnownStamp && !isRepeated;
+  const learned: Learned = {
+    ...pass.learned,
+    boundary: isRepeated ? "inclusive" : isMissed ? "exclusive" : pass.learned.boundary,
+    pageMax: Math.max(pass.learned.pageMax, page.stamps.length),
+    form: learnForm(pass.learned.form, stamps),
+  };
+  const unit = unitOf(learned.form, rules);
+  const isFull = page.stamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
+  const verdict = (): PageVerdict => {
+    // Either the service is exclusive, and the rest of this stamp was skipped, or its change has moved on meanwhile.
+    if (isMissed)
+      return { next: "ask", asked: { ...askFrom(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
+    const from = (stamp: High) => askAfter(stamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
+    // The page's own largest stamp, not the pass's: a page that was asked again must not skip what it was cut at.
+    const farthest = largestOf(stamps);
+    if (farthest === undefined) return page.stamps.length > 0 && isFull ? { next: "no stamps" } : { next: "done" };
+    const onward = high === undefined ? undefined : largestOf(stamps, high.ns);
+    if (page.fresh > 0 && onward !== undefined && from(onward).ns > asked.ns)
+      return { next: "ask", asked: from(onward) };
+    // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
+    const mayBeCut = page.stamps.length >= pass.pageMax && stamps.every(({ instantNs }) => instantNs >= asked.ns);
+    if (!mayBeCut) return { next: "done" };
+    const beyond = from(farthest);
+    if (beyond.ns > asked.ns) {
+      // Into the future only behind a page full of it. What comes from there is followed and moves no position.
+      const isFuture = high === undefined || farthest.ns > high.ns;
+      return isFuture && page.stamps.length < TIE_MIN ? { next: "done" } : { next: "ask", asked: beyond };
+    }
+    const past = { ...askFrom(asked.ns + unit, learned.form, rules), missedNs: asked.missedNs };
+    return past.ns > asked.ns ? { next: "step over", asked: past, stamp: farthest.text, isFull } : { next: "done" };
+  };
+  return { learned, verdict: verdict() };
+}
+
+/**
+ * Whether `candidate` may become the watermark: where it is later. Back it goes only where the service's clock was set
+ * back so far that the overlap no longer covers it: from a position in the future, all changes of an outage would be
+ * left out.
+ */
+export function mayMove(
+  candidate: string,
+  watermark: string | undefined,
+  serviceNow: string | undefined,
+  rules: FollowRules,
+): boolean {
+  if (isLater(candidate, watermark, rules)) return true;
+  return candidate !== watermark && isSetBack(watermark, serviceNow, rules);
+}
+
+/** Whether a position comes after another: later in time, or another token where positions are no times. */
+export function isLater(
+  position: string,
+  than: string | undefined,
+  { timezone }: Pick<FollowRules, "timezone">,
+): boolean {
+  if (than === undefined) return true;
+  const after = instantOf(position, timezone);
+  const before = instantOf(than, timezone);
+  if (after === undefined || before === undefined) return position !== than;
+  return after > before;
+}
+
+/** Whether the watermark lies in the service's future by more than the overlap. */
+export function isSetBack(watermark: string | undefined, serviceNow: string | undefined, rules: FollowRules): boolean {
+  const mark = instantOf(watermark, rules.timezone);
+  const now = instantOf(serviceNow, "UTC");
+  return mark !== undefined && now !== undefined && mark - BigInt(rules.overlapMs) * MS_NS > now + SECOND_NS;
+}
+
+/** Whether a position is a time that the service's own clock has not reached. */
+export function isFromFuture(position: string, serviceNow: string | undefined, timezone: string): boolean {
+  const ns = instantOf(position, timezone);
+  return ns !== undefined && isFuture(ns, instantOf(serviceNow, "UTC"));
+}
+
+/** Whether a position that is a time lies so far ahead of a clock that one of the two must be wrong. */
+export function liesAhead(
+  position: string | undefined,
+  nowMs: number,
+  form: StampForm | undefined,
+  { timezone }: Pick<FollowRules, "timezone">,
+): boolean {
+  if (position === undefined || isToken(position, form, timezone)) return false;
+  const ns = instantOf(position, timezone);
+  return ns !== undefined && ns > BigInt(Math.floor(nowMs) + HOUR_MS) * MS_NS;
+}
+
+function isFuture(ns: bigint, now: bigint | undefined): boolean {
+  // The Date header has whole seconds, so a stamp of its own second is not from the future.
+  return now !== undefined && ns > now + SECOND_NS;
+}
+
+/** Of equal ones the last, as it was written there. */
+function largestOf(stamps: readonly ServedStamp[], atMost?: bigint): High | undefined {
+  let largest: ServedStamp | undefined;
+  for (const stamp of stamps) {
+    if (atMost !== undefined && stamp.instantNs > atMost) continue;
+    if (largest === undefined || stamp.instantNs >= largest.instantNs) largest = stamp;
+  }
+  return highOf(largest);
+}
+
+/** From a stamp that was seen, so that both kinds of service bring the rest of it. */
+function askAfter(
+  stamp: High,
+  how: { boundary: Learned["boundary"]; form: StampForm | undefined; unit: bigint; missedNs: bigint | undefined },
+  rules: FollowRules,
+): Asked {
+  const { missedNs } = how;
+  const asked = askFrom(stamp.ns, how.form, rules);
+  if (asked.ns !== stamp.ns) return { ...asked, missedNs };
+  if (how.boundary === "exclusive") return { ...askFrom(stamp.ns - how.unit, how.form, rules), missedNs };
+  const since = rules.since === "iso" ? stamp.text : asked.since;
+  return { since, ns: asked.ns, isKnownStamp: asked.ns !== missedNs, missedNs };
+}
+
+/** An instant in the form the service wants, floored: a position is never rounded up. */
+function askFrom(instantNs: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
+  const ns = instantNs < 0n ? 0n : instantNs;
+  if (rules.since === "unix") return { since: String(ns / SECOND_NS), ns: ns - (ns % SECOND_NS), isKnownStamp: false };
+  if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownStamp: false };
+  const since = formatStamp(ns, form ?? DEFAULT_FORM, rules.timezone);
+  // Read back, because a form may cut off more than its own unit where the zone's day begins elsewhere.
+  return { since, ns: instantOf(since, rules.timezone) ?? 0n, isKnownStamp: false };
+}
+
+export function instantOf(text: string | null | undefined, timezone: string): bigint | undefined {
+  return text === null || text === undefined ? undefined : parseStamp(text, timezone)?.instantNs;
+}
+
+/** The form of a position of the service's own; an HTTP date is only the form of its headers. */
+function ownForm(text: string | undefined, timezone: string): StampForm | undefined {
+  const form = text === undefined ? undefined : parseStamp(text, timezone)?.form;
+  return form?.kind === "http" ? undefined : form;
+}
+
+/** One unit of the precision in which `since` can tell positions apart. */
+function unitOf(form: StampForm | undefined, rules: FollowRules): bigint {
+  if (rules.since === "unix") return SECOND_NS;
+  if (rules.since === "unix_ms") return MS_NS;
+  return unitNs(form ?? DEFAULT_FORM);
+}

@@ -1,0 +1,157 @@
+/*
+ * The way back of records of orders that are held in quarantine. Once an hour some of the orders that they name are read
+ * again, in turn: a good snapshot releases what is held. A record without a usable id names none; it is released once its
+ * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later;
+ * `find-unnamed` asks for the UUIDs that stand elsewhere in it. Each step is one transaction; after a crash the same records
+ * are looked at again.
+ */
+
+import { readOrderId } from "../answers/uuid.ts";
+import { counted } from "../messages/counted.ts";
+import type { OrderMapping } from "../orders/order-mapping.ts";
+import { loadOrderMark } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { digestWithoutId, fieldOf } from "../orders/same-order.ts";
+import { ORDER_KINDS } from "../orders/take-orders.ts";
+import { commit } from "../pass/commit.ts";
+import {
+  type HeldUnnamed,
+  loadHeldOrders,
+  loadHeldUnnamed,
+  loadNewestOrders,
+  loadOrdersByNumber,
+  releaseStored,
+  type StoredCopy,
+} from "../pass/held-rows.ts";
+import { reachOf } from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadOwedRead, requestRead } from "../pass/position-rows.ts";
+import { FindUnnamed } from "./find-unnamed.ts";
+import type { OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
+import { ReadPass } from "./read-pass.ts";
+
+const LOOK_EVERY_MS = 3_600_000;
+/** Orders read again in one look: with a thousand held, each has its turn twice a day. */
+const READS_PER_LOOK = 100;
+/** Records without an id in one look, and between two turns of the event loop. */
+const UNNAMED_PER_LOOK = 500;
+const UNNAMED_PER_TURN = 25;
+/** Orders that a record is held against which says no number: it comes again soon, or never. */
+const NEWEST_ORDERS = 200;
+const FIRST = Number.MAX_SAFE_INTEGER;
+
+export class HeldRecords {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #reader: OrderReader;
+  readonly #unnamed: FindUnnamed;
+  #lookAtMs: number;
+  /** The records looked at last: the next look goes on with older ones. */
+  #before = { named: FIRST, unnamed: FIRST };
+
+  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#reader = reader;
+    this.#unnamed = new FindUnnamed(context, rules, reader);
+    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    await this.#unnamed.look(signal);
+    if (clock.monotonicMs() < this.#lookAtMs) return;
+    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    await this.#releaseStored(signal);
+    await this.#readSome(signal);
+  }
+
+  async #readSome(signal: AbortSignal): Promise<void> {
+    const { store, isStopping } = this.#context;
+    const held = loadHeldOrders(store, ORDER_KINDS, { before: this.#before.named, limit: READS_PER_LOOK });
+    this.#before.named = held.length < READS_PER_LOOK ? FIRST : (held.at(-1)?.id ?? FIRST);
+    const pass = new ReadPass(this.#context, this.#reader, { signal });
+    // Several kinds of records of one order may be held.
+    const serviceIds = new Map(held.map(({ reference, serviceId }) => [readOrderId(reference), serviceId]));
+    for (const [orderId, serviceId] of serviceIds) {
+      if (isStopping()) return;
+      // An order whose read is owed has a time of its own.
+      if (orderId === undefined || loadOwedRead(store, orderId) !== undefined) continue;
+      if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
+    }
+  }
+
+  /** Returns false where the service rather than this order is out of order. */
+  async #readOne(order: ReadableOrder, pass: ReadPass, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#context;
+    const settle = (refreshed: Refreshed, at: string): Refreshed => {
+      // Only of a stored order it matters whether it is missing.
+      if (refreshed.kind === "unknown" && loadOrderMark(store, order.orderId)?.removedAt === null)
+        requestRead(store, order, at);
+      return refreshed;
+    };
+    try {
+      const read = await this.#reader.refresh(order, { store: this.#reader.store, settle }, signal);
+      if (read?.value.kind === "unknown") return await pass.failed(order.orderId, read.value.error);
+      pass.answered(loadOrderMark(store, order.orderId)?.orderKey);
+    } catch (error) {
+      if (reachOf(error) !== "record") throw error;
+      return await pass.failed(order.orderId, error);
+    }
+    return true;
+  }
+
+  async #releaseStored(signal: AbortSignal): Promise<void> {
+    const { store, clock, log, isStopping } = this.#context;
+    const newest = new Map<OrderMapping, Map<string, StoredCopy>>();
+    let released = 0;
+    for (let looked = 0; looked < UNNAMED_PER_LOOK && !isStopping(); looked += UNNAMED_PER_TURN) {
+      const held = loadHeldUnnamed(store, ORDER_KINDS, { before: this.#before.unnamed, limit: UNNAMED_PER_TURN });
+      this.#before.unnamed = held.length < UNNAMED_PER_TURN ? FIRST : (held.at(-1)?.id ?? FIRST);
+      const found = held.flatMap((record) => {
+        const order = this.#findStored(record, newest);
+        return order === undefined ? [] : [{ id: record.id, orderId: order.orderId }];
+      });
+      if (found.length > 0)
+        await commit(this.#context, signal, () => {
+          for (const { id, orderId } of found) released += Number(releaseStored(store, id, orderId));
+        });
+      if (this.#before.unnamed === FIRST) break;
+      await clock.sleep(0, signal);
+    }
+    if (released > 0) {
+      log.info(
+        { released },
+        `${counted(released, "quarantined record")} without a usable id found among the stored orders, and released.`,
+      );
+    }
+  }
+
+  /** The stored order that a record without a usable id is of. */
+  #findStored(record: HeldUnnamed, newest: Map<OrderMapping, Map<string, StoredCopy>>): StoredCopy | undefined {
+    const { store } = this.#context;
+    const mapping = this.#mappingOf(record.kind);
+    const digest = digestWithoutId({ text: record.payload ?? "", mapping });
+    if (record.payload === null || digest === undefined) return undefined;
+    const number = fieldOf({ text: record.payload, mapping }, "number");
+    if (number === undefined) {
+      let digests = newest.get(mapping);
+      if (digests === undefined) {
+        const orders = loadNewestOrders(store, NEWEST_ORDERS);
+        digests = new Map(orders.map((order) => [digestWithoutId({ text: order.payload, mapping }) ?? "", order]));
+        newest.set(mapping, digests);
+      }
+      return digests.get(digest);
+    }
+    const orders = loadOrdersByNumber(store, number);
+    const same = orders.find(({ payload }) => digestWithoutId({ text: payload, mapping }) === digest);
+    if (same !== undefined) return same;
+    const [only, second] = orders;
+    return second === undefined && only !== undefined && only.writtenAt > record.firstSeenAt ? only : undefined;
+  }
+
+  #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {
+    const { batch, update, snapshot } = this.#rules;
+    return kind === "order" ? batch : kind === "change" ? update : snapshot;
+  }
+}

@@ -1,0 +1,204 @@
+/*
+ * The one way to read an order whole: asks for it, stores what it says and lets the caller settle what follows from
+ * that, in one transaction; after a crash before the commit the order is read again. An answer that a change of the
+ * order has overtaken is dropped: stored late, it would undo that change.
+ */
+
+import { resolvePath } from "../answers/json-path.ts";
+import { isOlder } from "../answers/stamp.ts";
+import { withLargeKept } from "../orders/keep-body.ts";
+import { deleteMissingOrder } from "../orders/missing-rows.ts";
+import { readScalar } from "../orders/order-mapping.ts";
+import { isSameFence, loadOrderFence, loadOrderMark, saveServiceId } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { ORDER_KINDS, type Taken, takeRecord } from "../orders/take-orders.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { requestRead } from "../pass/position-rows.ts";
+import { loadQuarantineState, releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { ServiceError } from "../service/service-error.ts";
+import { isFromFuture } from "./follow.ts";
+import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
+
+/** An order that changes under each of so many reads is left for the next pass. */
+const READS_MAX = 3;
+
+export interface ReadableOrder {
+  orderId: string;
+  /** As the service writes it. */
+  serviceId: string;
+}
+
+export type OrderAnswer = SnapshotRead & { kind: "order" };
+
+/** What an answer about one order means. */
+export type Refreshed<S = Taken> =
+  /** `stored`: what became of it here. */
+  | { kind: "order"; stored: S; answer: OrderAnswer }
+  /** The service says that it has no such order. Whether that is believed is not decided here. */
+  | { kind: "unknown"; error: ServiceError };
+
+export type SeenOrder =
+  | { kind: "order"; status: string | null; stamp: string | null }
+  /** The order is marked as removed: the service does not have it. */
+  | { kind: "gone"; error: ServiceError }
+  /** The service says that it has no such order. It is asked again before that is believed. */
+  | { kind: "doubted"; error: ServiceError };
+
+export class OrderReader {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+
+  constructor(context: JobContext, rules: OrderRules) {
+    this.#context = context;
+    this.#rules = rules;
+  }
+
+  /**
+   * Reads the order once.
+   * @param act `store` stores the answer, `settle` does what follows from it; both run in one transaction.
+   * @returns undefined where something of the order was stored while the answer was on its way.
+   * @throws ServiceError, BridgeError `answer_…`
+   */
+  async refresh<S, T>(
+    order: ReadableOrder,
+    act: { store: (answer: OrderAnswer, at: string) => S; settle: (refreshed: Refreshed<S>, at: string) => T },
+    signal: AbortSignal,
+  ): Promise<{ value: T } | undefined> {
+    const { store, clock } = this.#context;
+    const before = loadOrderFence(store, order.orderId);
+    const answer = await readSnapshot(this.#context, this.#rules, order, signal);
+    const at = isoTime(clock.nowMs());
+    const served = answer.kind === "order" ? [{ record: answer.record, bytes: answer.body }] : [];
+    return await withLargeKept(this.#context, { source: "snapshot", served, signal }, () =>
+      commit(this.#context, signal, () => {
+        if (!isSameFence(before, loadOrderFence(store, order.orderId))) return undefined;
+        if (answer.kind === "unknown") return { value: act.settle(answer, at) };
+        saveSnapshotPaths(store, this.#rules, answer.matched, at);
+        deleteMissingOrder(store, order.orderId);
+        const stored = act.store(answer, at);
+        const mark = loadOrderMark(store, order.orderId);
+        if (mark !== undefined && mark.serviceId !== order.serviceId)
+          saveServiceId(store, mark.orderKey, order.serviceId);
+        return { value: act.settle({ kind: "order", stored, answer }, at) };
+      }),
+    );
+  }
+
+  /**
+   * Reads an order that the service does not find under the other forms of its id: it may compare ids letter by letter, and
+   * write them in another case than before.
+   * @returns undefined where it is found under none.
+   */
+  async refreshOtherwise<S, T>(
+    order: ReadableOrder,
+    act: { store: (answer: OrderAnswer, at: string) => S; settle: (refreshed: Refreshed<S>, at: string) => T },
+    signal: AbortSignal,
+  ): Promise<{ value: T } | undefined> {
+    const known = loadOrderMark(this.#context.store, order.orderId)?.serviceId ?? order.orderId;
+    const forms = new Set([known, order.orderId, order.orderId.toUpperCase()]);
+    forms.delete(order.serviceId);
+    const settle = (refreshed: Refreshed<S>, at: string) =>
+      refreshed.kind === "order" ? { value: act.settle(refreshed, at) } : undefined;
+    for (const serviceId of forms) {
+      const read = await this.refresh({ ...order, serviceId }, { store: act.store, settle }, signal);
+      if (read?.value !== undefined) return read.value;
+    }
+    return undefined;
+  }
+
+  /** Stores an answer, or owes another read where it is older than what is stored. Inside the transaction. */
+  readonly store = (answer: OrderAnswer, at: string): Taken => {
+    if (!this.isStale(answer)) return this.storeAnyway(answer, at);
+    if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
+    return "owed";
+  };
+
+  /**
+   * Whether the answer is older than what is stored, by their stamps: a replica that lags behind, or an order that the service
+   * has set back. Which of the two only time tells: `ReadOrders` asks again until then. A stamp from the future says nothing.
+   */
+  isStale(answer: OrderAnswer): boolean {
+    if (!answer.record.ok) return false;
+    const { store, client } = this.#context;
+    const { timezone } = this.#rules.plan;
+    const stored = loadOrderMark(store, answer.record.orderId)?.updatedAt ?? null;
+    if (stored === null || isFromFuture(stored, client.serviceNow, timezone)) return false;
+    return isOlder(this.stampOf(answer), stored, timezone);
+  }
+
+  /** The stamp of an answer as the service wrote it. */
+  stampOf({ body, record }: OrderAnswer): string | null {
+    const found = resolvePath(body, record.span, this.#rules.snapshot.paths.updated_at);
+    return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
+  }
+
+  /** Stores an answer as it is. Inside the transaction. */
+  storeAnyway({ body, record }: OrderAnswer, at: string): Taken {
+    const { store } = this.#context;
+    const taken = takeRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
+    if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
+      releaseQuarantined(store, ORDER_KINDS, record.orderId);
+    }
+    return taken;
+  }
+
+  /** Whether this very answer is held: read again, it is no better one. */
+  isHeld({ record }: Pick<OrderAnswer, "record">): boolean {
+    const reference = record.ok ? record.orderId : record.reference;
+    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash: record.hash }) === "held";
+  }
+
+  /**
+   * Reads an order because somebody must know its status now.
+   * @param decide runs in the transaction that has just stored what was read.
+   * @throws ServiceError, BridgeError `answer_…` where the answer does not tell the order's status.
+   */
+  async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      let isStale = false;
+      const take = (answer: OrderAnswer, at: string) => {
+        isStale = this.isStale(answer);
+        return this.store(answer, at);
+      };
+      const settle = (refreshed: Refreshed, at: string) =>
+        isStale ? undefined : { decided: decide(this.#see(order, refreshed, at), at) };
+      const settled = await this.refresh(order, { store: take, settle }, signal);
+      if (settled?.value !== undefined) return settled.value.decided;
+      if (isStale) throw olderThanStored(order.orderId);
+    }
+    throw new BridgeError("answer_unreadable", `The order ${order.orderId} changed each time while it was read.`);
+  }
+
+  #see(order: ReadableOrder, refreshed: Refreshed, at: string): SeenOrder {
+    const { store } = this.#context;
+    if (refreshed.kind === "order") {
+      const { answer } = refreshed;
+      return { kind: "order", status: this.#statusOf(order, answer), stamp: this.stampOf(answer) };
+    }
+    const isGone = (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
+    // ReadOrders finds out whether it is missing, whoever met it first.
+    if (!isGone) requestRead(store, order, at);
+    return { kind: isGone ? "gone" : "doubted", error: refreshed.error };
+  }
+
+  #statusOf({ orderId }: ReadableOrder, { body, record }: OrderAnswer): string | null {
+    if (!record.ok && record.broken !== undefined)
+      throw new BridgeError("answer_unreadable", `GET /orders/${orderId}: ${record.reason}.`);
+    const path = this.#rules.snapshot.paths.status;
+    const found = resolvePath(body, record.span, path);
+    if (found.state === "null") return null;
+    const text = found.state === "value" ? readScalar(body, found.span) : undefined;
+    if (text !== undefined) return text;
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no ${path.text} (status).`);
+  }
+}
+
+export function olderThanStored(orderId: string): BridgeError {
+  return new BridgeError(
+    "answer_unreadable",
+    `The answer of GET /orders/${orderId} is older than what is stored of the order.`,
+  );
+}

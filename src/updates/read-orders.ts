@@ -1,0 +1,326 @@
+/*
+ * Reads orders whole that a change or a doubtful record announced, or that somebody could not settle. Each read is a row
+ * (`owed_reads`) until the transaction that stores its snapshot; after a crash it is simply read again. An order that
+ * cannot be read waits at the end of the queue with a time of its own and never keeps the others waiting. Where the
+ * service answers for no order at all, nothing is noted of any.
+ */
+
+import { resolvePath } from "../answers/json-path.ts";
+import { JsonSyntaxError } from "../answers/json-text.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { isOlder, isStrictlyNewer } from "../answers/stamp.ts";
+import { MISSING_FOR_MS } from "../orders/missing-order.ts";
+import { loadMissingOrder } from "../orders/missing-rows.ts";
+import { readScalar } from "../orders/order-mapping.ts";
+import {
+  isSameFence,
+  loadOrderFence,
+  loadOrderMark,
+  markOrderRemoved,
+  type OrderFence,
+  saveSourceHash,
+} from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import type { Taken } from "../orders/take-orders.ts";
+import { commit } from "../pass/commit.ts";
+import { isAnswered, reachOf } from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import {
+  countDueReads,
+  deleteOwedRead,
+  loadDueReads,
+  loadOwedRead,
+  type OwedRead,
+  postponeRead,
+} from "../pass/position-rows.ts";
+import { saveQuarantined } from "../pass/quarantine-rows.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { HeldRecords } from "./held-records.ts";
+import { MissingOrders } from "./missing-orders.ts";
+import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
+import { type Health, ReadPass } from "./read-pass.ts";
+
+const READS_PER_PASS = 200;
+/** The first wait of an order that cannot be read; it doubles with each failure of its own. */
+const WAIT_FIRST_MS = 30_000;
+const WAIT_MAX_MS = 3_600_000;
+/**
+ * So often an order is read again whose answers are bad, or older than the change that announced them: about a day. Then what the service says counts, and later changes or `reconcile` ask again.
+ */
+const TRIES_MAX = 30;
+/** An answer that is older than what is stored may come from a replica that lags; said so often, within minutes, it counts. */
+const STALE_TRIES_MAX = 3;
+/** After so many orders whose answers never came to have the stamp of their change, those stamps are not the orders' own. */
+const VAIN_MAX = 3;
+/** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
+const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
+
+/** A read without a result; what that means is decided once it is known whether the service was well. */
+interface Aside {
+  owed: OwedRead;
+  error: unknown;
+  /** How the order stood, where the service says that it has none. */
+  missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
+}
+
+interface Pass {
+  reads: ReadPass;
+  aside: Aside[];
+  counts: Record<string, number>;
+  signal: AbortSignal;
+}
+
+export class ReadOrders {
+  readonly #context: JobContext;
+  readonly #reader: OrderReader;
+  readonly #missing: MissingOrders;
+  readonly #held: HeldRecords;
+  readonly #rules: OrderRules;
+  /** Orders in a row whose answers never came to have the stamp of the change. */
+  #vain = 0;
+  /** Orders that had changed although no record asked for their read. */
+  unannounced = 0;
+
+  constructor(context: JobContext, rules: OrderRules) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#reader = new OrderReader(context, rules);
+    this.#missing = new MissingOrders(context);
+    this.#held = new HeldRecords(context, rules, this.#reader);
+  }
+
+  /** Reads what is due, bounded. Returns how many reads are left that the next pass should begin at once. */
+  async readOwed(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
+    const { store } = this.#context;
+    await this.#held.look(signal);
+    const pass: Pass = { reads: new ReadPass(this.#context, this.#reader, { signal }), aside: [], counts, signal };
+    for (const owed of loadDueReads(store, this.#now(), READS_PER_PASS)) {
+      if (this.#context.isStopping()) return 0;
+      if (await this.#readOne(owed, pass)) continue;
+      await this.#putAside(pass, "ill");
+      throw asFailure(pass.reads.trouble);
+    }
+    if (pass.aside.length > 0) {
+      const keys = pass.aside.map(({ missing }) => missing?.orderKey ?? 0);
+      const health = await pass.reads.findHealth(Math.max(...keys));
+      await this.#putAside(pass, health);
+      if (health === "ill") throw asFailure(pass.reads.trouble);
+    }
+    return countDueReads(store, this.#now());
+  }
+
+  /** Returns false where the service rather than this order is out of order, and the pass must end. */
+  async #readOne(owed: OwedRead, pass: Pass): Promise<boolean> {
+    const { store, client } = this.#context;
+    try {
+      const read = await this.#reader.refresh(owed, this.#actOn(owed), pass.signal);
+      if (read?.value.kind === "unknown") {
+        const { error, fence } = read.value;
+        const orderKey = loadOrderMark(store, owed.orderId)?.orderKey;
+        pass.aside.push({ owed, error, missing: { status: error.status, fence, orderKey } });
+        return await pass.reads.failed(owed.orderId, error);
+      }
+      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey);
+      if (read !== undefined) count(pass.counts, read.value.stored);
+      if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
+    } catch (error) {
+      if (reachOf(error, owed.attempts) !== "record") {
+        if (isAnswered(error)) await this.#postpone(owed, error, pass.signal);
+        throw error;
+      }
+      this.#context.log.debug({ orderId: owed.orderId }, client.hideSecrets(asError(error).message));
+      pass.aside.push({ owed, error, missing: undefined });
+      return await pass.reads.failed(owed.orderId, error);
+    }
+    return true;
+  }
+
+  #actOn(owed: OwedRead) {
+    return {
+      store: (answer: OrderAnswer, at: string) => this.#store(owed, answer, at),
+      settle: (refreshed: Refreshed<Taken | "stale">, at: string) => this.#settle(owed, refreshed, at),
+    };
+  }
+
+  /**
+   * In the transaction that has stored the snapshot: the hash of the record that asked for it, and the end of the debt.
+   * Where something of the order was stored while the answer was on its way, that may be newer: the read stays owed.
+   */
+  #settle(owed: OwedRead, refreshed: Refreshed<Taken | "stale">, at: string) {
+    if (refreshed.kind === "unknown") {
+      return { ...refreshed, fence: loadOrderFence(this.#context.store, owed.orderId) };
+    }
+    const { answer, stored } = refreshed;
+    const isHeld = this.#reader.isHeld(answer);
+    // A read that no record asked for has nothing else to keep.
+    if (isHeld && owed.record !== "") this.#keepChange(owed, "its snapshot could not be used", at);
+    // What no record asked for is asked for again by whoever did: an hour later, or at night.
+    const isOver = owed.attempts + 1 >= TRIES_MAX || (isHeld && owed.record === "");
+    const isBehind = stored !== "stale" && !isHeld && this.#isBehindChange(owed, answer, isOver);
+    if (isOver || !(isHeld || isBehind || stored === "stale")) this.#endDebt(owed);
+    else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
+    return refreshed;
+  }
+
+  /**
+   * What is older than what is stored is not stored until the service has said it several times. Where the change that
+   * announced it has no later stamp, the service has said it twice: it has set the order back.
+   */
+  #store(owed: OwedRead, answer: OrderAnswer, at: string): Taken | "stale" {
+    const isInsisted = owed.attempts + 1 >= STALE_TRIES_MAX;
+    if (isInsisted || !this.#reader.isStale(answer)) return this.#reader.storeAnyway(answer, at);
+    const announced = this.#stampOf(owed);
+    const isSaidTwice = announced !== null && !isStrictlyNewer(announced, this.#reader.stampOf(answer), this.#timezone);
+    return isSaidTwice ? this.#reader.storeAnyway(answer, at) : "stale";
+  }
+
+  get #timezone(): string {
+    return this.#rules.plan.timezone;
+  }
+
+  /** Whether the order, as it was answered, has not seen the change that announced it: a replica may lag behind. */
+  #isBehindChange(owed: OwedRead, answer: OrderAnswer, isOver: boolean): boolean {
+    if (owed.record === "" || this.#vain >= VAIN_MAX) return false;
+    const isBehind = isOlder(this.#reader.stampOf(answer), this.#stampOf(owed), this.#timezone);
+    if (isBehind && isOver) this.#vain += 1;
+    if (!isBehind && owed.attempts > 0) this.#vain = 0;
+    return isBehind;
+  }
+
+  /** The stamp of the record that asked for the read. */
+  #stampOf({ record, source }: OwedRead): string | null {
+    if (record === "") return null;
+    const bytes = Buffer.from(record);
+    const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
+    try {
+      const found = resolvePath(bytes, scanJson(bytes), mapping.paths.updated_at);
+      return found.state === "value" ? (readScalar(bytes, found.span) ?? null) : null;
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return null;
+      throw error;
+    }
+  }
+
+  /** What failed waits; what is missing is noted, provided that the service answered for another order. */
+  async #putAside({ aside, counts, signal }: Pass, health: Health): Promise<void> {
+    for (const each of aside) {
+      if (health === "well" && each.missing !== undefined) {
+        if (await this.#isFoundOtherwise(each, counts, signal)) continue;
+        if (await this.#settleMissing(each, signal)) counts["removed"] = (counts["removed"] ?? 0) + 1;
+        continue;
+      }
+      // Where the service fails for all of them, the next pass tries others, and nobody waits for long.
+      await this.#postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
+    }
+  }
+
+  /** Before a missing order counts as such it is asked for in the other forms of its id. Returns whether that settled the read. */
+  async #isFoundOtherwise({ owed }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#context;
+    const isRemoved = (loadOrderMark(store, owed.orderId)?.removedAt ?? null) !== null;
+    if (!isRemoved && loadMissingOrder(store, owed.orderId) === undefined) return false;
+    try {
+      const read = await this.#reader.refreshOtherwise(owed, this.#actOn(owed), signal);
+      if (read?.value.kind === "order") count(counts, read.value.stored);
+      return read !== undefined;
+    } catch (error) {
+      if (reachOf(error, owed.attempts) !== "record") throw error;
+      await this.#postpone(owed, error, signal);
+      return true;
+    }
+  }
+
+  /** @param counted 1: the failure is the order's own; 0: it only makes room for others */
+  async #postpone(owed: OwedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
+    await commit(this.#context, signal, () => {
+      if (counted === 1) this.#waitLonger(owed, error);
+      else this.#wait(owed, { attempts: owed.attempts, error, waitMs: WAIT_FIRST_MS });
+    });
+  }
+
+  #waitLonger(owed: OwedRead, error: unknown): void {
+    const attempts = owed.attempts + 1;
+    this.#wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
+  }
+
+  #wait(owed: OwedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
+    const { store, client, clock } = this.#context;
+    const dueAt = isoTime(clock.nowMs() + waitMs);
+    postponeRead(store, owed.orderId, { attempts, error: client.hideSecrets(asError(error).message), dueAt });
+  }
+
+  /** Returns whether a stored order was marked as removed. */
+  async #settleMissing({ owed, error, missing }: Aside, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#context;
+    return await commit(this.#context, signal, () => {
+      const isSameDebt = loadOwedRead(store, owed.orderId)?.recordHash.equals(owed.recordHash) === true;
+      if (!isSameDebt || !isSameFence(missing?.fence, loadOrderFence(store, owed.orderId))) return false;
+      const at = this.#now();
+      const mark = loadOrderMark(store, owed.orderId);
+      const isRemoved = (mark?.removedAt ?? null) !== null;
+      if (!isRemoved && !this.#missing.note(owed.orderId, at)) {
+        this.#wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
+        return false;
+      }
+      if (mark === undefined && owed.record !== "") {
+        this.#keepChange(owed, `the service does not know this order (${missing?.status})`, at);
+        if (owed.attempts + 1 < TRIES_MAX) {
+          this.#waitLonger(owed, error);
+          return false;
+        }
+      }
+      this.#endDebt(owed);
+      return mark !== undefined && markOrderRemoved(store, mark.orderKey, at);
+    });
+  }
+
+  /** The same record must be recognised the next time, or it would be asked for at every poll. */
+  #endDebt(owed: OwedRead): void {
+    const { store } = this.#context;
+    const mark = loadOrderMark(store, owed.orderId);
+    if (mark !== undefined && owed.record !== "") {
+      saveSourceHash(store, {
+        orderKey: mark.orderKey,
+        source: owed.source,
+        hash: owed.recordHash,
+        contentHash: owed.contentHash,
+      });
+    }
+    deleteOwedRead(store, owed.orderId, owed.recordHash);
+  }
+
+  #keepChange(owed: OwedRead, reason: string, at: string): void {
+    saveQuarantined(this.#context.store, {
+      kind: owed.source === "update" ? "change" : "order",
+      reference: owed.orderId,
+      reason,
+      payload: owed.record,
+      hash: owed.recordHash,
+      at,
+    });
+  }
+
+  #now(): string {
+    return isoTime(this.#context.clock.nowMs());
+  }
+}
+
+function unusable(orderId: string): BridgeError {
+  return new BridgeError(
+    "answer_unreadable",
+    `The answer of GET /orders/${orderId} could not be used and is in quarantine.`,
+  );
+}
+
+/** What orders were answered holds nothing: changes are followed meanwhile, and the next pass reads others. */
+function asFailure(trouble: unknown): BridgeError {
+  const { code, message, hint } = asError(trouble);
+  return new BridgeError(code, message, { cause: trouble, ...(hint === undefined ? {} : { hint }) });
+}
+
+function count(counts: Record<string, number>, stored: string): void {
+  const name = stored === "created" ? "rescued" : stored;
+  for (const each of name === "same" || name === "stale" ? ["read"] : [name, "read"])
+    counts[each] = (counts[each] ?? 0) + 1;
+}

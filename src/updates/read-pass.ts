@@ -1,0 +1,107 @@
+/*
+ * What one pass that reads orders has learned of the service. An order's own failure, or the service's word that it has
+ * no such order, says something only where the service answers for another order; where none came by itself, one is
+ * asked for that the service is known to have. What such a read brings is stored like any other.
+ */
+
+import { counted } from "../messages/counted.ts";
+import { saysNoSuchOrder } from "../orders/missing-order.ts";
+import { Breaker } from "../pass/breaker.ts";
+import { reachOf } from "../pass/holds.ts";
+import type { JobContext } from "../pass/job.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { type Candidate, loadControls } from "../reconcile/reconcile-rows.ts";
+import type { OrderReader, Refreshed } from "./read-order.ts";
+
+/** Orders that are asked for at most to find out whether the service is well. */
+const CONTROLS_MAX = 2;
+
+/** `unknown`: too few orders were asked for to tell, and there is no other one. */
+export type Health = "well" | "ill" | "unknown";
+
+export class ReadPass {
+  readonly #context: JobContext;
+  readonly #reader: OrderReader;
+  readonly #signal: AbortSignal;
+  readonly #breaker: Breaker;
+  readonly #failed = new Set<string>();
+  /** The newest order that was answered well since the last failure. */
+  #wellKey: number | undefined;
+  #lastError: unknown;
+
+  constructor(context: JobContext, reader: OrderReader, options: { signal: AbortSignal; failuresInRowMax?: number }) {
+    this.#context = context;
+    this.#reader = reader;
+    this.#signal = options.signal;
+    this.#breaker = new Breaker(options.failuresInRowMax);
+  }
+
+  /** @param orderKey undefined: the order is not stored here */
+  answered(orderKey: number | undefined): void {
+    this.#breaker.succeed();
+    this.#wellKey = Math.max(this.#wellKey ?? 0, orderKey ?? 0);
+  }
+
+  /** Notes that an order was not answered as it should. Returns whether another one is to be tried. */
+  async failed(orderId: string, error: unknown): Promise<boolean> {
+    return !this.#note(orderId, error) || (await this.findHealth()) === "well";
+  }
+
+  /** Returns whether so many have failed in a row that it is rather the service. */
+  #note(orderId: string, error: unknown): boolean {
+    this.#failed.add(orderId);
+    this.#lastError = error;
+    this.#wellKey = undefined;
+    return this.#breaker.fail();
+  }
+
+  /**
+   * Whether an order was answered well since the last failure; where none was, one is asked for.
+   * @param behind an order that is older than the one in question proves little: a stale replica has it, and not what came
+   * later. Only an answer for one behind this key counts, or for the newest that there is.
+   * @throws what concerns more than one order
+   */
+  async findHealth(behind = 0): Promise<Health> {
+    const controls = loadControls(this.#context.store, [...this.#failed], CONTROLS_MAX);
+    const enough = Math.min(behind, controls[0]?.orderKey ?? 0);
+    for (const control of controls) {
+      if (this.#wellKey !== undefined && this.#wellKey >= enough) return "well";
+      await this.#ask(control, control === controls[0]);
+    }
+    if (this.#wellKey !== undefined && this.#wellKey >= enough) return "well";
+    return this.#breaker.isOpen ? "ill" : "unknown";
+  }
+
+  /** @param isInAnyForm also under the other forms of its id, where it is not found under the stored one */
+  async #ask(control: Candidate, isInAnyForm: boolean): Promise<void> {
+    const settle = (refreshed: Refreshed) => refreshed;
+    try {
+      const act = { store: this.#reader.store, settle };
+      const read = await this.#reader.refresh(control, act, this.#signal);
+      const error = read?.value.kind === "unknown" ? read.value.error : undefined;
+      const isFound =
+        error === undefined ||
+        (isInAnyForm && (await this.#reader.refreshOtherwise(control, act, this.#signal)) !== undefined);
+      if (isFound) this.answered(control.orderKey);
+      else this.#note(control.orderId, error);
+    } catch (error) {
+      if (reachOf(error) !== "record") throw error;
+      this.#note(control.orderId, error);
+    }
+  }
+
+  /** What the pass fails with where the service is not well. */
+  get trouble(): unknown {
+    const count = this.#failed.size;
+    if (saysNoSuchOrder(this.#lastError)) {
+      return new BridgeError(
+        "answer_unreadable",
+        `The service says that it knows none of ${counted(count, "order")} that it handed out itself; none of them is marked as removed.`,
+        {
+          hint: "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.",
+        },
+      );
+    }
+    return this.#lastError;
+  }
+}

@@ -1,0 +1,79 @@
+/*
+ * Asks for one order and finds its record in the answer. Writes nothing by itself; whoever takes the record saves the
+ * paths that matched for the first time in the same transaction.
+ */
+
+import { findRepeated, resolvePath } from "../answers/json-path.ts";
+import type { Store } from "../database/store.ts";
+import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
+import { saysNoSuchOrder } from "../orders/missing-order.ts";
+import { describeMiss, type OrderField } from "../orders/order-mapping.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { type AnswerRecord, readMendedInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
+import type { JobContext } from "../pass/job.ts";
+import { hasPathMatched, savePathMatched } from "../pass/position-rows.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { BridgeError } from "../platform/errors.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import { readErrorWords } from "../service/error-words.ts";
+import { fetchSnapshot } from "../service/orders.ts";
+import type { ServiceError } from "../service/service-error.ts";
+
+export type SnapshotRead =
+  | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[] }
+  /** 404 or 410 in the service's own words: it does not have the order, as it says. */
+  | { kind: "unknown"; error: ServiceError };
+
+/** @throws ServiceError; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
+export async function readSnapshot(
+  { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
+  rules: OrderRules,
+  order: { orderId: string; serviceId: string },
+  signal: AbortSignal,
+): Promise<SnapshotRead> {
+  let answer: ServiceAnswer;
+  try {
+    answer = await fetchSnapshot(client, order.serviceId, signal);
+  } catch (error) {
+    if (!saysNoSuchOrder(error)) throw error;
+    return { kind: "unknown", error };
+  }
+  const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
+  const { root, body, mended } = await readInTurns(clock, answer, json, signal);
+  const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
+  const repeated = findRepeated(body, root, rules.snapshotRoot);
+  const { orderId } = order;
+  if (words !== undefined)
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} reports an error: ${words}`);
+  if (repeated !== undefined)
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has ${repeated} more than once.`);
+  const found = resolvePath(body, root, rules.snapshotRoot);
+  if (found.state !== "value") {
+    const miss = found.state === "null" ? "it is null" : describeMiss(body, root, rules.snapshotRoot);
+    // A path that has matched before is right: then it is this answer that is wrong, and only this order's.
+    const isProven = hasPathMatched(store, "snapshot", "root", rules.snapshotRoot.text);
+    throw new BridgeError(
+      isProven ? "answer_unreadable" : "answer_shape",
+      `The answer of GET /orders/${order.orderId} has no ${rules.snapshotRoot.text} (updates.snapshot): ${miss}.`,
+      isProven ? {} : { hint: "Put updates.snapshot right; what waits for such reads waits until then." },
+    );
+  }
+  const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
+  const one = readRecordsInSlices(body, { root, mended, elements: [found.span] }, rules.snapshot);
+  const [record] = await readInTurns(clock, answer, one, signal);
+  const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
+  if (record === undefined || named !== order.orderId) {
+    const what =
+      record?.ok === false && named === undefined ? record.reason : `it answered with another order (${named})`;
+    throw new BridgeError("answer_unreadable", `GET /orders/${order.orderId}: ${what}.`);
+  }
+  if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
+    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} is no complete JSON.`);
+  return { kind: "order", body, record, matched };
+}
+
+/** Inside the transaction that takes the record. */
+export function saveSnapshotPaths(store: Store, rules: OrderRules, matched: readonly OrderField[], at: string): void {
+  saveMatchedPaths(store, { mapping: rules.snapshot, matched, at });
+  savePathMatched(store, { source: "snapshot", field: "root", path: rules.snapshotRoot.text, at });
+}

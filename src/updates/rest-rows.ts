@@ -1,0 +1,50 @@
+/*
+ * Where reading changes goes on after a pass that reached its bound. Apart from the watermark, which says what is covered:
+ * without a rest, or with one that no longer fits, a pass begins anew at the watermark, and loses nothing but time.
+ */
+
+import { deleteMeta, loadMeta, type RestKey, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import type { Asked } from "./follow.ts";
+
+export interface Rest {
+  asked: Asked;
+  /** The service's time when reading began, as it sent it. */
+  begunAt: string | undefined;
+}
+
+interface Written {
+  since: string;
+  ns: string;
+  missedNs?: string;
+  begunAt?: string;
+  /** The configuration that it was read with; another one asks in another form. */
+  signature: string;
+}
+
+export function loadRest(store: Store, key: RestKey, signature: string): Rest | undefined {
+  const text = loadMeta(store, key);
+  if (text === undefined) return undefined;
+  const written = JSON.parse(text) as Written;
+  if (written.signature !== signature) return undefined;
+  const missedNs = written.missedNs === undefined ? undefined : BigInt(written.missedNs);
+  // Whether its stamp was seen is forgotten: it is then only asked for once more.
+  const asked = { since: written.since, ns: BigInt(written.ns), isKnownStamp: false, missedNs };
+  return { asked, begunAt: written.begunAt };
+}
+
+/** In the transaction that stores the last of what was read before it. */
+export function saveRest(store: Store, key: RestKey, { asked, begunAt }: Rest, signature: string): void {
+  const written: Written = {
+    since: asked.since,
+    ns: String(asked.ns),
+    ...(asked.missedNs === undefined ? {} : { missedNs: String(asked.missedNs) }),
+    ...(begunAt === undefined ? {} : { begunAt }),
+    signature,
+  };
+  saveMeta(store, key, JSON.stringify(written));
+}
+
+export function deleteRest(store: Store, key: RestKey): void {
+  deleteMeta(store, key);
+}

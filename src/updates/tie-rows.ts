@@ -1,0 +1,46 @@
+/*
+ * Where a page of changes may have been cut at one stamp, beside the hold that tells of it. In the transaction of the hold; after
+ * a crash before that, the same page comes once more.
+ */
+
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+
+/** What lies in it may not have been served, both ends included. */
+export interface TieRange {
+  fromNs: bigint;
+  toNs: bigint;
+}
+
+/**
+ * @param tie.range undefined where nothing tells when it is over
+ * @returns whether the hold is new
+ */
+export function saveTie(store: Store, tie: { at: string; detail: string; range: TieRange | undefined }): boolean {
+  const known = loadTie(store);
+  const hold = { area: "updates", reason: "tie" as const, since: tie.at, nextProbeAt: null, detail: tie.detail };
+  const isNew = saveHold(store, hold);
+  const { range } = tie;
+  // A hold of which one cause is not known to end does not end by itself.
+  if (range === undefined || !(isNew || known !== undefined)) deleteMeta(store, "tie");
+  else {
+    const fromNs = isNew || known === undefined || range.fromNs < known.fromNs ? range.fromNs : known.fromNs;
+    const toNs = isNew || known === undefined || range.toNs > known.toNs ? range.toNs : known.toNs;
+    saveMeta(store, "tie", JSON.stringify([String(fromNs), String(toNs)]));
+  }
+  return isNew;
+}
+
+export function loadTie(store: Store): TieRange | undefined {
+  const text = loadMeta(store, "tie");
+  if (text === undefined) return undefined;
+  const [from, to] = JSON.parse(text) as [string, string];
+  return { fromNs: BigInt(from), toNs: BigInt(to) };
+}
+
+/** Everything in the range has been served and stored since. True where that is news. */
+export function deleteTie(store: Store): boolean {
+  deleteMeta(store, "tie");
+  return deleteHold(store, "updates", "tie");
+}

@@ -1,0 +1,204 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatStamp, isStrictlyNewer, parseStamp, type Stamp, unitNs } from "../../src/answers/stamp.ts";
+
+function stamp(text: string, zone = "UTC"): Stamp {
+  const parsed = parseStamp(text, zone);
+  if (parsed === undefined) throw new Error(`${text} was not read`);
+  return parsed;
+}
+
+const utc = (text: string) => stamp(text).instantNs;
+
+describe("parseStamp", () => {
+  const instant = 1_795_193_485n * 1_000_000_000n;
+  it.each([
+    ["2026-11-20T16:51:25Z", instant],
+    ["2026-11-20 16:51:25Z", instant],
+    ["2026-11-20t16:51:25z", instant],
+    ["2026-11-20T16:51:25", instant],
+    ["2026-11-20T19:51:25+03:00", instant],
+    ["2026-11-20T19:51:25+0300", instant],
+    ["2026-11-20 19:51:25 +03", instant],
+    ["2026-11-20T11:21:25-05:30", instant],
+    ["2026-11-20T16:51:25.123456Z", instant + 123_456_000n],
+    ["2026-11-20T16:51:25,5", instant + 500_000_000n],
+    ["2026-11-20T16:51:25.123456789+00:00", instant + 123_456_789n],
+    ["2026-11-20T16:51Z", instant - 25_000_000_000n],
+    ["Fri, 20 Nov 2026 16:51:25 GMT", instant],
+    ["1795193485", instant],
+    ["1795193485.123", instant + 123_000_000n],
+    ["1795193485123", instant + 123_000_000n],
+    ["1795193485123.4", instant + 123_400_000n],
+    ["1795193485123456", instant + 123_456_000n],
+    ["1970-01-01", 0n],
+    ["1969-12-31T23:59:59.9Z", -100_000_000n],
+    ["0001-01-01T00:00:00Z", -62_135_596_800n * 1_000_000_000n],
+  ])("reads %s", (text, expected) => {
+    expect(utc(text)).toBe(expected);
+    expect(JSON.parse(JSON.stringify(stamp(text).form))).toEqual(stamp(text).form);
+  });
+
+  it.each([
+    ...["", " ", "yesterday", "2026", "20261120T165125Z", "2026-11-20T16:51:25.Z", "2026-11-20T16:51:25.1234567890Z"],
+    ...[
+      "2026-02-29",
+      "2026-13-01",
+      "2026-00-10",
+      "2026-11-31T00:00:00Z",
+      "2026-11-20T24:00:00Z",
+      "2026-11-20T16:60:00Z",
+    ],
+    ...[
+      "2026-11-20T16:51:60Z",
+      "2026-11-20T16:51:25+24:00",
+      "2026-11-20T16:51:25+03:60",
+      " 2026-11-20",
+      "2026-11-20\n",
+    ],
+    ...["-1795193485", "+1795193485", "179519348", "17951934851", "1795193485.", "1795193485123.1234567", "1.795e9"],
+    ...["0000000001", "0", "-5", "Thu, 20 Nov 2026 16:51:25 GMT", "20 Nov 2026 16:51:25 GMT", "NaN", "null"],
+  ])("does not read %j", (text) => {
+    expect(parseStamp(text, "UTC")).toBeUndefined();
+  });
+
+  it("takes times without a zone as the service's zone, and only those", () => {
+    expect(stamp("2026-11-20T19:51:25", "Europe/Moscow").instantNs).toBe(instant);
+    expect(stamp("2026-11-20T16:51:25Z", "Europe/Moscow").instantNs).toBe(instant);
+    expect(stamp("2026-07-01", "Europe/Berlin").instantNs).toBe(utc("2026-06-30T22:00:00Z"));
+    expect(() => parseStamp("2026-11-20T19:51:25", "Mars/Olympus")).toThrow(RangeError);
+  });
+
+  it("takes the earlier instant where summer time skips or repeats an hour", () => {
+    const berlin = (text: string) => stamp(text, "Europe/Berlin").instantNs;
+    expect(berlin("2026-10-25T02:30:00")).toBe(utc("2026-10-25T00:30:00Z"));
+    expect(berlin("2026-10-25T01:59:59")).toBe(utc("2026-10-24T23:59:59Z"));
+    expect(berlin("2026-10-25T03:00:00")).toBe(utc("2026-10-25T02:00:00Z"));
+    expect(berlin("2026-03-29T02:30:00")).toBe(utc("2026-03-29T00:30:00Z"));
+    expect(berlin("2026-03-29T01:59:59")).toBe(utc("2026-03-29T00:59:59Z"));
+    expect(berlin("2026-03-29T03:00:00")).toBe(utc("2026-03-29T01:00:00Z"));
+    const newYork = (text: string) => stamp(text, "America/New_York").instantNs;
+    expect(newYork("2026-11-01T01:30:00")).toBe(utc("2026-11-01T05:30:00Z"));
+    expect(newYork("2026-03-08T02:30:00")).toBe(utc("2026-03-08T06:30:00Z"));
+  });
+});
+
+const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
+const two = (max: number) => fc.nat(max).map((n) => String(n).padStart(2, "0"));
+const date = fc
+  .date({ min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true })
+  .map((day) => day.toISOString().slice(0, 10));
+const offset = fc
+  .tuple(fc.constantFrom("+", "-"), two(14), fc.constantFrom("", ":00", "00", ":30", "45"))
+  .map((parts) => parts.join(""));
+const zoneText = fc.oneof(fc.constantFrom("", "Z", "z", " +03:00"), offset);
+const fraction = fc.tuple(fc.constantFrom(".", ","), digits(9)).map((parts) => parts.join(""));
+const clock = fc
+  .tuple(two(23), two(59), fc.option(fc.tuple(two(59), fc.oneof(fc.constant(""), fraction)), { nil: undefined }))
+  .map(([h, m, rest]) => `${h}:${m}${rest === undefined ? "" : `:${rest.join("")}`}`);
+const iso = fc.tuple(date, fc.constantFrom("T", " ", "t"), clock, zoneText).map((parts) => parts.join(""));
+const decimals = (max: number) =>
+  fc.oneof(
+    fc.constant(""),
+    digits(max).map((text) => `.${text}`),
+  );
+const whole = (length: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{${length - 1}}$`));
+const epoch = fc
+  .oneof(fc.tuple(whole(10), decimals(9)), fc.tuple(whole(13), decimals(6)), fc.tuple(whole(16), decimals(3)))
+  .map((parts) => parts.join(""));
+const http = fc
+  .date({ min: new Date("1000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true })
+  .map((day) => day.toUTCString());
+const anyStamp = fc.oneof(iso, date, epoch, http);
+
+describe("formatStamp", () => {
+  it("writes every stamp back as it was", () => {
+    fc.assert(
+      fc.property(anyStamp, fc.constantFrom("UTC", "Asia/Tokyo"), (text, zone) => {
+        const { instantNs, form } = stamp(text, zone);
+        expect(formatStamp(instantNs, form, zone)).toBe(text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("never writes a later instant, and loses less than one unit", () => {
+    const between = fc.bigInt({ min: utc("2001-09-10"), max: utc("2200-01-01") });
+    fc.assert(
+      fc.property(anyStamp, between, (text, instantNs) => {
+        const { form } = stamp(text);
+        const written = utc(formatStamp(instantNs, form, "UTC"));
+        expect(written <= instantNs).toBe(true);
+        expect(instantNs - written < unitNs(form)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("never writes a later instant in a zone with summer time", () => {
+    const year = fc.bigInt({ min: utc("2026-01-01"), max: utc("2027-01-01") });
+    const { form } = stamp("2026-11-20 16:51:25.1");
+    fc.assert(
+      fc.property(
+        year,
+        fc.constantFrom("Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"),
+        (instantNs, zone) => {
+          const written = stamp(formatStamp(instantNs, form, zone), zone).instantNs;
+          expect(written <= instantNs).toBe(true);
+          expect(instantNs - written < 3_601n * 1_000_000_000n).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("cuts off and never rounds up", () => {
+    const late = utc("2026-11-20T23:59:59.999999999Z");
+    const as = (text: string) => formatStamp(late, stamp(text).form, "UTC");
+    expect(as("2026-01-01T00:00:00.000Z")).toBe("2026-11-20T23:59:59.999Z");
+    expect(as("2026-01-01 00:00:00+0300")).toBe("2026-11-21 02:59:59+0300");
+    expect(as("2026-01-01T00:00")).toBe("2026-11-20T23:59");
+    expect(as("2026-01-01")).toBe("2026-11-20");
+    expect(as("1732112345")).toBe(String(late / 1_000_000_000n));
+    expect(as("Fri, 20 Nov 2026 16:51:25 GMT")).toBe("Fri, 20 Nov 2026 23:59:59 GMT");
+  });
+
+  it("floors before 1970 too, and stays within what the form can say", () => {
+    const { form } = stamp("2026-01-01T00:00:00.0Z");
+    expect(formatStamp(-1n, form, "UTC")).toBe("1969-12-31T23:59:59.9Z");
+    expect(formatStamp(-1n, stamp("1732112345").form, "UTC")).toBe("0");
+    expect(formatStamp(-(10n ** 30n), form, "UTC")).toBe("0000-01-01T00:00:00.0Z");
+    expect(formatStamp(10n ** 30n, form, "UTC")).toBe("9999-12-31T23:59:59.9Z");
+    expect(formatStamp(10n ** 30n, stamp("2026-01-01").form, "Europe/Moscow")).toBe("9999-12-31");
+  });
+});
+
+describe("unitNs", () => {
+  it.each([
+    ["2026-11-20", 86_400_000_000_000n],
+    ["2026-11-20T16:51", 60_000_000_000n],
+    ["2026-11-20T16:51:25Z", 1_000_000_000n],
+    ["2026-11-20T16:51:25.123456Z", 1_000n],
+    ["1795193485", 1_000_000_000n],
+    ["1795193485.5", 100_000_000n],
+    ["1795193485123", 1_000_000n],
+    ["1795193485123456", 1_000n],
+    ["Fri, 20 Nov 2026 16:51:25 GMT", 1_000_000_000n],
+  ])("of %s", (text, expected) => {
+    expect(unitNs(stamp(text).form)).toBe(expected);
+  });
+});
+
+describe("isStrictlyNewer", () => {
+  it.each([
+    ["2026-11-20T16:51:25.000001Z", "2026-11-20T16:51:25Z", true],
+    ["2026-11-20T16:51:25Z", "2026-11-20T19:51:25+03:00", false],
+    ["2026-11-20T16:51:24Z", "2026-11-20T16:51:25Z", false],
+    ["1795193486", "2026-11-20T16:51:25Z", true],
+    [null, "2026-11-20T16:51:25Z", false],
+    ["2026-11-20T16:51:25Z", null, false],
+    ["soon", "2026-11-20T16:51:25Z", false],
+    ["2026-11-20T16:51:25Z", "never", false],
+  ])("%s after %s: %s", (a, b, expected) => {
+    expect(isStrictlyNewer(a, b, "UTC")).toBe(expected);
+  });
+});

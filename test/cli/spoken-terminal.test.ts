@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { spokenTerminal } from "../../src/cli/spoken-terminal.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+
+function collect(input?: Terminal["input"]): { plain: Terminal; out: string[]; err: string[] } {
+  const [out, err]: [string[], string[]] = [[], []];
+  const plain: Terminal = {
+    env: {},
+    isTerminal: false,
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
+    ...(input === undefined ? {} : { input }),
+  };
+  return { plain, out, err };
+}
+
+describe("a terminal that speaks", () => {
+  it("says results and messages, and leaves alone what is to stay as it is", () => {
+    const { plain, out, err } = collect();
+    const terminal = spokenTerminal(plain, "ru", false);
+    terminal.out("nothing to do");
+    terminal.out("nothing to do", "as it is");
+    terminal.err("Nothing was changed.");
+    terminal.err("Nothing was changed.", "as it is");
+    expect(out).toEqual(["делать нечего", "nothing to do"]);
+    expect(err).toEqual(["Ничего не изменено.", "Nothing was changed."]);
+  });
+
+  it("gives programs their results as they are, and people their messages", () => {
+    const { plain, out, err } = collect();
+    const terminal = spokenTerminal(plain, "ru", true);
+    terminal.out("nothing to do");
+    terminal.err("Nothing was changed.");
+    expect(out).toEqual(["nothing to do"]);
+    expect(err).toEqual(["Ничего не изменено."]);
+  });
+
+  it("goes over to another language for all that follows", () => {
+    const { plain, out } = collect();
+    const terminal = spokenTerminal(plain, "ru", false);
+    const { out: tell } = terminal;
+    terminal.speak("en");
+    tell("nothing to do");
+    terminal.speak("ru");
+    tell("nothing to do");
+    expect(out).toEqual(["nothing to do", "делать нечего"]);
+  });
+
+  it("asks in the language, and looks whether somebody is there only when something is asked", async () => {
+    const asked: string[] = [];
+    let looks = 0;
+    const { plain } = collect({
+      get isInteractive() {
+        looks += 1;
+        return true;
+      },
+      ask: async (question) => {
+        asked.push(question);
+        return "y";
+      },
+      askSecret: async (question) => {
+        asked.push(question);
+        return "secret";
+      },
+      readAll: async () => "all",
+    });
+    const { input } = spokenTerminal(plain, "ru", false);
+    expect(looks).toBe(0);
+    expect(input?.isInteractive).toBe(true);
+    await input?.ask("Go on? [y/N] ");
+    await input?.askSecret("Client Secret (not shown): ");
+    expect(asked).toEqual(["Продолжить? [y/N] ", "Client Secret (не показывается): "]);
+  });
+});

@@ -1,0 +1,292 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { HoldGate } from "../../src/daemon/gate.ts";
+import { ServiceError } from "../../src/service/service-error.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { startFollowed } from "../support/followed.ts";
+import { fillStock, startFeeds } from "../support/pushed.ts";
+import { startShop } from "../support/shop.ts";
+
+const SIGNAL = new AbortController().signal;
+const MINUTE_MS = 60_000;
+const refused = new ServiceError("credentials_refused", "GET /orders was answered with 401", {
+  area: "orders",
+  method: "GET",
+  path: "/orders",
+  effect: "none",
+});
+const CREDENTIALS = { area: "orders", scope: "area", reason: "credentials", probeAfterMs: 5 * MINUTE_MS } as const;
+
+let test: TestBridge;
+let gate: HoldGate;
+beforeEach(async () => {
+  test = await startTestBridge({ settings: { imports: { prices: { path: "/api/v1/import/prices" } } } });
+  gate = new HoldGate(test.bridge.context);
+});
+
+const holds = () => test.rows("SELECT area, reason FROM holds");
+const admit = async (...areas: string[]) => await gate.admit(areas, SIGNAL);
+
+describe("a hold", () => {
+  it("lets one probe through when its time has come, whatever the wall clock says, and none beside it", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    test.clock.jump(86_400_000);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+    test.clock.jump(-10 * 86_400_000);
+    test.clock.advance(5 * MINUTE_MS);
+    const both = await Promise.all([admit("orders"), admit("orders", "updates")]);
+    expect(both.map(({ state }) => state)).toEqual(["probe", "held"]);
+    await gate.passed(both[0]!, SIGNAL);
+    expect(holds()).toEqual([]);
+    expect(await admit("orders")).toEqual({ state: "open" });
+  });
+
+  it("waits as long as the longest wait that was asked for, whichever job met it last", async () => {
+    const limited = (probeAfterMs: number) =>
+      ({ area: "orders", scope: "area", reason: "rate limit", probeAfterMs }) as const;
+    await gate.hold(limited(30_000), refused, SIGNAL);
+    await gate.hold(limited(1_000), refused, SIGNAL);
+    test.clock.advance(29_000);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(1_000);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+    await gate.hold(limited(2_000), refused, SIGNAL);
+    test.clock.advance(2_000);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+  });
+
+  it("is not lifted by a pass that was let in before it began", async () => {
+    const before = await admit("orders", "updates");
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    await gate.passed(before, SIGNAL);
+    expect(holds()).toEqual([{ area: "orders", reason: "credentials" }]);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+  });
+
+  it("is not replaced by what one order was answered", async () => {
+    const met = [
+      ["collection", ["orders", "updates"]],
+      ["order", ["orders", "statuses"]],
+    ] as const;
+    for (const [target, areas] of met) {
+      const where = { area: "orders", target, method: "GET", path: "/x", status: 401, effect: "none" } as const;
+      const error = new ServiceError("credentials_refused", "no", where);
+      await gate.hold(gate.planFor(error, areas)!, error, SIGNAL, areas);
+    }
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    expect(await admit("orders", "statuses")).toMatchObject({ state: "held" });
+  });
+
+  it("outlives a restart, and a clock that was years off then costs one window at most", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    test.clock.jump(-1_000 * 86_400_000);
+    gate = new HoldGate(test.bridge.context);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(5 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+  });
+
+  it("is in force also where it cannot be written, and is written by its first probe", async () => {
+    const { db } = test.bridge.store;
+    db.pragma("query_only = ON");
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    expect(holds()).toEqual([]);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(5 * MINUTE_MS);
+    await expect(admit("orders")).rejects.toThrow();
+    db.pragma("query_only = OFF");
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+    expect(holds()).toEqual([{ area: "orders", reason: "credentials" }]);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+  });
+});
+
+describe("an unpaid subscription", () => {
+  it("is probed by the feed that has something to send, not used up or lifted by one that has nothing", async () => {
+    const { sandbox, run, bridge, clock } = test;
+    await run("stocks");
+    await run("prices");
+    sandbox.service.setOptions({ paid: false });
+    bridge.store.db.prepare("INSERT INTO prices (sku, price) VALUES ('A', '10.50')").run();
+    expect(await run("prices")).toMatchObject({ outcome: "failed", hold: { area: "imports", reason: "payment" } });
+    expect(await run("stocks")).toMatchObject({ outcome: "idle" });
+    const asked = () => sandbox.ledger.ofKind("import").length;
+    expect(asked()).toBe(1);
+
+    clock.advance(30 * MINUTE_MS);
+    expect(await run("stocks")).toMatchObject({ outcome: "idle" });
+    expect(holds()).toEqual([{ area: "imports", reason: "payment" }]);
+    expect(await run("prices")).toMatchObject({ outcome: "failed" });
+    // At most one probe in its window.
+    clock.advance(29 * MINUTE_MS);
+    await run("stocks");
+    await run("prices");
+    expect(asked()).toBe(2);
+
+    sandbox.service.setOptions({ paid: true });
+    clock.advance(MINUTE_MS);
+    await run("stocks");
+    expect(await run("prices")).toMatchObject({ outcome: "done", lifted: [{ reason: "payment" }] });
+    expect(holds()).toEqual([]);
+    expect([...sandbox.service.imported("prices").values()]).toHaveLength(1);
+  });
+});
+
+const LIKE_FEEDS = {
+  imports: {
+    prices: {
+      path: "/api/v1/import/prices",
+      record: { sku: "{sku}", price_type: "{price_type}", price: "{price|number}" },
+    },
+  },
+};
+
+/** Which flows `sync_status` shows as held. */
+const heldFlows = (bridge: TestBridge) =>
+  bridge
+    .rows<{ flow: string }>("SELECT flow FROM sync_status WHERE held IS NOT NULL ORDER BY flow")
+    .map(({ flow }) => flow);
+const scopes = (bridge: TestBridge) => bridge.rows("SELECT area, reason, scope FROM holds ORDER BY area");
+
+describe("a refusal of one endpoint", () => {
+  it("of the pull holds the pull alone, for as long as following is accepted; and it continues by itself", async () => {
+    const { sandbox, run, clock } = test;
+    sandbox.service.createOrder();
+    await run("orders");
+    await run("updates");
+    sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "status", status: 403 } });
+    for (let minute = 0; minute < 30; minute++) {
+      clock.advance(MINUTE_MS);
+      await run("orders");
+      expect(await run("updates")).toMatchObject({ error: null, outcome: expect.stringMatching(/idle|done/) });
+    }
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "flow" }]);
+    expect(heldFlows(test)).toEqual(["orders"]);
+    expect(sandbox.ledger.ofKind("orders").length).toBeLessThanOrEqual(1 + 7);
+    sandbox.faults.clear();
+    clock.advance(5 * MINUTE_MS);
+    await run("orders");
+    expect(scopes(test)).toEqual([]);
+  });
+
+  it("widens to the area once every endpoint that is tried refuses, and then probes once for all", async () => {
+    const { sandbox, run, clock } = test;
+    sandbox.service.createOrder();
+    await run("orders");
+    await run("updates");
+    sandbox.service.setOptions({ refuse: ["1c"] });
+    clock.advance(MINUTE_MS);
+    await run("updates");
+    expect(scopes(test)).toEqual([{ area: "updates", reason: "credentials", scope: "flow" }]);
+    await run("orders");
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "area" }]);
+    expect(heldFlows(test)).toEqual(["orders", "reconcile", "statuses", "updates"]);
+    const asked = () => sandbox.ledger.ofKind("orders").length + sandbox.ledger.ofKind("updates").length;
+    const before = asked();
+    for (let minute = 0; minute < 20; minute++) {
+      clock.advance(MINUTE_MS);
+      await run("orders");
+      await run("updates");
+    }
+    expect(asked() - before).toBeLessThanOrEqual(4);
+    sandbox.service.setOptions({ refuse: [] });
+    for (let minute = 0; minute < 6; minute++) {
+      clock.advance(MINUTE_MS);
+      await run("orders");
+      await run("updates");
+    }
+    expect(scopes(test)).toEqual([]);
+  });
+
+  it("converges after a restart, when nothing is known of the others any more", async () => {
+    const { sandbox, run, clock } = test;
+    sandbox.service.createOrder();
+    sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "status", status: 401 } });
+    await run("orders");
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "area" }]);
+    await test.restart();
+    let followed = 0;
+    for (let minute = 0; minute < 30; minute++) {
+      clock.advance(MINUTE_MS);
+      await test.run("orders");
+      const { outcome } = await test.run("updates");
+      if (outcome !== "held") followed += 1;
+    }
+    // The pull's first probe is in vain; the next one is left to following, which is let in.
+    expect(followed).toBeGreaterThanOrEqual(15);
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "flow" }]);
+    await test.restart();
+    clock.advance(5 * MINUTE_MS);
+    await test.run("orders");
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "flow" }]);
+    sandbox.faults.clear();
+    clock.advance(5 * MINUTE_MS);
+    await test.run("orders");
+    expect(scopes(test)).toEqual([]);
+  });
+
+  it.each([402, 403])("of one feed (%i) holds that feed, also after a restart", async (status) => {
+    const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
+    const { erp, sandbox, minute, site, level } = feeds;
+    fillStock(erp, 1);
+    await minute("stocks", "prices");
+    sandbox.faults.add({ match: { feed: "prices" }, times: "forever", do: { kind: "status", status } });
+    erp.exec("INSERT INTO prices (sku, price) VALUES ('A', 1)");
+    for (let passed = 0; passed < 70; passed++) {
+      erp.prepare("UPDATE stock SET quantity = ?").run(passed);
+      await feeds.minute("stocks", "prices");
+      if (passed === 35) await feeds.restart();
+      expect(level("S-1")).toBe(passed);
+    }
+    const reason = status === 402 ? "payment" : "credentials";
+    expect(scopes(feeds)).toEqual([{ area: "prices", reason, scope: "flow" }]);
+    expect(heldFlows(feeds)).toEqual(["prices"]);
+    sandbox.faults.clear();
+    for (let passed = 0; passed < 31; passed++) await feeds.minute("stocks", "prices");
+    expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
+  });
+
+  it("of imports as a whole holds them all, though one of them was accepted a minute before", async () => {
+    const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
+    const { erp, sandbox } = feeds;
+    fillStock(erp, 1);
+    erp.exec("INSERT INTO prices (sku, price) VALUES ('A', 1)");
+    await feeds.minute("stocks", "prices");
+    sandbox.service.setOptions({ paid: false });
+    erp.exec("UPDATE stock SET quantity = 3; UPDATE prices SET price = 2");
+    await feeds.minute("stocks", "prices");
+    expect(scopes(feeds)).toEqual([{ area: "imports", reason: "payment", scope: "area" }]);
+    expect(heldFlows(feeds)).toEqual(["catalog", "images", "prices", "stocks"]);
+  });
+
+  it.each([401, 402, 403, 405, 423, 429, 451])(
+    "for one order (%i) holds nothing, and the others are read",
+    async (status) => {
+      const followed = await startFollowed(5);
+      const { ids, sandbox } = followed;
+      const bad = ids[2]!;
+      sandbox.faults.add({ match: { path: "snapshot", order: bad }, times: "forever", do: { kind: "status", status } });
+      for (const id of ids) followed.change(id, { status: "paid" });
+      for (let minute = 0; minute < 30; minute++) {
+        await followed.poll();
+        expect(await followed.run("orders")).toMatchObject({ error: null });
+      }
+      expect(ids.filter((id) => followed.statusOf(id).status === "paid")).toEqual(ids.filter((id) => id !== bad));
+      expect(scopes(followed)).toEqual([]);
+      expect(followed.rows<{ attempts: number }>("SELECT attempts FROM owed_reads")[0]!.attempts).toBeGreaterThan(1);
+    },
+  );
+
+  it("is lifted by resuming the area, whether it holds the area or its flows one by one", async () => {
+    const shop = await startShop();
+    shop.sandbox.service.createOrder();
+    expect((await shop.command("sync", "orders", "updates")).code).toBe(0);
+    for (const area of ["updates", "statuses"]) {
+      shop.write(
+        "INSERT INTO holds (area, reason, since, scope) VALUES (?, 'credentials', '2026-01-01T00:00:00.000Z', 'flow')",
+        area,
+      );
+    }
+    expect((await shop.command("resume", "orders")).out).toContain("orders: goes on (credentials)");
+    expect(shop.rows("SELECT area FROM holds")).toEqual([]);
+  });
+});

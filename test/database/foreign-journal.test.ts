@@ -1,0 +1,32 @@
+import { copyFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
+import { listIllnesses } from "../../src/health/health.ts";
+import { describeStatus } from "../../src/health/status.ts";
+import { loadStatusFacts } from "../../src/health/status-rows.ts";
+import { tempFolder } from "../support/temp.ts";
+
+it("a file DATABASE-journal is an illness and the first line of the status, in the running daemon, until it is gone", () => {
+  const file = path.join(tempFolder("journal"), "bridge.db");
+  copyFileSync(inject("emptyDatabase"), file);
+  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
+  onTestFinished(() => store.close());
+  const limits = { erpReadWithinMs: 60_000 };
+  const look = () => {
+    const facts = loadStatusFacts(store);
+    const [worst] = describeStatus(facts, { nowMs: Date.now(), isRunning: true }, limits).attention;
+    const ill = listIllnesses(facts, { nowMs: Date.now(), startedAtMs: Date.now() }, limits);
+    return { worst, ill: ill.some(({ flow, reason }) => flow === "database" && reason === "journal") };
+  };
+  const words = expect.stringContaining("-journal at the end of the database's name keeps other programs out");
+  writeFileSync(`${file}-journal`, "left by somebody");
+  expect(look()).toEqual({ worst: words, ill: true });
+  expect(() => store.secure()).toThrow("lies beside the database");
+  truncateSync(`${file}-journal`); // SQLite takes no notice of an empty one
+  expect(look().ill).toBe(false);
+  store.secure();
+  rmSync(`${file}-journal`);
+  expect(look()).toEqual({ worst: undefined, ill: false });
+});

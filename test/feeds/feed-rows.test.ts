@@ -1,0 +1,227 @@
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openStore } from "../../src/database/open.ts";
+import { compileFeed } from "../../src/feeds/feed.ts";
+import {
+  clearSetAside,
+  loadSendable,
+  markInDoubt,
+  markRefused,
+  resetClocks,
+  saveAcknowledged,
+  saveDoubtEnd,
+  saveSetAside,
+  wakeRefused,
+  wakeSetAside,
+} from "../../src/feeds/feed-outbox.ts";
+import { approveGuarded, loadKeyState, markShown, saveGuard, saveOwed, touchOwed } from "../../src/feeds/feed-rows.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const rules = compileFeed("stocks", {
+  path: "/p",
+  property: "stocks",
+  table: "stock",
+  query: null,
+  file: null,
+  parent: null,
+  key: ["sku"],
+  available: "quantity",
+  record: { sku: "{sku}", quantity: "{available|number}" },
+  scope: "changed",
+  chunk: 500,
+  delete_after: 0,
+  on_delete: { quantity: 0 },
+  guard: { percent: 30, over: 1, from: 20 },
+  result: null,
+});
+const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
+const AT = "2026-03-01T12:00:00.000Z";
+
+function start() {
+  const store = openStore({
+    path: path.join(tempFolder(), "bridge.db"),
+    migrationsFolder: MIGRATIONS_FOLDER,
+    mode: "daemon",
+  });
+  onTestFinished(() => store.close());
+  const owe = (
+    sku: string,
+    record: string,
+    over: { gone?: boolean; isDrop?: boolean; priority?: number; nowMs?: number } = {},
+  ) =>
+    saveOwed(store, rules, {
+      key: [sku],
+      record,
+      parent: null,
+      gone: false,
+      isDrop: false,
+      priority: 2,
+      at: AT,
+      nowMs: 1_000,
+      ...over,
+    });
+  const sendable = (limits = {}, limit = -1) => loadSendable(store, rules, { ...NOW, ...limits }, limit);
+  return { store, owe, sendable, skus: (limits = {}, limit = -1) => sendable(limits, limit).map(({ key }) => key[0]) };
+}
+
+describe("an acknowledgement", () => {
+  it("clears what was sent, and never a value that came after it", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "1");
+    owe("B", "1");
+    const rows = sendable();
+    markInDoubt(store, rows);
+    owe("B", "2");
+    saveAcknowledged(
+      store,
+      rules,
+      rows.map((row) => ({ ...row, live: true })),
+      AT,
+    );
+    expect(loadKeyState(store, rules, ["A"]).outbox).toBeUndefined();
+    expect(loadKeyState(store, rules, ["B"])).toMatchObject({
+      sent: { record: "1" },
+      outbox: { record: "2", doubtRecord: null },
+    });
+  });
+});
+
+describe("rows that may go", () => {
+  it("are those that go to zero or away first, then by urgency, then by age", () => {
+    const { owe, skus } = start();
+    owe("rest", "1");
+    owe("less", "1", { priority: 1 });
+    owe("zero", "1", { priority: 0 });
+    owe("drop", "1", { priority: 0, isDrop: true });
+    expect(skus()).toEqual(["drop", "zero", "less", "rest"]);
+    expect(skus({}, 2)).toEqual(["drop", "zero"]);
+    expect(skus({ dropRound: 0 })).toEqual(["zero", "less", "rest"]);
+  });
+
+  it("are not those that were away too short, or whose request may still arrive", () => {
+    const { store, owe, skus, sendable } = start();
+    owe("away", "1", { gone: true, nowMs: 900 });
+    owe("doubt", "1");
+    expect(skus({ awayBeforeMs: 899 })).toEqual(["doubt"]);
+    const doubt = sendable({ awayBeforeMs: 899 });
+    markInDoubt(store, doubt);
+    expect(skus({ awayBeforeMs: 899 })).toEqual([]);
+    saveDoubtEnd(store, doubt, 5_000);
+    expect(skus({ awayBeforeMs: 899, nowMs: 4_999 })).toEqual([]);
+    expect(skus({ awayBeforeMs: 899, nowMs: 5_000 })).toEqual(["doubt"]);
+  });
+
+  it("keep their doubt while they owe something newer", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "1");
+    const rows = sendable();
+    markInDoubt(store, rows);
+    saveDoubtEnd(store, rows, 5_000);
+    owe("A", "2");
+    expect(sendable()).toEqual([]);
+    expect(sendable({ nowMs: 5_000 })).toMatchObject([{ record: "2", doubtRecord: "1" }]);
+  });
+});
+
+describe("times of a clock that has begun anew", () => {
+  it("are counted from now, others stay", () => {
+    const { store, owe, sendable, skus } = start();
+    for (const sku of ["open", "old", "soon"]) owe(sku, "1");
+    const rows = sendable();
+    markInDoubt(store, rows);
+    saveDoubtEnd(
+      store,
+      rows.filter(({ key }) => key[0] === "old"),
+      9e9,
+    );
+    saveDoubtEnd(
+      store,
+      rows.filter(({ key }) => key[0] === "soon"),
+      1_500,
+    );
+    owe("away", "1", { gone: true, nowMs: 9e9 });
+    resetClocks(store, rules, { nowMs: 1_000, doubtUntilMs: 2_000, limit: 100 });
+    expect(skus({ nowMs: 1_999, awayBeforeMs: 1_000 })).toEqual(["soon", "away"]);
+    expect(skus({ nowMs: 2_000, awayBeforeMs: 999 })).toEqual(["open", "old", "soon"]);
+  });
+});
+
+describe("what is done to all rows of a feed", () => {
+  const skusOf = Array.from({ length: 25 }, (_, n) => `S${String(n).padStart(2, "0")}`);
+  /** The sizes of the steps until none is left. */
+  const steps = (step: () => number) => {
+    const sizes: number[] = [];
+    for (let size = step(); size > 0; size = step()) sizes.push(size);
+    return sizes;
+  };
+
+  it("is done in steps of a bounded size, each row once", () => {
+    const { store, owe, sendable } = start();
+    for (const sku of skusOf) owe(sku, "1");
+    const rows = sendable();
+    for (const row of rows.slice(0, 14)) saveSetAside(store, row, { error: "no", retryMs: 9_000, isForGood: true });
+    for (const row of rows.slice(14)) markRefused(store, row, { error: "no", retryMs: 9_000, tries: 0 });
+    const now = { nowMs: 2_000, limit: 10 };
+    expect(steps(() => wakeSetAside(store, rules, now))).toEqual([10, 4]);
+    expect(steps(() => wakeRefused(store, rules, now))).toEqual([10, 1]);
+    expect(steps(() => clearSetAside(store, rules.feedId, 10))).toEqual([10, 4]);
+    markInDoubt(store, rows);
+    expect(steps(() => resetClocks(store, rules, { nowMs: 0, doubtUntilMs: 100, limit: 10 }))).toEqual([10, 10, 5]);
+    const dirty = () => store.db.prepare("SELECT count(*) FROM feed_dirty").pluck().get() as number;
+    let afterId = 0;
+    const touched = steps(() => {
+      const before = dirty();
+      afterId = touchOwed(store, rules, { afterId, limit: 10 }) ?? afterId;
+      return dirty() - before;
+    });
+    expect(touched).toEqual([10, 10, 5]);
+  });
+});
+
+/** As the guard's look does after it has written how many rows wait. */
+function show(store: ReturnType<typeof start>["store"], awayBeforeMs: number): void {
+  while (markShown(store, rules, { awayBeforeMs, limit: 1 }) > 0);
+}
+
+describe("an approval", () => {
+  it("covers the rows that wait behind the guard now, however many, and none that come later", () => {
+    const { store, owe, sendable } = start();
+    owe("now", "1", { isDrop: true });
+    expect(approveGuarded(store, "stocks")).toBe(0);
+    saveGuard(store, "stocks", AT);
+    expect(approveGuarded(store, "stocks")).toBe(0);
+    owe("away", "1", { isDrop: true, gone: true, nowMs: 900 });
+    show(store, 899);
+    expect(approveGuarded(store, "stocks")).toBe(1);
+    owe("later", "1", { isDrop: true });
+    expect(sendable({ dropRound: 1 })).toMatchObject([{ key: ["now"], approved: true }]);
+    expect(sendable()).toMatchObject([
+      { approved: true },
+      { key: ["away"], approved: false },
+      { key: ["later"], approved: false },
+    ]);
+  });
+
+  it("does not cover a row that was shown and then came back and went away again", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "0", { isDrop: true, gone: true, nowMs: 100 });
+    saveGuard(store, "stocks", AT);
+    show(store, 100);
+    owe("A", "5");
+    owe("A", "0", { isDrop: true, gone: true, nowMs: 900 });
+    show(store, 800);
+    expect(approveGuarded(store, "stocks")).toBe(0);
+    expect(sendable({ dropRound: 1 })).toEqual([]);
+  });
+
+  it("ends where the row changes again", () => {
+    const { store, owe, sendable } = start();
+    owe("A", "0", { isDrop: true });
+    saveGuard(store, "stocks", AT);
+    show(store, 0);
+    approveGuarded(store, "stocks");
+    owe("A", "-1", { isDrop: true });
+    expect(sendable({ dropRound: 1 })).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { compileFeed } from "../../src/feeds/feed.ts";
+import { type FeedKeyState, isGuarded, type OutboxState, planRow, type SentState } from "../../src/feeds/plan-feed.ts";
+
+const rules = compileFeed("stocks", {
+  path: "/api/v1/import/stocks",
+  property: "stocks",
+  table: "stock",
+  query: null,
+  file: null,
+  parent: null,
+  key: ["sku"],
+  available: "quantity",
+  record: { sku: "{sku}", quantity: "{available|number}" },
+  scope: "changed",
+  chunk: 500,
+  delete_after: 0,
+  on_delete: { quantity: 0 },
+  guard: { percent: 30, over: 3_600_000, from: 20 },
+  result: null,
+});
+
+const record = (quantity: number | string) => `{"sku":"A","quantity":${quantity}}`;
+const row = (quantity: number | string) => ({ kind: "row", record: record(quantity) }) as const;
+const absent = { kind: "absent" } as const;
+const sent = (quantity: number, over: Partial<SentState> = {}): SentState => ({
+  record: record(quantity),
+  gone: false,
+  live: quantity > 0,
+  current: true,
+  ...over,
+});
+const waiting = (quantity: number, over: Partial<OutboxState> = {}): OutboxState => ({
+  record: record(quantity),
+  gone: false,
+  state: "waiting",
+  doubtRecord: null,
+  lastError: null,
+  ...over,
+});
+const known = (over: Partial<FeedKeyState> = {}): FeedKeyState => ({ sent: undefined, outbox: undefined, ...over });
+
+describe("what a row owes", () => {
+  it.each([
+    ["a new row is owed", row(5), known(), { kind: "owe", gone: false, isDrop: false, priority: 2 }],
+    ["an equal row owes nothing", row("5.0"), known({ sent: sent(5) }), { kind: "keep" }],
+    [
+      "a row set back to what the site has is settled",
+      row(5),
+      known({ sent: sent(5), outbox: waiting(4) }),
+      { kind: "settled" },
+    ],
+    [
+      "a row in doubt is owed although it equals what was acknowledged",
+      row(5),
+      known({ sent: sent(5), outbox: waiting(4, { doubtRecord: record(4) }) }),
+      { kind: "owe" },
+    ],
+    ["a row that waits already stays as it is", row(4), known({ sent: sent(5), outbox: waiting(4) }), { kind: "keep" }],
+    [
+      "a refused row is tried again when it changes",
+      row(3),
+      known({ outbox: waiting(4, { state: "refused" }) }),
+      { kind: "owe" },
+    ],
+    [
+      "a refused row is not tried again as it is",
+      row(4),
+      known({ outbox: waiting(4, { state: "refused" }) }),
+      { kind: "keep" },
+    ],
+    [
+      "what another address acknowledged is owed to this one",
+      row(5),
+      known({ sent: sent(5, { current: false }) }),
+      { kind: "owe" },
+    ],
+    [
+      "a row that comes back after its deletion is owed",
+      row(0),
+      known({ sent: sent(0, { gone: true }) }),
+      { kind: "owe" },
+    ],
+    [
+      "a decrease goes before an increase",
+      row(4),
+      known({ sent: sent(5) }),
+      { kind: "owe", priority: 1, isDrop: false },
+    ],
+    [
+      "a zero goes first, and counts as a drop where the site sells it",
+      row(0),
+      known({ sent: sent(5) }),
+      { kind: "owe", priority: 0, isDrop: true },
+    ],
+    ["a zero of what the site does not sell is no drop", row(0), known(), { kind: "owe", priority: 0, isDrop: false }],
+    [
+      "a zero of what the site may sell, its answer lost, is a drop",
+      row(0),
+      known({ outbox: waiting(5, { doubtRecord: record(5) }) }),
+      { kind: "owe", isDrop: true },
+    ],
+  ] as const)("%s", (_, local, state, plan) => {
+    expect(planRow(rules, local, state)).toMatchObject(plan);
+  });
+});
+
+describe("what an absent row owes", () => {
+  it.each([
+    [
+      "its deletion, which is a drop",
+      known({ sent: sent(5) }),
+      { kind: "owe", gone: true, record: record(0), isDrop: true, priority: 0 },
+    ],
+    ["nothing where the site never had it", known(), { kind: "keep" }],
+    ["nothing where it waited and the site never had it", known({ outbox: waiting(5) }), { kind: "settled" }],
+    [
+      "its deletion where the site may have it",
+      known({ outbox: waiting(5, { doubtRecord: record(5) }) }),
+      { kind: "owe", gone: true, isDrop: true },
+    ],
+    ["nothing where the site shows zero already", known({ sent: sent(0) }), { kind: "keep" }],
+    ["nothing where it was deleted", known({ sent: sent(0, { gone: true }) }), { kind: "keep" }],
+    [
+      "nothing more where its deletion waits already",
+      known({ sent: sent(5), outbox: waiting(0, { gone: true }) }),
+      { kind: "keep" },
+    ],
+    [
+      "nothing more where its deletion was refused",
+      known({ sent: sent(5), outbox: waiting(0, { gone: true, state: "refused" }) }),
+      { kind: "keep" },
+    ],
+  ] as const)("is %s", (_, state, plan) => {
+    expect(planRow(rules, absent, state)).toMatchObject(plan);
+  });
+
+  it("is its absence where the whole table is sent, although its record stays the same", () => {
+    const whole = { ...rules, scope: "whole", onDelete: null } as const;
+    expect(planRow(whole, absent, known({ sent: sent(0) }))).toMatchObject({ kind: "owe", gone: true });
+  });
+});
+
+describe("the guard", () => {
+  const guard = { percent: 30, overMs: 0, from: 20 };
+  it.each([
+    [{ pending: 30, recent: 0, live: 100 }, false],
+    [{ pending: 31, recent: 0, live: 100 }, true],
+    [{ pending: 6, recent: 25, live: 75 }, true],
+    [{ pending: 5, recent: 25, live: 75 }, false],
+    [{ pending: 19, recent: 0, live: 19 }, false],
+    [{ pending: 20, recent: 0, live: 20 }, true],
+    [{ pending: 0, recent: 90, live: 10 }, false],
+  ])("of %o says %s", (counts, guarded) => {
+    expect(isGuarded(guard, counts)).toBe(guarded);
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+
+const WHOLE = { imports: { stocks: { scope: "whole", chunk: 2 } } };
+const REPLACE = { options: { imports: { stocks: { replace: true } } } } as const;
+const startWhole = () => startFeeds({ settings: WHOLE, sandbox: REPLACE });
+
+describe("a feed whose requests are the whole table", () => {
+  it("sends every row in one request, whatever the chunk, and again when one differs", async () => {
+    const { erp, run, requests, site, minute } = await startWhole();
+    fillStock(erp, 7);
+    await run("stocks");
+    expect(requests().map(({ records }) => records.length)).toEqual([7]);
+    erp.exec("UPDATE stock SET quantity = 11 WHERE sku = 'S-3'; INSERT INTO stock (sku, quantity) VALUES ('NEW', 1)");
+    await run("stocks");
+    expect(requests().map(({ records }) => records.length)).toEqual([8]);
+    expect(site()).toMatchObject({ "S-3": { quantity: 11 }, NEW: { quantity: 1 }, "S-1": { quantity: 10 } });
+    await minute();
+    expect(requests()).toEqual([]);
+  });
+
+  it.each([{ quantity: 0 }, "ignore"])(
+    "deletes by absence after delete_after, whatever on_delete says (%s)",
+    async (on_delete) => {
+      const settings = { imports: { stocks: { ...WHOLE.imports.stocks, on_delete } } };
+      const { erp, run, minute, requests, site } = await startFeeds({ settings, sandbox: REPLACE });
+      fillStock(erp, 7);
+      await run("stocks");
+      erp.exec("DELETE FROM stock WHERE sku = 'S-3'; UPDATE stock SET quantity = 9 WHERE sku = 'S-1'");
+      await run("stocks");
+      expect(Object.keys(site())).toContain("S-3");
+      requests();
+      for (let passed = 0; passed < 4; passed++) await minute();
+      expect(Object.keys(site())).toEqual(["S-1", "S-2", "S-4", "S-5", "S-6", "S-7"]);
+      expect(requests()).toHaveLength(1);
+      erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-3', 10)");
+      await run("stocks");
+      expect(Object.keys(site())).toContain("S-3");
+    },
+  );
+
+  it("keeps guarded rows in the table as they were", async () => {
+    const { erp, run, minute, holds, site, bridge } = await startWhole();
+    fillStock(erp, 40);
+    await run("stocks");
+    erp.exec("DELETE FROM stock WHERE sku <> 'S-1'; UPDATE stock SET quantity = 3");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect(holds()).toEqual([{ area: "stocks", reason: "guard" }]);
+    expect(Object.keys(site())).toHaveLength(40);
+    expect(site()["S-1"]).toMatchObject({ quantity: 3 });
+    bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
+    await minute();
+    expect(Object.keys(site())).toEqual(["S-1"]);
+  });
+
+  it("is never sent from an empty table, not even when approved", async () => {
+    const { erp, run, minute, holds, site, bridge, requests } = await startWhole();
+    fillStock(erp, 40);
+    await run("stocks");
+    erp.exec("DELETE FROM stock");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
+    requests();
+    for (let passed = 0; passed < 3; passed++) await minute();
+    expect([holds(), requests()]).toEqual([[{ area: "stocks", reason: "table" }], []]);
+    expect(Object.keys(site())).toHaveLength(40);
+    fillStock(erp, 40);
+    await minute();
+    expect([holds(), requests()]).toEqual([[], []]);
+  });
+
+  it("is never sent without a record", async () => {
+    const { erp, run, minute, site, quarantined } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    erp.exec("DELETE FROM stock; INSERT INTO stock (sku, quantity) VALUES ('BAD', 'many')");
+    for (let passed = 0; passed < 4; passed++) await minute();
+    expect(quarantined()).toHaveLength(1);
+    expect(Object.keys(site())).toHaveLength(3);
+  });
+
+  it("waits as a whole while one of its rows is in doubt", async () => {
+    const { erp, run, minute, sandbox, requests, level, clock } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-1'");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 10 WHERE sku = 'S-1'; UPDATE stock SET quantity = 5 WHERE sku = 'S-2'");
+    requests();
+    await minute();
+    expect(requests()).toEqual([]);
+    clock.advance(IMPORT_TIMEOUT_MS);
+    await minute();
+    expect([level("S-1"), level("S-2")]).toEqual([10, 5]);
+  });
+
+  it("is held, with the service's words, where the table is refused", async () => {
+    const { erp, run, holds, rows, quarantined, sandbox } = await startWhole();
+    fillStock(erp, 10);
+    sandbox.service.setOptions({ limits: { maxRecords: 5 } });
+    await run("stocks");
+    expect([holds(), quarantined()]).toEqual([[{ area: "stocks", reason: "refused" }], []]);
+    expect(rows("SELECT detail FROM holds")[0]).toEqual({ detail: expect.stringContaining("more than 5 records") });
+    expect(rows("SELECT chunk FROM feeds WHERE name = 'stocks'")).toEqual([{ chunk: null }]);
+  });
+
+  it("quarantines single records that the answer names, also ones that had not changed", async () => {
+    const settings = {
+      imports: {
+        stocks: { ...WHOLE.imports.stocks, result: { rejected: "$.errors", key: "$.sku", message: "$.message" } },
+      },
+    };
+    const { erp, run, quarantined, sandbox, level } = await startFeeds({ settings });
+    fillStock(erp, 5);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-1", "S-2"], how: "per-record" } });
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku IN ('S-1', 'S-3')");
+    await run("stocks");
+    expect(
+      quarantined()
+        .map(({ reference }) => reference)
+        .sort(),
+    ).toEqual(["S-1", "S-2"]);
+    expect(level("S-3")).toBe(4);
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    erp.exec("UPDATE stock SET quantity = 6 WHERE sku IN ('S-1', 'S-2')");
+    await run("stocks");
+    expect([level("S-1"), level("S-2"), quarantined().map(({ state }) => state)]).toEqual([
+      6,
+      6,
+      ["released", "released"],
+    ]);
+  });
+});

@@ -1,0 +1,200 @@
+import { describe, expect, it } from "vitest";
+import { acceptForms } from "../../src/pass/answer-form-rows.ts";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { ENDPOINT } from "../../src/service/answer-form.ts";
+import { startTestBridge } from "../support/bridge.ts";
+import { batchStates, createOrders, expectComplete } from "../support/pull.ts";
+import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { startStatusBridge } from "../support/statuses.ts";
+
+const HOUR_MS = 3_600_000;
+const answer = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+/** Each is answered with 200 by a service, or by what stands before it, that has done nothing. */
+const NO: string[] = [
+  "500 Internal Server Error",
+  "Connection refused",
+  "upstream request timeout",
+  "Ошибка: нет связи с базой",
+  '["error","database is down"]',
+  '{"code":"E500","message":"database is down"}',
+  '{"code":-1,"msg":"database is down"}',
+  '{"success":null,"message":"database is down"}',
+  '{"data":{"result":{"error":"database is down"}}}',
+  '{"imported":0,"skipped":1}',
+  '{"queued":false}',
+  '{"maintenance":true}',
+  '{"ошибка":"нет связи с базой"}',
+  "status: error",
+  "status=error&message=down",
+  'a:1:{s:5:"error";s:16:"database is down";}',
+  'cb({"error":"database is down"})',
+];
+/** No word in these says it. */
+const STRANGE = ["Good day", '{"result":"see the other shop"}', "{}", "[]", "null", '{"updates":[]}', "7"];
+
+/** A feed whose service has accepted three requests in its usual form. */
+async function startUsed(options: Parameters<typeof startFeeds>[0] = {}) {
+  const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 1 } } }, ...options });
+  fillStock(feeds.erp, 4);
+  await feeds.run("stocks");
+  return feeds;
+}
+
+describe("an import that is answered with 200 and another no", () => {
+  it.each(NO)("as the first answer of all is not accepted: %s", async (body) => {
+    const { erp, sandbox, run, minute, level, clock, quarantined } = await startFeeds();
+    fillStock(erp, 1);
+    sandbox.faults.add({ match: { path: "import" }, when: "before", times: 1, do: answer(body) });
+    await run("stocks");
+    expect(level("S-1")).toBeUndefined();
+    clock.advance(IMPORT_TIMEOUT_MS);
+    for (let minutes = 0; minutes < 15; minutes++) await minute();
+    expect(level("S-1")).toBe(10);
+    expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+  });
+
+  it.each([...NO, ...STRANGE])("in a form that is not the usual one leaves the row in doubt: %s", async (body) => {
+    const { erp, sandbox, run, minute, level, clock, holds, quarantined } = await startUsed();
+    erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-1'");
+    sandbox.faults.add({ match: { path: "import" }, when: "before", times: 1, do: answer(body) });
+    await run("stocks");
+    expect(level("S-1")).toBe(10);
+    clock.advance(IMPORT_TIMEOUT_MS);
+    for (let minutes = 0; minutes < 15; minutes++) await minute();
+    expect(level("S-1")).toBe(3);
+    expect(holds()).toEqual([]);
+    expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+  });
+
+  it("says so in a hold, sends again with the newest value, and is over with the next acceptance", async () => {
+    const { erp, sandbox, run, minute, requests, rows, clock, holds, levels } = await startUsed();
+    erp.exec("UPDATE stock SET quantity = 3");
+    sandbox.faults.add({ match: { path: "import" }, when: "before", do: answer("Good day"), times: "forever" });
+    requests();
+    expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "answer_unknown" } });
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    expect(rows<{ detail: string }>("SELECT detail FROM holds")[0]?.detail).toMatch(
+      /answered with "good day", which is not known to be an acceptance; usual is \{accepted, errors\}\./,
+    );
+    for (let minutes = 0; minutes < 30; minutes++) await minute();
+    expect(rows("SELECT count(*) AS n FROM feed_outbox WHERE state = 'refused'")).toEqual([{ n: 0 }]);
+    erp.exec("UPDATE stock SET quantity = 4");
+    sandbox.faults.clear();
+    clock.advance(2 * HOUR_MS);
+    for (let minutes = 0; minutes < 5; minutes++) await minute();
+    expect(levels("S-1")).toEqual([10, 4]);
+    expect(holds()).toEqual([]);
+  });
+
+  it("counts as usual when all requests got it for as long as the usual one was seen", async () => {
+    const { erp, sandbox, minute, clock, holds, rows } = await startUsed();
+    clock.advance(48 * HOUR_MS);
+    erp.exec("UPDATE stock SET quantity = 3");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer('{"job":"a1"}') });
+    for (let hours = 0; hours < 20; hours++) {
+      clock.advance(HOUR_MS);
+      await minute();
+    }
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).not.toEqual([{ n: 0 }]);
+    for (let hours = 0; hours < 8; hours++) {
+      clock.advance(HOUR_MS);
+      await minute();
+    }
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+    expect(holds()).toEqual([]);
+  });
+
+  it("counts as usual once a person has resumed the feed", async () => {
+    const { erp, sandbox, run, minute, bridge, clock, holds, rows } = await startUsed();
+    erp.exec("UPDATE stock SET quantity = 3");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer('{"imported":0}') });
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    bridge.store.write(() => acceptForms(bridge.store, [ENDPOINT.import("/api/v1/import/stocks")]));
+    clock.advance(HOUR_MS);
+    await minute();
+    expect(holds()).toEqual([]);
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+  });
+
+  it("for one record alone keeps back no other", async () => {
+    const { erp, sandbox, minute, level, quarantined, clock, rows } = await startUsed();
+    erp.exec("UPDATE stock SET quantity = 3");
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    let isStrange = true;
+    service.handle = (request) =>
+      isStrange && request.body.includes('"S-2"')
+        ? {
+            ...handle({ ...request, path: "/" }),
+            status: 200,
+            headers: {},
+            body: Buffer.from('{"elsewhere":"warehouse"}'),
+          }
+        : handle(request);
+    clock.advance(IMPORT_TIMEOUT_MS);
+    for (let minutes = 0; minutes < 20; minutes++) await minute();
+    expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([3, 10, 3, 3]);
+    expect(quarantined()).toEqual([]);
+    isStrange = false;
+    clock.advance(2 * HOUR_MS);
+    for (let minutes = 0; minutes < 5; minutes++) await minute();
+    expect(level("S-2")).toBe(3);
+    expect(rows("SELECT * FROM holds")).toEqual([]);
+  });
+});
+
+describe("a status that is answered in another form than usual", () => {
+  async function startUsedStatuses() {
+    const statuses = await startStatusBridge({ orders: 5 });
+    for (const id of statuses.ids.slice(0, 3)) statuses.ask(id, "paid");
+    await statuses.send();
+    expect(statuses.states()).toEqual(["sent", "sent", "sent"]);
+    return statuses;
+  }
+
+  it.each(["before", "after"] as const)("is looked for at its order: %s", async (when) => {
+    const { ids, ask, sendFor, sandbox, request, effects, posts } = await startUsedStatuses();
+    const id = ask(ids[3]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when, do: answer('{"job":"a1"}'), times: 1 });
+    await sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects(ids[3])).toEqual(["paid"]);
+    expect(posts()).toHaveLength(when === "before" ? 5 : 4);
+  });
+});
+
+describe("a confirm that is answered in another form than usual", () => {
+  async function startUsedConfirms() {
+    const t = await startTestBridge({ sandbox: { options: { batchSize: 1 } } });
+    createOrders(t, 3);
+    for (let passes = 0; passes < 3; passes++) await t.run("orders");
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
+    createOrders(t, 1);
+    return t;
+  }
+
+  it("is sent again where the batch is served again", async () => {
+    const t = await startUsedConfirms();
+    t.sandbox.faults.add({ match: { path: "confirm" }, when: "before", do: answer("Good day"), times: 1 });
+    await t.run("orders");
+    expect(batchStates(t).at(-1)).toBe("stored");
+    await t.run("orders");
+    expect(batchStates(t).at(-1)).toBe("confirmed");
+    expectComplete(t);
+  });
+
+  it("counts as confirmed once nothing of the batch was served for an hour", async () => {
+    const t = await startUsedConfirms();
+    t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: answer("Good day"), times: "forever" });
+    await t.run("orders");
+    let polls = 0;
+    for (; batchStates(t).at(-1) === "stored"; polls++) {
+      t.clock.advance(8 * 60_000);
+      await t.run("orders");
+    }
+    expect(polls).toBeGreaterThan(7);
+    expect(batchStates(t).at(-1)).toBe("confirmed");
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { hasPassed, saysNoSuchOrder } from "../../src/orders/missing-order.ts";
+import { ServiceError } from "../../src/service/service-error.ts";
+
+const TEN = 600_000;
+const date = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000).toUTCString();
+
+describe("the time between two looks", () => {
+  it.each<[string, Parameters<typeof hasPassed>, boolean]>([
+    [
+      "this process's clock",
+      [{ monotonicMs: 1, serviceDate: null }, { monotonicMs: TEN + 1, serviceDate: null }, TEN],
+      true,
+    ],
+    ["a little less", [{ monotonicMs: 1, serviceDate: null }, { monotonicMs: TEN, serviceDate: null }, TEN], false],
+    [
+      "counts before a Date that jumps",
+      [{ monotonicMs: 1, serviceDate: date(0) }, { monotonicMs: 2, serviceDate: date(1e8) }, TEN],
+      false,
+    ],
+    [
+      "the service's Date where another process looked first",
+      [{ monotonicMs: undefined, serviceDate: date(0) }, { monotonicMs: 5, serviceDate: date(600) }, TEN],
+      true,
+    ],
+    [
+      "a little less by it",
+      [{ monotonicMs: undefined, serviceDate: date(0) }, { monotonicMs: 5, serviceDate: date(599) }, TEN],
+      false,
+    ],
+    [
+      "a Date that went back",
+      [{ monotonicMs: undefined, serviceDate: date(900) }, { monotonicMs: 5, serviceDate: date(0) }, TEN],
+      false,
+    ],
+    [
+      "no Date then",
+      [{ monotonicMs: undefined, serviceDate: null }, { monotonicMs: 5, serviceDate: date(0) }, TEN],
+      false,
+    ],
+    [
+      "no Date now",
+      [{ monotonicMs: undefined, serviceDate: date(0) }, { monotonicMs: 5, serviceDate: null }, TEN],
+      false,
+    ],
+    [
+      "a Date that is none",
+      [{ monotonicMs: undefined, serviceDate: "soon" }, { monotonicMs: 5, serviceDate: date(0) }, TEN],
+      false,
+    ],
+  ])("%s", (_name, [first, now, ms], expected) => {
+    expect(hasPassed(first, now, ms)).toBe(expected);
+  });
+});
+
+describe("that there is no such order", () => {
+  const error = (status: number | undefined, isWebPage = false) =>
+    new ServiceError("request_refused", "x", {
+      area: "orders",
+      method: "GET",
+      path: "/",
+      effect: "none",
+      isWebPage,
+      ...(status === undefined ? {} : { status }),
+    });
+  it("is said by 404 and 410 alone, and never by a web page", () => {
+    const said = [404, 410, 400, 401, 403, 405, 500, 200, undefined].filter((status) => saysNoSuchOrder(error(status)));
+    expect(said).toEqual([404, 410]);
+    expect(saysNoSuchOrder(error(404, true))).toBe(false);
+    expect(saysNoSuchOrder(new Error("404"))).toBe(false);
+  });
+});

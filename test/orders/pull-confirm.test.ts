@@ -1,0 +1,424 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { markConfirmed, markConfirmRefused, saveStoredBatch } from "../../src/orders/batch-rows.ts";
+import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import {
+  batchStates,
+  confirmBodies,
+  createOrders,
+  dumpTables,
+  expectComplete,
+  expectNothingLost,
+  orderCount,
+} from "../support/pull.ts";
+
+const onConfirm = { match: { path: "confirm" as const } };
+
+/** Stored and tried, then as if the program had been killed before the answer was noted. */
+function forgetConfirm({ bridge }: TestBridge): void {
+  bridge.store.db.prepare("UPDATE batches SET state = 'stored', confirmed_at = NULL, order_ids = '[]'").run();
+}
+
+const UUID_A = "0f8c1e2a-0000-4000-8000-00000000000a";
+const UUID_B = "0f8c1e2a-0000-4000-8000-00000000000b";
+const UUID_C = "0f8c1e2a-0000-4000-8000-00000000000c";
+
+describe("a confirm whose answer does not come", () => {
+  it("is repeated when it was lost on the way", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "reset" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "unreachable" } });
+    expect(batchStates(t)).toEqual(["stored"]);
+    expectNothingLost(t);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    expectComplete(t);
+  });
+
+  it.each([200, 404, 409, 410] as const)(
+    "ends as confirmed when it was applied and the repeat answers %s",
+    async (repeated) => {
+      const t = await startTestBridge({
+        sandbox: { options: { handOut: "next", confirmRepeated: repeated, confirmUnknown: repeated } },
+      });
+      createOrders(t, 3);
+      t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "reset" } });
+      await t.run("orders");
+      expect(batchStates(t)).toEqual(["stored"]);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+      expectComplete(t);
+      expect(confirmBodies(t)).toHaveLength(2);
+      expect(orderCount(t)).toBe(3);
+    },
+  );
+
+  it("is repeated after a restart, the pull coming first", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
+    createOrders(t, 3);
+    await t.run("orders");
+    forgetConfirm(t);
+    await t.restart();
+    const before = t.sandbox.ledger.entries.length;
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    expect(t.sandbox.ledger.entries.slice(before).map(({ kind }) => kind)).toEqual(["orders", "confirm"]);
+    expectComplete(t);
+  });
+
+  it("keeps trying through hours of errors, while orders go on being stored", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 2 } },
+    });
+    createOrders(t, 8);
+    const rule = t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 503 } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    expect(orderCount(t)).toBe(8);
+    expect(confirmBodies(t)).toHaveLength(3);
+    for (let hour = 0; hour < 3; hour++) {
+      t.clock.advance(3_600_000);
+      createOrders(t, 1);
+      expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
+    }
+    expect(orderCount(t)).toBe(11);
+    expect(t.rows("SELECT count(*) AS n FROM batches WHERE state = 'stored' AND last_error LIKE '%503%'")).not.toEqual([
+      { n: 0 },
+    ]);
+    t.sandbox.faults.remove(rule);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 7 } });
+    expectComplete(t);
+  });
+
+  it("does not keep the other batches waiting when some are never accepted", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 6);
+    const rule = t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 500 } });
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    t.sandbox.faults.remove(rule);
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const isPoison = /"batch-[123]"/.test(request.body.toString());
+      return isPoison
+        ? { status: 500, headers: {}, body: Buffer.alloc(0), delivery: { kind: "plain" } }
+        : handle(request);
+    };
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    expect(batchStates(t)).toEqual(["stored", "stored", "stored", "confirmed", "confirmed", "confirmed"]);
+    service.handle = handle;
+    t.clock.advance(120_000);
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it("does not take a connection that was never made for an attempt", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    const rule = t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 500 } });
+    await t.run("orders");
+    t.sandbox.faults.remove(rule);
+    t.bridge.store.db.prepare("UPDATE batches SET confirm_attempts = 0").run();
+    await t.sandbox.close();
+    await t.run("orders");
+    expect(t.rows("SELECT state, confirm_attempts FROM batches")).toEqual([{ state: "stored", confirm_attempts: 0 }]);
+    // Another service at the same address, which has never heard of the batch.
+    const other = await startSandbox({ port: Number(new URL(t.sandbox.url).port) });
+    onTestFinished(() => other.close());
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["refused"]);
+  });
+
+  it.each(['{"success":', "fals", '{"batch_id":"7"'])("is unknown when the answer breaks off: %s", async (body) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "raw", body, contentType: "application/json" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(t.rows("SELECT state, confirm_attempts FROM batches")).toEqual([{ state: "stored", confirm_attempts: 1 }]);
+    // It had arrived: not found then means confirmed.
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it("is no acceptance when a web page answers", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "html" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(batchStates(t)).toEqual(["stored"]);
+    await t.run("orders");
+    expectComplete(t);
+  });
+});
+
+describe("a confirm that is refused", () => {
+  it.each([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 2);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status, body: '{"error":"no such batch here"}' } });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(t.rows("SELECT state, order_count, last_error FROM batches")).toEqual([
+      { state: "refused", order_count: 2, last_error: expect.stringContaining("no such batch here") },
+    ]);
+    await t.run("orders");
+    expect(confirmBodies(t)).toHaveLength(1);
+    expect(orderCount(t)).toBe(2);
+  });
+
+  it.each([
+    '{"success":false,"message":"wrong form"}',
+    '{"success":0,"message":"wrong form"}',
+    '{"success":"false","message":"wrong form"}',
+    '{"status":"error","message":"wrong form"}',
+    '{"error":"wrong form","confirmed":[]}',
+    "failure\nwrong form",
+  ])("is refused as well when a 200 carries an error: %s", async (body) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "raw", body, contentType: "application/json" } });
+    await t.run("orders");
+    expect(t.rows("SELECT state, last_error FROM batches")).toEqual([
+      { state: "refused", last_error: expect.stringContaining("wrong form") },
+    ]);
+  });
+
+  it("is tried again within the hour, and what a service refused that was out of order is confirmed then", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ ...onConfirm, times: 3, do: { kind: "raw", body: "false", contentType: "text/plain" } });
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["refused", "refused", "refused"]);
+    t.clock.advance(30 * 60_000);
+    await t.run("orders");
+    expect(confirmBodies(t)).toHaveLength(3);
+    t.clock.advance(31 * 60_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
+    expectComplete(t);
+  });
+
+  it("is not tried again for ever, and never more than twenty an hour", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 30);
+    t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 422 } });
+    await t.run("orders");
+    const sent = () => confirmBodies(t).length;
+    expect(sent()).toBe(30);
+    t.clock.advance(3_600_000);
+    await t.run("orders");
+    await t.run("orders");
+    expect(sent()).toBe(50);
+    t.bridge.store.db.prepare("UPDATE batches SET confirm_attempts = 48").run();
+    t.clock.advance(3_600_000);
+    await t.run("orders");
+    expect(sent()).toBe(50);
+    expect(new Set(batchStates(t))).toEqual(new Set(["refused"]));
+  });
+
+  it.each([
+    ["the same name", '"batch-1"', `["${UUID_C}"]`],
+    ["all its orders", "null", `["${UUID_A}","${UUID_B}"]`],
+  ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {
+    const t = await startTestBridge();
+    const { store } = t.bridge;
+    const batch = (fingerprint: string, id: string | null, ids: string) =>
+      store.write(() =>
+        saveStoredBatch(store, {
+          fingerprint,
+          batchId: id,
+          orderIds: ids,
+          orderCount: 1,
+          confirmAttempts: 0,
+          at: "",
+          kept: { body: null, bodyId: null },
+        }),
+      );
+    const refused = batch("refused", '"batch-1"', `["${UUID_A}","${UUID_B}"]`);
+    store.write(() => markConfirmRefused(store, refused.id, "no"));
+    const other = batch("other", '"batch-2"', `["${UUID_A}"]`);
+    store.write(() => markConfirmed(store, other, "2026"));
+    expect(batchStates(t)).toEqual(["refused", "confirmed"]);
+    const covering = batch("covering", batchId === "null" ? null : batchId, orderIds);
+    store.write(() => markConfirmed(store, covering, "2026"));
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
+  });
+
+  it("is sent once more when its batch is served again, and may succeed then", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 2);
+    t.sandbox.faults.add({ ...onConfirm, times: 2, do: { kind: "status", status: 422 } });
+    await t.run("orders");
+    const before = dumpTables(t);
+    expect(await t.run("orders")).toMatchObject({ outcome: "idle" });
+    expect(dumpTables(t)).toBe(before);
+    expect(confirmBodies(t)).toHaveLength(2);
+    expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 1 } });
+    expectComplete(t);
+  });
+
+  it("is never a list without names, which might mean everything", async () => {
+    const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none" } } });
+    createOrders(t, 1);
+    await t.run("orders");
+    t.sandbox.service.createOrder({ raw: '{"status":"new","items":[]}' });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { quarantined: 1, refused: 1 } });
+    expect(confirmBodies(t)).toHaveLength(1);
+    expect(t.rows("SELECT last_error FROM batches WHERE state = 'refused'")).toEqual([
+      { last_error: "No record of this batch has an id by which a confirm could name it." },
+    ]);
+  });
+});
+
+describe("a confirm that says no to everybody", () => {
+  it("holds the area at 429 and is sent again afterwards", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 3);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 429 } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
+    expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "rate limit" }]);
+    expect(t.sandbox.ledger.entries).toHaveLength(2);
+    expect(await t.run("orders")).toMatchObject({ outcome: "held" });
+    t.clock.advance(301_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
+    expect(t.rows("SELECT * FROM holds")).toEqual([]);
+    expectComplete(t);
+  });
+});
+
+type Test = Awaited<ReturnType<typeof startTestBridge>>;
+
+/** Polls every half minute, each of which must do well. */
+async function pollFor(t: Test, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 30_000) {
+    t.clock.advance(30_000);
+    expect(await t.run("orders")).toMatchObject({ error: null });
+  }
+}
+
+/** Every confirm that names this batch is answered with `answer`, whatever has become of it. Returns how many were. */
+function refuse(t: Test, name: string, answer: { status: number; body: string }): () => number {
+  const { service } = t.sandbox;
+  const handle = service.handle.bind(service);
+  const headers = { "content-type": "application/json", location: "/login" };
+  let times = 0;
+  service.handle = (request) => {
+    if (!request.path.endsWith("confirm") || !request.body.toString().includes(`"${name}"`)) return handle(request);
+    times += 1;
+    return { status: answer.status, headers, body: Buffer.from(answer.body), delivery: { kind: "plain" } };
+  };
+  return () => times;
+}
+
+const REFUSALS = [
+  { status: 400, body: '{"error":"unknown batch"}' },
+  { status: 402, body: "" },
+  { status: 403, body: '{"error":"not your batch"}' },
+  { status: 405, body: "" },
+  { status: 412, body: "" },
+  { status: 422, body: '{"error":"already confirmed"}' },
+  { status: 423, body: "" },
+  { status: 302, body: "" },
+  { status: 200, body: '{"error":"already confirmed"}' },
+  { status: 200, body: '{"success":false}' },
+];
+
+describe("a confirm whose answer was lost, and whose repeat is refused", () => {
+  const start = async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "reset" } });
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "unreachable" } });
+    return t;
+  };
+
+  it.each(REFUSALS)("counts as confirmed once nothing of it was served for an hour: $status $body", async (answer) => {
+    const t = await start();
+    const times = refuse(t, "batch-1", answer);
+    await pollFor(t, 59 * 60_000);
+    expect(batchStates(t)).toEqual(["stored"]);
+    createOrders(t, 1);
+    t.clock.advance(30_000);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
+    await pollFor(t, 3 * 60_000);
+    expectComplete(t);
+    expect(t.rows("SELECT * FROM holds")).toEqual([]);
+    expect(times()).toBeLessThan(9);
+  });
+
+  it("needs ten polls", async () => {
+    const t = await start();
+    refuse(t, "batch-1", { status: 422, body: "" });
+    for (let polls = 0; polls < 9; polls++) {
+      t.clock.advance(1_200_000);
+      await t.run("orders");
+    }
+    expect(batchStates(t)).toEqual(["stored"]);
+    for (let polls = 0; polls < 2; polls++) {
+      t.clock.advance(1_200_000);
+      await t.run("orders");
+    }
+    expect(batchStates(t)).toEqual(["confirmed"]);
+  });
+
+  it("is refused and visible where an order of it is served again", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: 1_200_000 } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "reset" } });
+    await t.run("orders");
+    refuse(t, "batch-1", { status: 422, body: '{"error":"no"}' });
+    await pollFor(t, 2 * 3_600_000);
+    expect(batchStates(t)[0]).toBe("refused");
+  });
+
+  it("is refused and visible where the first attempt was refused as well", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    refuse(t, "batch-1", { status: 422, body: "" });
+    await pollFor(t, 3 * 3_600_000);
+    expect(batchStates(t)).toEqual(["refused"]);
+  });
+});
+
+describe("a confirm that is refused as if for the credentials, while orders are answered", () => {
+  it.each([401, 402, 403, 302, 412])(
+    "waits by itself, is told after some tries, and succeeds later: %s",
+    async (status) => {
+      const t = await startTestBridge({
+        sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+      });
+      createOrders(t, 1);
+      const { service } = t.sandbox;
+      const handle = service.handle.bind(service);
+      const times = refuse(t, "batch-1", { status, body: "" });
+      expect(await t.run("orders")).toMatchObject({ error: null });
+      createOrders(t, 1);
+      t.clock.advance(30_000);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
+      expect(t.rows("SELECT * FROM holds")).toEqual([]);
+      expect(batchStates(t)).toEqual(["stored", "confirmed"]);
+      await pollFor(t, 20 * 60_000);
+      expect(times()).toBeLessThan(6);
+      expect(batchStates(t)).toEqual(["refused", "confirmed"]);
+      service.handle = handle;
+      await pollFor(t, 61 * 60_000);
+      expectComplete(t);
+    },
+  );
+
+  it("is no attempt of unknown outcome: not found means refused afterwards", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 403 } });
+    t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 404 } });
+    await t.run("orders");
+    t.clock.advance(61_000);
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["refused"]);
+  });
+});

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import { readAcceptance } from "../../src/service/acceptance.ts";
+import {
+  type AnswerForm,
+  acceptFresh,
+  formOf,
+  isUnusual,
+  type LearnedForms,
+  learnDisproved,
+  learnProved,
+  learnUnusual,
+  learnUsual,
+  NOTHING_LEARNED,
+} from "../../src/service/answer-form.ts";
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2026, 2, 1);
+const at = (ms: number) => new Date(ms).toISOString();
+
+function form(body: string, own?: readonly string[]): AnswerForm {
+  const bytes = Buffer.from(body);
+  const acceptance = readAcceptance({ contentType: "application/json", body: bytes });
+  if (acceptance.kind !== "accepted") expect.fail(`${body} is ${acceptance.kind}`);
+  return formOf(bytes, acceptance, new Set(own));
+}
+
+/** An endpoint that has answered so three times each. */
+function usually(...bodies: string[]): LearnedForms {
+  let learned = NOTHING_LEARNED;
+  for (const body of [...bodies, ...bodies, ...bodies])
+    learned = learnUsual(learned, form(body), { at: at(START_MS), endsDoubt: false });
+  return learned;
+}
+
+const afterAMonth = (learned: LearnedForms): LearnedForms => ({ ...learned, since: at(START_MS - 30 * 24 * HOUR_MS) });
+
+describe("the form of an answer", () => {
+  it.each([
+    ['{"success":true}', '{"success":true,"request_id":"8f3a","warnings":[]}'],
+    ['{"success":true,"data":{"updated":["A"]}}', '{"success":true}'],
+    ['{"accepted":5,"errors":[]}', '{"accepted":0,"unchanged":5,"errors":[]}'],
+    ['{"accepted":5,"warnings":["late"]}', '{"accepted":2}'],
+    ['{"updated":3}', '{"updated":0}'],
+    ['{"updated":3,"time":"10:00"}', '{"updated":1,"time":null}'],
+    ['{"id":"a","queued":3}', '{"id":"b","queued":1,"eta":5}'],
+    ["OK 12 rows in 0.5 s", "ok 7 rows in 10 s"],
+    ['{"status":"ok"}', '{"status":"OK","at":"2026-03-01T12:00:00Z"}'],
+    ['{"code":0,"message":"принято"}', '{"code":0,"message":"строки получены"}'],
+    ['{"data":null}', '{"data":{"id":5}}'],
+    ['{"status":"ok","order":{"state":"new"}}', '{"status":"ok","order":{"state":"paid"}}'],
+    ['{"data":{"id":5}}', '{"data":null}'],
+    ["[]", '[{"sku":"A"}]'],
+  ])("%s is usual, and %s is alike", (usual, other) => {
+    expect(isUnusual(usually(usual), form(other))).toBe(false);
+  });
+
+  it.each([
+    ['{"accepted":5,"errors":[]}', '{"result":"queue is closed"}'],
+    ['{"accepted":5,"errors":[]}', "{}"],
+    ['{"accepted":5,"errors":[]}', "[]"],
+    ['{"accepted":5,"errors":[]}', ""],
+    ['{"accepted":5,"errors":[]}', "null"],
+    ['{"accepted":5,"errors":[]}', "Good day"],
+    ['{"accepted":5,"errors":[]}', '{"updates":[]}'],
+    ['{"accepted":5,"errors":[]}', '{"imported":0,"skipped":1}'],
+    ['{"success":true}', '{"success":null}'],
+    ['{"status":"ok"}', '{"status":"pausing"}'],
+    ['{"code":0}', '{"code":7}'],
+    ['{"queued":true}', '{"queued":false}'],
+    ["OK", "See you later"],
+    ["OK", ""],
+    ["", '{"ok":true}'],
+    ["", "moved to the archive"],
+    ["[1]", '["closed"]'],
+  ])("%s is usual, and %s is unusual", (usual, other) => {
+    expect(isUnusual(usually(usual), form(other))).toBe(true);
+  });
+
+  it("needs three answers to be the usual one; a single other one before says nothing", () => {
+    let learned = NOTHING_LEARNED;
+    const see = (body: string) => {
+      learned = learnUsual(learned, form(body), { at: at(START_MS), endsDoubt: false });
+    };
+    see('{"strange":1}');
+    see('{"ok":true}');
+    see('{"ok":true}');
+    expect(isUnusual(learned, form("Hello"))).toBe(false);
+    see('{"ok":true}');
+    expect(isUnusual(learned, form("Hello"))).toBe(true);
+    expect(isUnusual(learned, form('{"strange":1}'))).toBe(true);
+  });
+
+  it("may be one of two", () => {
+    const learned = usually('{"accepted":1}', "");
+    expect([form('{"accepted":7}'), form("")].map((each) => isUnusual(learned, each))).toEqual([false, false]);
+  });
+
+  it("is text alone where the words differ each time", () => {
+    let learned = NOTHING_LEARNED;
+    for (const word of "a b c d e f g h i j k l m n".split(" "))
+      learned = learnUsual(learned, form(`done ${word}`), { at: at(START_MS), endsDoubt: false });
+    expect(isUnusual(learned, form("done zz"))).toBe(false);
+    expect(isUnusual(learned, form('{"a":1}'))).toBe(true);
+  });
+
+  it("does not count names that come from the request, numbers and ids", () => {
+    const learned = usually('{"A":"taken","100200":"taken"}');
+    const names = ["A", "B"];
+    const one = form('{"A":{"x":1}}', names);
+    expect(one.names).toEqual([]);
+    expect(isUnusual(usually('{"done":{"7001":1}}'), form('{"done":{"7002":1}}'))).toBe(false);
+    expect(learned.since).not.toBeNull();
+  });
+
+  it("does not take what the request says for a word about how it went", () => {
+    for (const [usual, other] of [
+      ['{"ok":true,"status":"packed"}', '{"ok":true,"status":"shipped"}'],
+      ["the status is packed", "the status is shipped"],
+    ] as const) {
+      let learned = NOTHING_LEARNED;
+      for (let times = 0; times < 3; times++)
+        learned = learnUsual(learned, form(usual, ["packed"]), { at: at(START_MS), endsDoubt: false });
+      expect(isUnusual(learned, form(other, ["shipped"]))).toBe(false);
+      if (usual.startsWith("the")) expect(isUnusual(learned, form(other, ["paid"]))).toBe(true);
+    }
+  });
+
+  it("writes nothing for another usual answer", () => {
+    const learned = usually('{"ok":true}');
+    expect(learnUsual(learned, form('{"ok":true,"id":4}'), { at: at(START_MS), endsDoubt: true })).toBe(learned);
+  });
+});
+
+describe("a new form", () => {
+  const strange = form('{"strange":1}');
+  const STEP_MS = HOUR_MS / 3;
+  const wait = (begun: LearnedForms, hours: number, body = strange) => {
+    let learned = learnUnusual(begun, body, { ms: START_MS, at: at(START_MS), stepMs: undefined });
+    for (let ms = STEP_MS; ms <= hours * HOUR_MS; ms += STEP_MS)
+      learned = learnUnusual(learned, body, { ms: START_MS + ms, at: at(START_MS), stepMs: STEP_MS });
+    return learned;
+  };
+
+  it("counts as usual after a day in which it was all that its requests got", () => {
+    const usual = afterAMonth(usually('{"ok":true}'));
+    expect(isUnusual(wait(usual, 23), strange)).toBe(true);
+    expect(isUnusual(wait(usual, 24), strange)).toBe(false);
+    expect(isUnusual(wait(usual, 24), form('{"ok":true}'))).toBe(false);
+  });
+
+  it("begins anew once what it left in doubt was accepted in the usual one", () => {
+    const usual = afterAMonth(usually('{"ok":true}'));
+    const back = learnUsual(wait(usual, 23), form('{"ok":true}'), { at: at(START_MS), endsDoubt: true });
+    expect(isUnusual(wait(back, 1), strange)).toBe(true);
+  });
+
+  it("goes on where the usual one came for other records", () => {
+    const usual = afterAMonth(usually('{"ok":true}'));
+    const others = learnUsual(wait(usual, 23), form('{"ok":true}'), { at: at(START_MS), endsDoubt: false });
+    expect(isUnusual(wait(others, 2), strange)).toBe(false);
+  });
+
+  it("that replaced the usual one for a day is forgotten when that comes back", () => {
+    const replaced = wait(afterAMonth(usually('{"ok":true}')), 24);
+    const back = learnUsual(replaced, form('{"ok":true}'), { at: at(START_MS), endsDoubt: false });
+    expect(isUnusual(back, strange)).toBe(true);
+    expect(isUnusual(back, form('{"ok":true}'))).toBe(false);
+  });
+
+  it("is waited for no longer than the usual one was seen, an hour at least", () => {
+    const young = { ...usually('{"strange answer of an outage":1}'), since: at(START_MS - 2 * HOUR_MS) };
+    expect(isUnusual(wait(young, 1), strange)).toBe(true);
+    expect(isUnusual(wait(young, 2), strange)).toBe(false);
+    expect(isUnusual(wait(young, 2), form('{"strange answer of an outage":1}'))).toBe(true);
+  });
+
+  it("that came five times is not waited for, however long that took", () => {
+    let learned = afterAMonth(usually('{"ok":true}'));
+    for (const expected of [true, true, true, true, true, false]) {
+      learned = learnUnusual(learned, strange, { ms: START_MS, at: at(START_MS), stepMs: 6 * HOUR_MS });
+      expect(isUnusual(learned, strange)).toBe(expected);
+    }
+  });
+
+  it("of answers a week apart is no day of answers", () => {
+    const usual = afterAMonth(usually('{"ok":true}'));
+    let learned = learnUnusual(usual, strange, { ms: START_MS, at: at(START_MS), stepMs: undefined });
+    const week = START_MS + 7 * 24 * HOUR_MS;
+    learned = learnUnusual(learned, strange, { ms: week, at: at(week), stepMs: undefined });
+    expect(isUnusual(learned, strange)).toBe(true);
+  });
+
+  it("counts as usual once a person says so, and after three proofs of its effect", () => {
+    const usual = afterAMonth(usually('{"ok":true}'));
+    expect(isUnusual(acceptFresh(wait(usual, 1)), strange)).toBe(false);
+    let learned = wait(usual, 1);
+    for (const expected of [true, true, false]) {
+      learned = learnProved(learned, strange, START_MS);
+      expect(isUnusual(learned, strange)).toBe(expected);
+    }
+    const disproved = learnDisproved(
+      learnProved(learnProved(wait(usual, 1), strange, START_MS), strange, START_MS),
+      strange,
+    );
+    expect(isUnusual(learnProved(disproved, strange, START_MS), strange)).toBe(true);
+  });
+
+  it("that counts nothing waits a day, also where nothing is usual yet", () => {
+    const nothing = form('{"imported":0}');
+    expect(isUnusual(NOTHING_LEARNED, nothing)).toBe(true);
+    expect(isUnusual(wait(NOTHING_LEARNED, 23, nothing), nothing)).toBe(true);
+    expect(isUnusual(wait(NOTHING_LEARNED, 24, nothing), nothing)).toBe(false);
+    expect(isUnusual(usually('{"imported":1}'), nothing)).toBe(true);
+  });
+});

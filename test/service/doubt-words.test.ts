@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { readAcceptance } from "../../src/service/acceptance.ts";
+
+const read = (body: string) => {
+  const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });
+  return acceptance.kind === "accepted" ? (acceptance.doubt?.why ?? "accepted") : acceptance.kind;
+};
+
+describe("the first answer of all", () => {
+  it.each([
+    "500 Internal Server Error",
+    "502",
+    "HTTP 503",
+    "409 Conflict",
+    "Connection refused",
+    "upstream request timeout",
+    "upstream connect error or disconnect/reset before headers",
+    "Ошибка: нет связи с базой",
+    "Сервис временно недоступен",
+    "Извините, идут технические работы",
+    "Не удалось сохранить",
+    "status: error",
+    "status=error&message=down",
+    'a:1:{s:5:"error";s:16:"database is down";}',
+    'cb({"error":"database is down"})',
+    "Service is starting, please wait",
+    "The database is down",
+    '{"success":null,"message":"database is down"}',
+    '{"message":"The database is down for now"}',
+    '{"data":{"message":"Сервис временно недоступен"}}',
+    '{"maintenance":true}',
+    '{"queued":false}',
+  ])("leaves the outcome unknown by a word of failure: %s", (body) => {
+    expect(read(body)).toMatch(/^(?:words|error)$/);
+  });
+
+  it.each([
+    '{"imported":0,"skipped":1}',
+    '{"updated":0,"created":0,"failed_rows":[],"skipped":3}',
+    '{"imported":0}',
+    '{"accepted":0,"errors":[]}',
+    '{"result":{"processed":0}}',
+  ])("leaves it unknown by its counts: %s", (body) => {
+    expect(read(body)).toBe("counts");
+  });
+
+  it.each([
+    '["error","database is down"]',
+    '{"code":"E500","message":"database is down"}',
+    '{"code":-1,"msg":"database is down"}',
+    '{"data":{"result":{"error":"database is down"}}}',
+    '{"ошибка":"нет связи с базой"}',
+    '{"статус":"ошибка"}',
+    '{"успех":false}',
+    '{"errno":5}',
+    '{"code":503}',
+  ])("refuses in words: %s", (body) => {
+    expect(read(body)).toBe("error");
+  });
+
+  it.each([
+    "OK",
+    "500 records imported",
+    "Imported 500 of 500",
+    "Accepted, no errors",
+    "0 errors, 5 rows",
+    "errors: 0; timeouts: 0",
+    "Принято 404 строки, ошибок нет",
+    "Принято без ошибок",
+    '{"updated":0}',
+    '{"updated":0,"unchanged":5}',
+    '{"imported":0,"unchanged":5}',
+    '{"accepted":0,"failed":[],"unchanged":5}',
+    '{"imported":0,"updated":5}',
+    '{"accepted":5,"skipped":1}',
+    '{"accepted":5,"message":"one was refused before"}',
+    '{"status":"ok","message":"Failed rows are sent by mail"}',
+    '{"success":true,"warnings":[],"request_id":"a1","took_ms":404}',
+    '{"id":"5","time":"2026-03-01T12:00:00Z"}',
+    '{"maintenance":false,"ok":true}',
+    '{"message":"Import completed without errors"}',
+    '{"code":"A-17"}',
+    '{"data":{"order":{"error":"card"}}}',
+  ])("is an acceptance: %s", (body) => {
+    expect(read(body)).toBe("accepted");
+  });
+});

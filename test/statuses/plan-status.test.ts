@@ -1,0 +1,220 @@
+import { describe, expect, it } from "vitest";
+import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
+import {
+  classifyStatusFailure,
+  compareStatus,
+  compileStatusRules,
+  isRefusalBelieved,
+  type OrderMoves,
+  planStatus,
+  type Refusals,
+  type RequestedOrder,
+} from "../../src/statuses/plan-status.ts";
+
+const REQUEST = { statusSent: "packed", statusBefore: "new" };
+const STILL: OrderMoves = {
+  hasComeBack: false,
+  statusesSince: [],
+  ownStatus: null,
+  isSameContent: true,
+  stampBefore: "2026-03-01T12:00:00Z",
+  stamp: "2026-03-01T12:00:00Z",
+  leftAt: null,
+};
+const LATER = "2026-03-01T12:00:05Z";
+
+const compare = (
+  status: string | null,
+  moves: Partial<OrderMoves> = {},
+  request: { statusSent: string | null; statusBefore: string | null } = REQUEST,
+) => {
+  const all = { ...STILL, ...moves };
+  return compareStatus({ status, stamp: all.stamp }, request, all, "UTC");
+};
+
+describe("an order that is read after a lost answer", () => {
+  it.each<[string, string | null, Partial<OrderMoves>, string]>([
+    ["has the wanted status", "packed", {}, "wanted"],
+    ["has the wanted status beside other changes", "packed", { isSameContent: false, stamp: LATER }, "wanted"],
+    ["has its former status, and nothing else has happened", "new", {}, "former"],
+    ["has a third status", "shipped", {}, "another"],
+    ["has no status any more", null, {}, "nothing"],
+    ["has an empty status", " ", { stamp: LATER }, "nothing"],
+    ["has a boolean for a status", "true", { stamp: LATER }, "nothing"],
+    ["has a number for a status", "5", { stamp: LATER }, "nothing"],
+    ["has a status of ours that was accepted and never seen", "paid", { ownStatus: "unseen", stamp: LATER }, "former"],
+    ["has the status that we sent before, and no newer stamp", "paid", { ownStatus: "last" }, "former"],
+    ["has the status that we sent before, set again since", "paid", { ownStatus: "last", stamp: LATER }, "another"],
+    ["is older than it was", "shipped", { stamp: "2026-03-01T11:59:59Z" }, "former"],
+    ["showed nonsense in between", "new", { statusesSince: ["true", "new"], isSameContent: false }, "former"],
+    ["had the wanted status in between, and has the former one", "new", { hasComeBack: true }, "wanted"],
+    ["had the wanted status in between, and has a third one", "shipped", { hasComeBack: true }, "wanted"],
+    [
+      "had a third status in between",
+      "new",
+      { statusesSince: ["shipped", "new"], isSameContent: false, stamp: LATER },
+      "moved",
+    ],
+    ["bears a newer stamp that nothing else explains", "new", { stamp: LATER }, "moved"],
+    ["bears a newer stamp because of another change", "new", { isSameContent: false, stamp: LATER }, "former"],
+    ["bears an older stamp", "new", { stamp: "2026-03-01T11:59:59Z" }, "former"],
+    ["bears no stamp any more", "new", { stamp: null }, "former"],
+    ["had no stamp", "new", { stampBefore: null, stamp: LATER }, "former"],
+    ["bears what is no stamp", "new", { stamp: "just now" }, "former"],
+    ["bears the same stamp with more digits", "new", { stamp: "2026-03-01T12:00:00.412Z" }, "former"],
+    ["bears the same stamp in another zone", "new", { stamp: "2026-03-01T15:00:00+03:00" }, "former"],
+  ])("%s", (_, now, moves, verdict) => {
+    expect(compare(now, moves)).toBe(verdict);
+  });
+
+  it.each<[string, string | null, string, string | null, string]>([
+    ["made its change a minute before the request left", "shipped", LATER, "2026-03-01T12:01:05.000Z", "former"],
+    ["made its change as the request left", "shipped", LATER, "2026-03-01T12:00:05.000Z", "another"],
+    ["made its change so near that two clocks may differ", "shipped", LATER, "2026-03-01T12:00:15.999Z", "another"],
+    ["made its change just before that", "shipped", LATER, "2026-03-01T12:00:16.000Z", "former"],
+    ["made its change in the minute before", "shipped", "2026-03-01T12:01Z", "2026-03-01T12:02:09.000Z", "another"],
+    ["made it earlier than that minute", "shipped", "2026-03-01T12:01Z", "2026-03-01T12:02:10.000Z", "former"],
+    ["made its change on that day", "shipped", "2026-03-02", "2026-03-02T23:00:00.000Z", "another"],
+    ["made its change later", "shipped", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "another"],
+    ["made a change that moved no stamp", "shipped", "2026-03-01T12:00:00Z", "2026-03-01T13:00:00.000Z", "another"],
+    ["made its change while no clock of the service was known", "shipped", LATER, null, "another"],
+    ["came and went before", "new", LATER, "2026-03-01T12:01:05.000Z", "former"],
+    ["came and went after", "new", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "moved"],
+    ["has the wanted status", "packed", LATER, "2026-03-01T12:01:05.000Z", "wanted"],
+  ])("%s", (_, now, stamp, leftAt, verdict) => {
+    expect(compare(now, { stamp, leftAt })).toBe(verdict);
+  });
+
+  it("has its former status where it never had one", () => {
+    expect(compare(null, {}, { statusSent: "packed", statusBefore: null })).toBe("former");
+  });
+
+  it("was not changed by anybody where it showed nonsense before", () => {
+    expect(compare("new", { stamp: LATER }, { statusSent: "packed", statusBefore: "false" })).toBe("former");
+  });
+
+  it("has a number for a status where statuses are numbers", () => {
+    expect(compare("5", { stamp: LATER }, { statusSent: "4", statusBefore: "3" })).toBe("another");
+  });
+
+  it("tells by the stamp of a service that names no zone", () => {
+    const naive = { stampBefore: "2026-03-01 12:00:00", stamp: "2026-03-01 12:00:01" };
+    const now = { status: "new", stamp: naive.stamp };
+    expect(compareStatus(now, REQUEST, { ...STILL, ...naive }, "Europe/Moscow")).toBe("moved");
+  });
+});
+
+describe("a refusal in the service's own words", () => {
+  const MINUTE_MS = 60_000;
+  const refusals = (over: Partial<Refusals>): Refusals => ({
+    httpStatus: 409,
+    times: 2,
+    sinceMs: MINUTE_MS,
+    acceptedSince: 0,
+    isAlone: true,
+    ...over,
+  });
+
+  it.each<[string, Partial<Refusals>, boolean]>([
+    ["that was said once", { times: 1 }, false],
+    ["that was said once, with others accepted since", { times: 1, acceptedSince: 5 }, false],
+    ["that was said once, days ago", { times: 1, sinceMs: 72 * 60 * MINUTE_MS }, false],
+    ["that is said again after another was accepted", { acceptedSince: 1 }, true],
+    ["that is said again (400) after another was accepted", { acceptedSince: 1, httpStatus: 400 }, true],
+    ["that is said again (200) after another was accepted", { acceptedSince: 1, httpStatus: 200 }, true],
+    ["that several meet, but others do not", { acceptedSince: 1, isAlone: false }, true],
+    ["that is said again at once, and nothing else was asked", {}, false],
+    ["that is said for nine minutes, and nothing else was asked", { sinceMs: 9 * MINUTE_MS }, false],
+    ["that is said for ten minutes, and nothing else was asked", { sinceMs: 10 * MINUTE_MS }, true],
+    ["that is said for ten minutes (422)", { sinceMs: 10 * MINUTE_MS, httpStatus: 422 }, true],
+    ["that is said for hours (400)", { sinceMs: 5 * 60 * MINUTE_MS, httpStatus: 400 }, false],
+    ["that is said for hours (200)", { sinceMs: 5 * 60 * MINUTE_MS, httpStatus: 200 }, false],
+    ["that is said for hours, to several", { sinceMs: 5 * 60 * MINUTE_MS, isAlone: false }, false],
+    ["that is said for a day, to several", { sinceMs: 24 * 60 * MINUTE_MS, isAlone: false }, true],
+    ["that is said for a day (400)", { sinceMs: 24 * 60 * MINUTE_MS, httpStatus: 400 }, true],
+  ])("%s", (_, over, isBelieved) => {
+    expect(isRefusalBelieved(refusals(over))).toBe(isBelieved);
+  });
+});
+
+describe("a failed request", () => {
+  const failure = (status: number, words: string, retryAfterMs?: number) => {
+    const { code = "internal", effect = "none" } = codeOfStatus(status) ?? {};
+    const where = {
+      area: "orders",
+      target: "order",
+      method: "POST",
+      path: "/x",
+      status,
+      words,
+      effect,
+      isWebPage: words.startsWith("<"),
+    } as const;
+    return new ServiceError(code, words, retryAfterMs === undefined ? where : { ...where, retryAfterMs });
+  };
+
+  it.each([
+    [409, "{}", undefined, "refused"],
+    [422, "{}", undefined, "refused"],
+    [400, "", undefined, "refused"],
+    [400, "<html>", undefined, "untouched"],
+    [409, "<!doctype html>", undefined, "untouched"],
+    [404, "<html>", undefined, "nowhere"],
+    [405, "", undefined, "nowhere"],
+    [410, "{}", undefined, "nowhere"],
+    [401, "{}", undefined, "untouched"],
+    [423, "{}", undefined, "untouched"],
+    [302, "", undefined, "untouched"],
+    [429, "", 1_000, "untouched"],
+    [500, "", undefined, "unknown"],
+    [408, "", undefined, "unknown"],
+    [503, "", 1_000, "later"],
+  ])("%i %s (Retry-After %s) is %s", (status, words, retryAfterMs, is) => {
+    expect(classifyStatusFailure(failure(status, words, retryAfterMs))).toBe(is);
+  });
+});
+
+describe("a request for the status that the order has", () => {
+  const ORDER: RequestedOrder = {
+    orderId: "00000000-0000-4000-8000-000000000001",
+    serviceId: "00000000-0000-4000-8000-000000000001",
+    status: "packed",
+    isRemoved: false,
+    revision: 1,
+    updatedAt: null,
+    echo: null,
+    lastSent: null,
+  };
+  const SENT = { status: "packed", comment: "by hand", data: '{"ttn":"1"}' };
+  const rulesOf = (body: unknown) => compileStatusRules({ method: "POST", path: "/{order_id}", body, map: {} });
+  const ALL = rulesOf({ status: "{status}", comment: "{comment}", ttn: "{ttn}" });
+
+  it.each<[string, ReturnType<typeof rulesOf>, Partial<RequestedOrder>, object, string]>([
+    ["and nothing else", ALL, {}, {}, "done"],
+    ["and empty texts", ALL, {}, { comment: "", data: "" }, "done"],
+    ["and a comment that the template does not send", rulesOf({ status: "{status}" }), {}, { comment: "x" }, "done"],
+    ["and a comment", rulesOf({ s: "{status}", c: "{comment}" }), {}, { comment: "x" }, "send"],
+    ["and data", ALL, {}, { comment: "x", data: '{"ttn":"1"}' }, "send"],
+    ["and what was sent last", ALL, { lastSent: SENT }, { comment: "by hand", data: '{"ttn":"1"}' }, "done"],
+    [
+      "and the same data in other words",
+      ALL,
+      { lastSent: SENT },
+      { comment: "by hand", data: '{ "ttn" : "1" }' },
+      "done",
+    ],
+    ["and new data", ALL, { lastSent: SENT }, { comment: "by hand", data: '{"ttn":"2"}' }, "send"],
+    ["and a new comment", ALL, { lastSent: SENT }, { comment: "again", data: '{"ttn":"1"}' }, "send"],
+    [
+      "and what was sent with another status",
+      ALL,
+      { lastSent: { ...SENT, status: "new" } },
+      { comment: "by hand", data: '{"ttn":"1"}' },
+      "send",
+    ],
+    ["that has not come back yet", ALL, { echo: "awaited" }, { comment: "x", data: '{"ttn":"1"}' }, "send"],
+  ])("%s", (_, rules, order, wanted, kind) => {
+    const request = { orderId: ORDER.orderId, status: "packed", comment: null, data: null, isTooLarge: false };
+    expect(planStatus({ ...request, notUtf8: null, ...wanted }, { ...ORDER, ...order }, rules).kind).toBe(kind);
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { FollowUpdates } from "../../src/updates/follow-updates.ts";
+import { ReadOrders } from "../../src/updates/read-orders.ts";
+import { configFor } from "../support/bridge.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+type Updates = NonNullable<SandboxOptionsPatch["updates"]>;
+
+const cut = (test: Followed) =>
+  test.rows<{ detail: string }>("SELECT detail FROM holds WHERE area = 'updates' AND reason = 'cut'");
+const held = (test: Followed) =>
+  test.rows<{ held: string | null }>("SELECT held FROM sync_status WHERE flow = 'updates'")[0]?.held ?? null;
+const search = (test: Followed) => test.rows("SELECT value FROM meta WHERE key = 'cut'");
+const withStatus = (test: Followed, status: string) =>
+  test.ids.filter((id) => test.statusOf(id).status === status).length;
+
+async function start(count: number, updates: Updates, settings = {}): Promise<Followed> {
+  return await startFollowed(count, { service: { updates }, settings });
+}
+
+/** One pass alone, whatever waits after it. */
+async function pass({ bridge, sandbox, clock }: Followed): Promise<void> {
+  clock.advance(60_000);
+  const loaded = configFor(sandbox, "/nowhere");
+  const { updates } = loaded.config;
+  const rules = orderRulesOf(loaded);
+  const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
+  const options = { rules, follow, sweepOverlapMs: updates.sweep.overlap };
+  const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules));
+  await job.runOnce(new AbortController().signal);
+}
+
+/** A bulk action in the back office: every order within a moment. */
+function changeAll(test: Followed, status: string, ids = test.ids): void {
+  for (const id of ids) test.change(id, { status }, 20);
+}
+
+/** Some changes that are followed as they come, one by one. */
+async function settleIn(test: Followed, count = 3): Promise<void> {
+  for (const id of test.ids.slice(0, count)) {
+    test.change(id, { status: "accepted" });
+    await test.poll();
+  }
+}
+
+/** Polls until the search is over; fails where it does not end. */
+async function finish(test: Followed): Promise<void> {
+  for (let polls = 0; polls < 30 && search(test).length > 0; polls++) await test.poll(30_000);
+  expect(search(test)).toEqual([]);
+}
+
+const NEWEST_FIRST: readonly (readonly [string, Updates])[] = [
+  ["newest first", { keeps: "newest", order: "descending", pageLimit: 20 }],
+  ["the newest in any order", { keeps: "newest", order: "shuffled", pageLimit: 20 }],
+  [
+    "newest first, its boundary not counted in",
+    { keeps: "newest", order: "descending", pageLimit: 20, boundary: "exclusive" },
+  ],
+  ["newest first, every change by itself", { keeps: "newest", order: "descending", pageLimit: 20, history: "log" }],
+];
+
+describe("a service that answers so many of the newest changes", () => {
+  it.each(NEWEST_FIRST)("loses none of a bulk action: %s", async (_, updates) => {
+    const test = await start(60, updates);
+    await settleIn(test);
+    // The look back of ten minutes is over: nothing of it would be in a page.
+    await test.poll(3_600_000);
+    const before = test.watermark();
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect(test.watermark()).toBe(before);
+    expect(held(test)).toBe("cut");
+    expect(cut(test)[0]?.detail).toContain("the service answers the newest first, 20 changes a page");
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+    expect(test.watermark()).not.toBe(before);
+    expect(cut(test)).toEqual([]);
+    const { length } = test.sinces();
+    await test.poll();
+    expect(test.sinces().length - length).toBeLessThanOrEqual(2);
+  });
+
+  it("loses none of the first bulk action either, and says so once one is found", async () => {
+    const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect(held(test)).toBe("cut");
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+    expect(held(test)).toBeNull();
+  });
+
+  it("finds what was left out of closed orders as well", async () => {
+    const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
+    changeAll(test, "delivered");
+    await test.poll();
+    await finish(test);
+    await test.poll(3_600_000);
+    changeAll(test, "refunded");
+    await test.poll();
+    await finish(test);
+    expect(withStatus(test, "refunded")).toBe(60);
+  });
+
+  it("goes on with the search after a restart", async () => {
+    const test = await start(150, { keeps: "newest", order: "descending", pageLimit: 20 });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    const before = test.watermark();
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect(test.watermark()).toBe(before);
+    await test.restart();
+    expect(held(test)).toBe("cut");
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(150);
+  });
+
+  it("ends the search although more and more pages are cut meanwhile", async () => {
+    const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 10 });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    for (const status of ["paid", "packed", "shipped", "returned"]) {
+      changeAll(test, status);
+      await test.poll(30_000);
+    }
+    await finish(test);
+    expect(withStatus(test, "returned")).toBe(60);
+  });
+});
+
+describe("nothing is missing, and nothing is told or read", () => {
+  const whole: readonly (readonly [string, Updates])[] = [
+    ["oldest first, so many a page", { order: "ascending", pageLimit: 20 }],
+    ["the oldest, newest of them first", { order: "descending", pageLimit: 20 }],
+    ["the oldest in any order", { order: "shuffled", pageLimit: 20 }],
+    ["the oldest, boundary not counted in", { order: "descending", pageLimit: 20, boundary: "exclusive" }],
+    ["everything in one page, newest first", { order: "descending", pageLimit: 100_000 }],
+    ["everything in one page in any order", { order: "shuffled", pageLimit: 100_000 }],
+    ["everything in one page in any order, as a log", { order: "shuffled", pageLimit: 100_000, history: "log" }],
+    ["the newest first, in one page", { keeps: "newest", order: "descending", pageLimit: 200 }],
+  ];
+  it.each(whole)("%s", async (_, updates) => {
+    const test = await start(60, updates);
+    await settleIn(test);
+    await test.poll(3_600_000);
+    for (const [status, ids] of [
+      ["paid", test.ids],
+      ["packed", test.ids.slice(0, 20)],
+    ] as const) {
+      changeAll(test, status, ids);
+      test.clock.advance(2_000);
+      const before = test.snapshots();
+      await test.poll();
+      expect(search(test)).toEqual([]);
+      expect(test.snapshots() - before).toBeLessThanOrEqual(ids.length);
+      await test.poll(3_600_000);
+    }
+    expect(cut(test)).toEqual([]);
+    expect(withStatus(test, "packed")).toBe(20);
+  });
+
+  it.each(["ascending", "shuffled"] as const)("many changes of one time: %s", async (order) => {
+    const test = await start(60, { order, pageLimit: 100 });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    const stamp = test.clock.nowMs();
+    for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "paid", stamp });
+    await test.poll();
+    expect([cut(test), search(test)]).toEqual([[], []]);
+    expect(withStatus(test, "paid")).toBe(60);
+  });
+
+  it("asks no second time where a page reaches down to what is known", async () => {
+    const test = await start(30, { order: "descending", pageLimit: 1_000 });
+    await settleIn(test);
+    const { length } = test.sinces();
+    changeAll(test, "paid");
+    await test.poll();
+    const [first = "", ...more] = test.sinces().slice(length);
+    expect(more.filter((since) => since < first)).toEqual([]);
+  });
+});

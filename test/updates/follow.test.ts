@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { parseStamp, readStamp } from "../../src/answers/stamp.ts";
+import {
+  type FollowRules,
+  isToken,
+  learnForm,
+  mayMove,
+  planFirstAsk,
+  planNextPage,
+  planSweep,
+  raiseHigh,
+} from "../../src/updates/follow.ts";
+
+const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };
+const DATE = "Sun, 01 Mar 2026 12:00:00 GMT";
+const served = (...texts: readonly (string | null)[]) => texts.map((text) => readStamp(text, "UTC"));
+const formOf = (text: string) => parseStamp(text, "UTC")!.form;
+const firstSince = (
+  watermark: string | undefined,
+  serviceNow: string | undefined,
+  form?: string,
+  more: Partial<FollowRules> = {},
+) =>
+  planFirstAsk({ watermark, serviceNow, form: form === undefined ? undefined : formOf(form) }, { ...rules, ...more })
+    .since;
+
+describe("the first since of a pass", () => {
+  it.each([
+    ["2026-03-01T12:00:00Z", "2026-03-01T11:50:00Z"],
+    ["2026-03-01T12:00:00.123456Z", "2026-03-01T11:50:00.123456Z"],
+    ["2026-03-01T15:00:00.5+03:00", "2026-03-01T14:50:00.5+03:00"],
+    ["2026-03-01 15:00:00", "2026-03-01 14:50:00"],
+    ["1772366400.250000", "1772365800.250000"],
+    ["1772366400250", "1772365800250"],
+  ])("is the watermark %s less the overlap, in its own form", (watermark, since) => {
+    expect(firstSince(watermark, undefined)).toBe(since);
+  });
+
+  it("takes the form of the service's stamps where the watermark is a header's", () => {
+    expect(firstSince(DATE, DATE)).toBe("2026-03-01T11:50:00Z");
+    expect(firstSince(DATE, DATE, "2026-03-01T15:00:00.000+03:00")).toBe("2026-03-01T14:50:00.000+03:00");
+  });
+
+  it("is cut and never rounded up where since is coarser than the stamps", () => {
+    expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix" })).toBe("1772365800");
+    expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix_ms" })).toBe("1772365800999");
+  });
+
+  it("is never later than the service's own clock, and begins at the beginning without a watermark", () => {
+    expect(firstSince("2099-01-01T00:00:00Z", DATE)).toBe("2026-03-01T11:50:00Z");
+    expect(firstSince(undefined, DATE)).toBe("1970-01-01T00:00:00Z");
+    expect(firstSince("no time at all", DATE)).toBe("1970-01-01T00:00:00Z");
+    expect(firstSince(undefined, DATE, undefined, { since: "unix" })).toBe("0");
+  });
+});
+
+describe("the position of a pass", () => {
+  it("is the largest stamp, verbatim, that the service's clock allows", () => {
+    const stamps = served(
+      "2026-03-01T11:59:00.5Z",
+      null,
+      "2026-03-01T12:00:00.999Z",
+      "rubbish",
+      "2026-03-01T12:00:03Z",
+      "2099-01-01T00:00:00Z",
+    );
+    expect(raiseHigh(undefined, stamps, DATE)).toMatchObject({
+      high: { text: "2026-03-01T12:00:00.999Z" },
+      future: 2,
+    });
+    expect(
+      raiseHigh(
+        { text: "2026-03-01T12:00:01Z", ns: parseStamp("2026-03-01T12:00:01Z", "UTC")!.instantNs },
+        stamps,
+        DATE,
+      ).high?.text,
+    ).toBe("2026-03-01T12:00:01Z");
+    expect(raiseHigh(undefined, stamps, undefined).high?.text).toBe("2099-01-01T00:00:00Z");
+  });
+
+  it("moves forward only, but back with a clock that was set back further than the overlap", () => {
+    expect(mayMove("2026-03-01T12:00:01Z", "2026-03-01T12:00:00Z", DATE, rules)).toBe(true);
+    expect(mayMove("2026-03-01T12:00:00Z", "2026-03-01T12:00:00.000Z", DATE, rules)).toBe(false);
+    expect(mayMove("2026-03-01T11:00:00Z", "2026-03-01T12:09:00Z", DATE, rules)).toBe(false);
+    expect(mayMove("2026-03-01T11:00:00Z", "2026-03-01T12:11:00Z", DATE, rules)).toBe(true);
+    expect(mayMove("2026-03-01T11:00:00Z", "2026-03-01T12:11:00Z", undefined, rules)).toBe(false);
+    expect(mayMove("cursor-2", "cursor-10", DATE, rules)).toBe(true);
+    expect(mayMove("cursor-2", "cursor-2", DATE, rules)).toBe(false);
+  });
+
+  it("is a token where it is no time, and digits are a time only where the service's stamps are digits", () => {
+    expect(isToken("cursor-7", undefined, "UTC")).toBe(true);
+    expect(isToken("1772366400", formOf("2026-03-01T12:00:00Z"), "UTC")).toBe(true);
+    expect(isToken("1772366400", formOf("1772366400"), "UTC")).toBe(false);
+    expect(isToken("2026-03-01T12:00:00Z", undefined, "UTC")).toBe(false);
+    expect(isToken(DATE, undefined, "UTC")).toBe(false);
+  });
+
+  it("is written as finely as any stamp that was seen", () => {
+    const learn = (...stamps: string[]) => learnForm(undefined, served(...stamps))?.fraction;
+    expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T12:00:00Z")).toBe(3);
+    expect(learn("2026-03-01T12:00:00Z", "2026-03-01T12:00:00.123456Z", "2026-03-01T12:00:00.1Z")).toBe(6);
+    expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T15:00:00+03:00")).toBe(0);
+  });
+});
+
+describe("the next page", () => {
+  const ns = (text: string) => parseStamp(text, "UTC")!.instantNs;
+  const at = (text: string, isKnownStamp = false) => ({ since: text, ns: ns(text), isKnownStamp });
+  const high = (text: string) => ({ text, ns: ns(text) });
+  const [S0, S1, S2] = ["2026-03-01T12:00:00Z", "2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"] as const;
+  const nothing = { boundary: undefined, pageMax: 0, form: undefined };
+
+  it("is asked from the largest stamp, as it was sent", () => {
+    const page = { stamps: served(S1, S2, S1), fresh: 3 };
+    const { verdict, learned } = planNextPage(
+      { asked: at(S0), high: high(S2), learned: nothing, pageMax: 3 },
+      page,
+      rules,
+    );
+    expect(verdict).toEqual({ next: "ask", asked: { since: S2, ns: ns(S2), isKnownStamp: true } });
+    expect(learned).toMatchObject({ boundary: undefined, pageMax: 3, form: { fraction: 0 } });
+  });
+
+  it("is asked one unit below where the service did not repeat the stamp, and below every later one", () => {
+    const missed = planNextPage(
+      { asked: at(S1, true), high: high(S2), learned: nothing, pageMax: 3 },
+      { stamps: served(S2), fresh: 1 },
+      rules,
+    );
+    expect(missed).toMatchObject({
+      learned: { boundary: "exclusive" },
+      verdict: { next: "ask", asked: { since: S0, missedNs: ns(S1) } },
+    });
+    const later = planNextPage(
+      { asked: at(S0), high: high(S2), learned: missed.learned, pageMax: 3 },
+      { stamps: served(S1, S2), fresh: 1 },
+      rules,
+    );
+    expect(later.verdict).toMatchObject({ next: "ask", asked: { since: S1, isKnownStamp: false } });
+  });
+
+  it("is no more where the last one brought nothing new", () => {
+    const state = { asked: at(S2, true), high: high(S2), learned: nothing, pageMax: 3 };
+    expect(planNextPage(state, { stamps: served(S2), fresh: 0 }, rules)).toMatchObject({
+      learned: { boundary: "inclusive" },
+      verdict: { next: "done" },
+    });
+    expect(planNextPage({ ...state, asked: at(S2) }, { stamps: [], fresh: 0 }, rules).verdict).toEqual({
+      next: "done",
+    });
+  });
+
+  it("goes over a full page of one stamp, and is sure of it from ten changes on unless a page held more before", () => {
+    const page = { stamps: served(...Array<string>(10).fill(S2)), fresh: 0 };
+    const state = { asked: at(S2, true), high: high(S2), learned: nothing, pageMax: 10 };
+    const over = (isFull: boolean) => ({
+      next: "step over",
+      stamp: S2,
+      isFull,
+      asked: { since: "2026-03-01T12:00:03Z" },
+    });
+    expect(planNextPage(state, page, rules).verdict).toMatchObject(over(true));
+    expect(planNextPage({ ...state, learned: { ...nothing, pageMax: 11 } }, page, rules).verdict).toMatchObject(
+      over(false),
+    );
+    expect(planNextPage({ ...state, pageMax: 11 }, page, rules).verdict).toEqual({ next: "done" });
+  });
+
+  it("is not asked where no change of a full page names a time", () => {
+    const state = { asked: at(S2), high: undefined, learned: nothing, pageMax: 12 };
+    expect(planNextPage(state, { stamps: served(...Array<null>(12).fill(null)), fresh: 12 }, rules).verdict).toEqual({
+      next: "no stamps",
+    });
+    expect(planNextPage(state, { stamps: served(null), fresh: 1 }, rules).verdict).toEqual({ next: "done" });
+  });
+});
+
+describe("a sweep", () => {
+  const sweep = { sweepOverlapMs: 86_400_000, overlapMs: 600_000, isWanted: false };
+  it("looks back as far as it is told, and to the last one where that was missed", () => {
+    expect(planSweep(DATE, DATE, sweep)).toBeUndefined();
+    expect(planSweep(undefined, DATE, sweep)).toBeUndefined();
+    expect(planSweep(undefined, undefined, { ...sweep, isWanted: true })).toBe(86_400_000);
+    expect(planSweep(DATE, "Mon, 02 Mar 2026 12:30:00 GMT", sweep)).toBeUndefined();
+    expect(planSweep(DATE, "Tue, 03 Mar 2026 12:00:00 GMT", sweep)).toBe(2 * 86_400_000 + 600_000);
+    expect(planSweep(DATE, "Sun, 01 Mar 2020 12:00:00 GMT", { ...sweep, isWanted: true })).toBe(86_400_000);
+  });
+});
