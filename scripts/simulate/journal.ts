@@ -1,5 +1,5 @@
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
-import type { JournalEntry } from "../../src/backup/journal-frame.ts";
+import type { JournalEntry } from "../../src/orders/journal-entry.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import type { Clock } from "../../src/platform/ports.ts";
 

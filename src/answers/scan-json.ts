@@ -313,3 +313,9 @@ function isExponent(byte: number | undefined): boolean {
 function isSign(byte: number | undefined): boolean {
   return byte === 0x2b || byte === MINUS;
 }
+
+/** How much one answer may hold: what it costs in memory grows with either. */
+export interface AnswerLimits {
+  valuesMax: number;
+  recordsMax: number;
+}

@@ -11,20 +11,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { inTurns } from "../answers/slices.ts";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
+import type { JournalEntry, JournalNote } from "../orders/journal-entry.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { openRegular } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
 import type { Clock } from "../platform/ports.ts";
 import { syncFolder } from "./copy-database.ts";
-import {
-  FIRST_NOTE_BYTES,
-  frameHeadInSlices,
-  type JournalEntry,
-  type JournalNote,
-  type ReadFrames,
-  readFirstNote,
-  readFrames,
-} from "./journal-frame.ts";
+import { FIRST_NOTE_BYTES, frameHeadInSlices, type ReadFrames, readFirstNote, readFrames } from "./journal-frame.ts";
 
 /** Files of a size that is read at once when restoring. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;

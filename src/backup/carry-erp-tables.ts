@@ -5,7 +5,7 @@
  * crash leaves nothing but that file.
  */
 import type Database from "better-sqlite3";
-import { quoteName } from "../feeds/feed-source.ts";
+import { quoteName } from "../database/quote-name.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { copyRows } from "./carry-tables.ts";
 import { hasTable } from "./rows.ts";

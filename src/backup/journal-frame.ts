@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { SLICE_BYTES } from "../answers/json-text.ts";
 import { atOnce, type Slices } from "../answers/slices.ts";
+import type { JournalEntry, JournalNote } from "../orders/journal-entry.ts";
 
 /** Says where a frame begins, also behind one that is damaged. */
 const MAGIC = Buffer.from("EBJ1");
@@ -8,24 +9,6 @@ const HASH_BYTES = 32;
 const HEADER_BYTES = MAGIC.length + 4 + 4 + HASH_BYTES;
 /** A note is a few hundred bytes; a longer one is no length but damage. */
 const NOTE_BYTES_MAX = 65_536;
-
-/** What is known of a body, beside the body itself. */
-export interface JournalNote {
-  /** When the answer came: UTC, ISO 8601. */
-  receivedAt: string;
-  /** What makes it the same batch again. */
-  fingerprint: string;
-  /** The `Date` header of the answer. */
-  date: string | undefined;
-  /** Whose batch it is; absent in journals of older versions. */
-  account?: string | undefined;
-  database?: string | undefined;
-}
-
-export interface JournalEntry {
-  note: JournalNote;
-  body: Buffer;
-}
 
 /** What stands before the body in a file: lengths, a digest of all that follows, the note. The body is as large as an answer. */
 export function* frameHeadInSlices({ note, body }: JournalEntry): Slices<Buffer> {

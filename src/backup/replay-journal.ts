@@ -6,13 +6,13 @@
 
 import { loadBatch } from "../orders/batch-rows.ts";
 import { JournalBatches } from "../orders/journal-batches.ts";
+import type { JournalEntry } from "../orders/journal-entry.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { beginPass } from "../orders/pull-pass.ts";
 import { StoreBatches } from "../orders/store-batches.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
-import type { JournalEntry } from "./journal-frame.ts";
 
 export interface Replayed {
   batches: number;

@@ -3,10 +3,10 @@
  * Writes only to the file that a restore is making, so a crash leaves nothing but that file.
  */
 import type Database from "better-sqlite3";
+import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { isUnknownHere } from "../database/verify-tables.ts";
-import { quoteName } from "../feeds/feed-source.ts";
 
 export type Value = string | number | bigint | Buffer | null;
 export type Row = Value[];

@@ -1,8 +1,8 @@
-import { openDatabase } from "../daemon/bridge.ts";
-import { FEED_NAMES, type FeedName } from "../feeds/feed.ts";
+import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { approveGuarded } from "../feeds/feed-rows.ts";
 import { counted } from "../messages/counted.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { type Command, load, requireDatabase, unknownWord } from "./command.ts";

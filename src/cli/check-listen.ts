@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import type { LoadedConfig } from "../config/load.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { loadPageSilent } from "../health/page-silence.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import type { CheckResult } from "./check.ts";
 

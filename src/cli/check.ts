@@ -2,11 +2,12 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import path from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
-import { newDatabaseStatements, openDatabase, probeService } from "../daemon/bridge.ts";
+import { probeService } from "../daemon/ask-outside.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { verifyTables } from "../database/verify-tables.ts";
+import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { BROTLI_ADVISORY, isMended, loadBuildDate, monthsTooOld } from "../platform/runtime.ts";

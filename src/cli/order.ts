@@ -1,7 +1,7 @@
 import { inertText } from "../answers/inert-text.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import { headOf, tellOrder } from "../orders/story.ts";
 import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { shortWords } from "../service/service-error.ts";
 import { type Command, load, requireDatabase } from "./command.ts";

@@ -1,10 +1,11 @@
+import type { FeedName } from "../config/feed-names.ts";
 import { textsOf } from "../config/kinds.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { dotted, nearest } from "../config/problems.ts";
 import { namesIn } from "../config/syntax.ts";
 import { feedRulesOf } from "../daemon/build-jobs.ts";
 import type { Store } from "../database/store.ts";
-import { type FeedName, type FeedRules, keyOfReference, sourceOf } from "../feeds/feed.ts";
+import { type FeedRules, keyOfReference, sourceOf } from "../feeds/feed.ts";
 import { loadFeed } from "../feeds/feed-rows.ts";
 import { MissingColumns } from "../feeds/feed-triggers.ts";
 import { type KeyShown, loadSentRow } from "../feeds/feed-views.ts";

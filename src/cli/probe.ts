@@ -1,6 +1,6 @@
 import { printable } from "../config/problems.ts";
 import { loadable, proposalLines } from "../config/proposal.ts";
-import { exploreService } from "../daemon/bridge.ts";
+import { exploreService } from "../daemon/ask-outside.ts";
 import { counted } from "../messages/counted.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";

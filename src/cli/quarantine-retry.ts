@@ -1,11 +1,11 @@
 import { inertText } from "../answers/inert-text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import { type Retried, retryRecords } from "../daemon/repair.ts";
 import type { Store } from "../database/store.ts";
 import { loadHeldAfter, loadQuarantined, loadUnreadBatches, markUnreadUntried } from "../pass/held-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { shortWords } from "../service/service-error.ts";
 import { askDaemon } from "./ask-daemon.ts";

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { inertText } from "../answers/inert-text.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import type { Store } from "../database/store.ts";
 import { counted } from "../messages/counted.ts";
 import { dropKept } from "../orders/kept-bodies.ts";
 import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../pass/held-rows.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { loadQuarantine } from "../pass/quarantine-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";

@@ -1,9 +1,9 @@
 import { refuseOtherAccount } from "../daemon/account.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import { type RemapReport, remap } from "../daemon/repair.ts";
 import { countOrders } from "../health/work-left.ts";
 import { counted } from "../messages/counted.ts";
 import type { ColumnChange } from "../orders/remap-order.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";

@@ -1,14 +1,15 @@
+import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import { saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { FEED_IDS, FEED_NAMES } from "../feeds/feed.ts";
+import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/feed-outbox.ts";
 import { clearPullMark } from "../orders/batch-rows.ts";
 import { acceptForms, forgetForms } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import { dismissObservations } from "../probe/observations.ts";
 import { ENDPOINT } from "../service/answer-form.ts";

@@ -1,4 +1,4 @@
-import type { Language } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
 import { type Say, speaking } from "../messages/translator.ts";
 import type { Input } from "./prompt.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
-import { openDatabase } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { describeStatus, withWords } from "../health/status.ts";
 import { loadStatusFacts } from "../health/status-rows.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { describeObservations } from "../probe/observe.ts";

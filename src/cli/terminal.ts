@@ -1,4 +1,4 @@
-import type { Language } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
 import { createInput, type Input } from "./prompt.ts";
 
 /** Where a command reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */

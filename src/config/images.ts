@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { FILE_NAMES, IMAGE_SENDS } from "../feeds/images/image-feed.ts";
-import { IMAGE_TYPES } from "../feeds/images/image-file.ts";
+import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./image-names.ts";
 import { bytes, type Json, key, name, oneOf, refuse, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type FeedName, KEY_COLUMNS_MAX } from "../feeds/feed.ts";
 import { requestPath } from "./addresses.ts";
+import { type FeedName, KEY_COLUMNS_MAX } from "./feed-names.ts";
 import { imageKeys, refuseImages } from "./images.ts";
 import type { Json, Template } from "./kinds.ts";
 import {

@@ -1,37 +1,31 @@
-import { existsSync } from "node:fs";
 import { saveHeld } from "../backup/save-held.ts";
 import type { ReadSpace } from "../backup/watch-disk.ts";
 import { handedOverSecret } from "../config/credential.ts";
+import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { ErpObjects } from "../database/erp-objects.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
-import { loadMigrations, MIGRATIONS_FOLDER } from "../database/migrate.ts";
-import { type OpenMode, openStore } from "../database/open.ts";
 import type { FileTrouble, Store } from "../database/store.ts";
 import { finishSwap } from "../database/swap-files.ts";
-import { FEED_NAMES } from "../feeds/feed.ts";
 import { disarmTriggers } from "../feeds/feed-triggers.ts";
 import { savePageSilent } from "../health/page-silence.ts";
-import { sendTestMessage } from "../health/send-alerts.ts";
 import type { Watch } from "../health/watch.ts";
 import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
+import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
 import { saveFlow } from "../pass/runs.ts";
 import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { Pulse } from "../platform/pulse.ts";
 import { Troubles } from "../platform/troubles.ts";
-import { checkService, type ServiceCheck } from "../probe/check-service.ts";
-import type { ProbeOptions } from "../probe/probe.ts";
-import { probeOpenQuestions } from "../probe/probe-service.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { WebServer } from "../web/web-server.ts";
-import { checkAccount, liftCredentialHolds, refuseOtherAccount } from "./account.ts";
+import { checkAccount, liftCredentialHolds } from "./account.ts";
 import { outcomeOf, SyncDesk } from "./answer-sync.ts";
 import { buildJobs } from "./build-jobs.ts";
-import { buildReceivers, buildWatch } from "./build-watch.ts";
+import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
 import { settleDoubts } from "./doubtful-database.ts";
 import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
@@ -277,71 +271,6 @@ export class Bridge {
     const ended = await Promise.race([passes.then(() => true), late]);
     timer.abort();
     return ended;
-  }
-}
-
-export function openDatabase(loaded: LoadedConfig, mode: OpenMode, troubles?: Troubles): Store {
-  return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode, troubles });
-}
-
-/** What a database that does not exist yet will be made with. */
-export function newDatabaseStatements(): string[] {
-  return loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements);
-}
-
-/** Sends one message to every place that the configuration names; with the reason where it did not arrive. */
-export function sendTestAlerts(
-  loaded: LoadedConfig,
-  clock: Clock,
-): Promise<{ channel: string; error: string | undefined }[]> {
-  const { signal } = new AbortController();
-  const at = isoTime(clock.nowMs());
-  return Promise.all(
-    buildReceivers(loaded).map(async (receiver) => ({
-      channel: receiver.name,
-      error: await sendTestMessage(receiver, at, signal),
-    })),
-  );
-}
-
-/** Asks the service, harmlessly, whether it would let the bridge in. */
-export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
-  const { config } = loaded;
-  const client = createClient({ loaded, clock });
-  const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
-  try {
-    return await checkService(client, {
-      clock,
-      follow,
-      importPath: config.imports.stocks.path,
-      signal: new AbortController().signal,
-    });
-  } finally {
-    await client.close();
-  }
-}
-
-/** At most so many requests a second: a running daemon asks too. */
-const PROBE_PER_SECOND = 1;
-
-/** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
-export async function exploreService(
-  loaded: LoadedConfig,
-  options: Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">,
-): Promise<Awaited<ReturnType<typeof probeOpenQuestions>>> {
-  const { config } = loaded;
-  const slow = {
-    ...config.service,
-    requests_per_second: Math.min(config.service.requests_per_second, PROBE_PER_SECOND),
-  };
-  const client = createClient({ loaded: { ...loaded, config: { ...config, service: slow } }, clock: options.clock });
-  const store = existsSync(config.database.path) ? openDatabase(loaded, "readonly") : undefined;
-  try {
-    if (store !== undefined) refuseOtherAccount(store, loaded);
-    return await probeOpenQuestions({ ...options, client, config, store });
-  } finally {
-    store?.close();
-    await client.close();
   }
 }
 

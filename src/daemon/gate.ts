@@ -6,13 +6,13 @@
  * alone: after a restart a hold keeps its scope until two flows have been answered anew.
  */
 
+import type { HoldReason } from "../database/hold-names.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import {
   CREDENTIALS_PROBE_MS,
   type HoldPlan,
-  type HoldReason,
   PAYMENT_PROBE_MS,
   planHold,
   RATE_LIMIT_DEFAULT_MS,

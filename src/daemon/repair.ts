@@ -1,8 +1,8 @@
+import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { saveErpWatch } from "../feeds/erp-writes.ts";
-import { FEED_NAMES } from "../feeds/feed.ts";
 import { loadUnreadBody } from "../orders/batch-rows.ts";
 import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/mapping-rows.ts";
 import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";
@@ -11,6 +11,7 @@ import { loadQuarantined } from "../pass/held-rows.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
+import { retryHeld } from "../quarantine/retry-held.ts";
 import { type RetryOutcome, retryQuarantined } from "../quarantine/retry-quarantined.ts";
 import { feedRulesOf, orderRulesOf } from "./build-jobs.ts";
 
@@ -61,7 +62,10 @@ export function remap(store: Store, loaded: LoadedConfig, call: RemapCall): Prom
     });
   }
   const { clock, log, dryRun, onProgress } = call;
-  return remapOrders({ store, clock, log }, { store, rules, feeds: new Map(), dryRun, onProgress }, call.signal);
+  const context = { store, clock, log };
+  const held = { store, rules, feeds: new Map(), dryRun };
+  const tryHeld = (signal: AbortSignal) => retryHeld(context, held, signal);
+  return remapOrders(context, { rules, dryRun, onProgress, retryHeld: tryHeld }, call.signal);
 }
 
 export interface Retried extends RetryOutcome {

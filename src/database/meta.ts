@@ -1,5 +1,3 @@
-/* Small facts that outlive the process: the account, the mapping in use, what was learned about the service. */
-import type { Learned } from "../updates/follow.ts";
 import type { Store } from "./store.ts";
 
 export type MetaKey =
@@ -42,15 +40,4 @@ export function saveMeta(store: Store, key: MetaKey, value: string): void {
 
 export function deleteMeta(store: Store, key: MetaKey): void {
   store.prepare("DELETE FROM meta WHERE key = ?").run(key);
-}
-
-/** What the updates answers taught. Unreadable means nothing learned: it is never needed for correctness. */
-export function loadLearned(store: Store): Learned {
-  const text = loadMeta(store, "learned");
-  const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
-  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form, cutSize: learned.cutSize };
-}
-
-export function saveLearned(store: Store, learned: Learned): void {
-  saveMeta(store, "learned", JSON.stringify(learned));
 }

@@ -3,7 +3,7 @@
  * `drizzle/` are the truth (drizzle cannot say STRICT, WITHOUT ROWID or triggers); a test compares the two.
  */
 import { blob, customType, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { HoldReason, HoldScope } from "../pass/holds.ts";
+import type { HoldReason, HoldScope } from "./hold-names.ts";
 
 /** A column of the ERP's that takes whatever is written. */
 const any = customType<{ data: string | number | bigint | Buffer; driverData: string | number | bigint | Buffer }>({

@@ -3,8 +3,8 @@
  * transaction that takes up what was written; after a crash the touched keys are still there and are noted then.
  */
 
+import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
-import type { FeedName } from "./feed.ts";
 
 export function markTouched(store: Store, feed: FeedName, at: string): void {
   store.prepare("UPDATE feeds SET touched_at = ? WHERE name = ?").run(at, feed);

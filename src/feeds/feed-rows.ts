@@ -4,8 +4,9 @@
  */
 
 import type { RecordPlace } from "../config/feed-level.ts";
+import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
-import type { FeedName, FeedRules } from "./feed.ts";
+import type { FeedRules } from "./feed.ts";
 import type { FeedKeyState, OutboxState, SentState } from "./plan-feed.ts";
 
 export interface FeedRow {

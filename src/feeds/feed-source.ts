@@ -4,6 +4,7 @@
  * transaction that dealt with it.
  */
 import { isUtf8 } from "node:buffer";
+import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
 
@@ -23,10 +24,6 @@ export type KeyValues = readonly (ColumnValue | RawText)[];
 const REPLACED = "\uFFFD";
 /** Rows that a key with a case-blind or blank-blind collation may stand for; more are read where they are there. */
 const LOOKALIKES = 20;
-
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /** Keys that were touched, as the triggers noted them. */
 export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): KeyValues[] {

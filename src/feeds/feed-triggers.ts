@@ -5,10 +5,11 @@
  */
 
 import { tableProblem } from "../config/source-text.ts";
+import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type FeedRules, type SourceRules, sourceOf } from "./feed.ts";
-import { countSourceRows, quoteName } from "./feed-source.ts";
+import { countSourceRows } from "./feed-source.ts";
 
 /** How changes of a feed's rows are found. */
 export type SourceKind = "tracked" | "scanned";

@@ -4,9 +4,10 @@
  * what was acknowledged and one in what is owed; they work with SQLite 3.38, which knows no full join.
  */
 
+import type { FeedName } from "../config/feed-names.ts";
+import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
-import { FEED_IDS, type FeedName, type FeedRules } from "./feed.ts";
-import { quoteName } from "./feed-source.ts";
+import { FEED_IDS, type FeedRules } from "./feed.ts";
 
 export const SENT_VIEWS: Record<FeedName, string> = {
   stocks: "stock_sent",

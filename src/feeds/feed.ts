@@ -13,19 +13,9 @@ import {
   type TemplateValue,
 } from "../answers/template.ts";
 import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevels } from "../config/feed-level.ts";
-import {
-  compileImages,
-  FILE_NAMES,
-  type ImageRules,
-  type ImageSettings,
-  readImageSettings,
-} from "./images/image-feed.ts";
-
-/** At most so many columns name a row of a feed. */
-export const KEY_COLUMNS_MAX = 4;
-
-export type FeedName = "stocks" | "prices" | "catalog" | "images";
-export const FEED_NAMES: readonly FeedName[] = ["stocks", "prices", "catalog", "images"];
+import type { FeedName } from "../config/feed-names.ts";
+import { FILE_NAMES } from "../config/image-names.ts";
+import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
 
 /** Numbers of the feeds in the database; also the order in which a backlog drains. */
 export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };

@@ -3,16 +3,19 @@
  * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
  * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
  */
+
+import type { FeedName } from "../config/feed-names.ts";
+import type { HoldReason } from "../database/hold-names.ts";
 import { counted } from "../messages/counted.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
-import { type HoldReason, planHold } from "../pass/holds.ts";
+import { planHold } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
-import { type FeedName, type FeedRules, keyOfReference, referenceOf, sourceOf } from "./feed.ts";
+import { type FeedRules, keyOfReference, referenceOf, sourceOf } from "./feed.ts";
 import {
   hasOpenDoubt,
   loadLastSendable,

@@ -7,10 +7,10 @@ import { isUtf8 } from "node:buffer";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { APPLICATION_ID } from "../database/migrate.ts";
+import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
-import { quoteName } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 
 /** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */

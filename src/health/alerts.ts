@@ -1,6 +1,6 @@
-import { FEED_NAMES } from "../feeds/feed.ts";
+import { FEED_NAMES } from "../config/feed-names.ts";
+import type { HoldReason, HoldScope } from "../database/hold-names.ts";
 import { counted } from "../messages/counted.ts";
-import type { HoldReason, HoldScope } from "../pass/holds.ts";
 import { isJobName } from "../pass/job-names.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";

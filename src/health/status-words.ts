@@ -1,9 +1,8 @@
-import type { HoldReason } from "../pass/holds.ts";
+import type { HoldReason } from "../database/hold-names.ts";
+import type { Language } from "../messages/language.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { englishStatus } from "./status-words-en.ts";
 import { russianStatus } from "./status-words-ru.ts";
-
-export type Language = "en" | "ru";
 
 /** Everything that the status is told with. Times come ready to be shown, numbers and spans as they are. */
 export interface StatusWords {

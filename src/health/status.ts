@@ -1,8 +1,9 @@
 import { type DiskSpace, judgeSpace } from "../backup/space-rule.ts";
 import type { DoubtKind } from "../database/progress.ts";
+import type { Language } from "../messages/language.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
-import { errorWords, holdWords, type Language, type StatusWords, statusWords } from "./status-words.ts";
+import { errorWords, holdWords, type StatusWords, statusWords } from "./status-words.ts";
 
 /** One row of `sync_status`. */
 export interface FlowStatus {

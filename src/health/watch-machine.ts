@@ -4,8 +4,8 @@
  * when it ends, and stands in `status` in between.
  */
 
+import { FEED_NAMES } from "../config/feed-names.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
-import { FEED_NAMES } from "../feeds/feed.ts";
 import { markCompareOwed } from "../feeds/feed-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";

@@ -1,7 +1,7 @@
 /* How much of a job is done and left, from the database alone: so it can be told of a daemon's work as well. */
 
+import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
-import { FEED_NAMES, type FeedName } from "../feeds/feed.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { loadReconcileState } from "../reconcile/reconcile-rows.ts";
 

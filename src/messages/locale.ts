@@ -1,4 +1,4 @@
-import type { Language } from "../health/status-words.ts";
+import type { Language } from "./language.ts";
 
 /** The language that the surroundings ask for, as the C library reads them: the first of the three that is set. */
 export function localeLanguage(env: Readonly<Record<string, string | undefined>>): Language {

@@ -3,7 +3,8 @@
  * Only what leaves the program for a person passes through here; what machines read and what is stored stays English.
  * A text that no entry knows comes out unchanged, and nothing here throws: a message is worth more than its language.
  */
-import type { Language } from "../health/status-words.ts";
+
+import type { Language } from "./language.ts";
 import { applyPattern, compilePatterns, mayBe, type Patience, type Pattern, SENTENCE_END } from "./pattern.ts";
 import { RUSSIAN } from "./russian.ts";
 

@@ -6,8 +6,8 @@
 
 import type { Span } from "../answers/json-text.ts";
 import type { Store } from "../database/store.ts";
-import { hasPathMatched, savePathMatched } from "../pass/position-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { hasPathMatched, savePathMatched } from "./mapping-rows.ts";
 import { findUnmatched, type OrderField, type OrderMapping } from "./order-mapping.ts";
 
 /**

@@ -3,12 +3,11 @@
  * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
  * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
  */
-import type { BatchJournal } from "../backup/batch-journal.ts";
-import type { JournalNote } from "../backup/journal-frame.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetJournalOwed, loadJournalOwed, markJournaled } from "./batch-rows.ts";
+import type { BodyJournal, JournalNote } from "./journal-entry.ts";
 import { readBody } from "./keep-body.ts";
 import type { PullPass } from "./pull-pass.ts";
 
@@ -17,11 +16,11 @@ const OWED_PER_PASS = 50;
 
 export class JournalBatches {
   readonly #context: JobContext;
-  readonly #journal: BatchJournal | undefined;
+  readonly #journal: BodyJournal | undefined;
   /** The pass in which it could not be written: one try is enough for all its batches. */
   #failedIn: Pick<PullPass, "failure"> | undefined;
 
-  constructor(context: JobContext, journal: BatchJournal | undefined) {
+  constructor(context: JobContext, journal: BodyJournal | undefined) {
     this.#context = context;
     this.#journal = journal;
   }

@@ -7,6 +7,7 @@
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+import type { OrderField, OrderSource } from "./order-mapping.ts";
 
 interface MappingNote {
   /** The mapping of the last start. */
@@ -70,4 +71,21 @@ function loadMappingNote(store: Store): MappingNote | undefined {
 
 function saveNote(store: Store, note: MappingNote): void {
   saveMeta(store, "mapping", JSON.stringify(note));
+}
+
+/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
+export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
+  return (
+    store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !==
+    undefined
+  );
+}
+
+export function savePathMatched(
+  store: Store,
+  match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
+): void {
+  store
+    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(`${match.source}.${match.field}`, match.path, match.at);
 }

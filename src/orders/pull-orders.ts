@@ -4,8 +4,6 @@
  * committed mark of the pull says that an answer may be missing.
  */
 
-import type { BatchJournal } from "../backup/batch-journal.ts";
-import type { WatchDisk } from "../backup/watch-disk.ts";
 import { commit } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -18,6 +16,7 @@ import { closePullMark, openPullMark } from "./batch-rows.ts";
 import { confirmNames } from "./confirm.ts";
 import { ConfirmBatches } from "./confirm-batches.ts";
 import { JournalBatches } from "./journal-batches.ts";
+import type { BodyJournal } from "./journal-entry.ts";
 import { removeUnnamedParts } from "./keep-body.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { beginPass, count, type PullPass, type StoredBatch } from "./pull-pass.ts";
@@ -28,12 +27,18 @@ const BATCHES_PER_PASS = 50;
 /** Kept bodies read in one pass: more than are ever kept, so only a bound. */
 const KEPT_PER_PASS = 400;
 
+/** Whether the disk has room for another batch. */
+export interface DiskRoom {
+  /** Undefined where there is room; else what the pass ends with. */
+  findNoRoom(signal: AbortSignal): Promise<BridgeError | undefined>;
+}
+
 export interface PullOptions {
   rules: OrderRules;
   query: readonly (readonly [string, string])[];
   /** Where bodies are kept as well before they are confirmed. */
-  journal?: BatchJournal | undefined;
-  disk?: WatchDisk;
+  journal?: BodyJournal | undefined;
+  disk?: DiskRoom;
 }
 
 export class PullOrders implements Job {

@@ -22,9 +22,10 @@ import {
 } from "../answers/json-text.ts";
 import { DEPTH_MAX } from "../answers/json-value.ts";
 import { type BrokenRecord, type MendedJson, mendInSlices } from "../answers/mend-json.ts";
-import { type ScannedJson, scanInSlices, scanJson } from "../answers/scan-json.ts";
+import { type AnswerLimits, type ScannedJson, scanInSlices, scanJson } from "../answers/scan-json.ts";
 import { atOnce, SLICE_RECORDS, type Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { isMarkup } from "../answers/web-page.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isErrorName, readErrorWords } from "../service/error-words.ts";
 import { shortWords } from "../service/service-error.ts";
@@ -64,12 +65,6 @@ export type AnswerRecord =
         order: { orderId: string; serviceId: string } | undefined;
       };
     };
-
-/** How much one answer may hold: what it costs in memory grows with either. */
-export interface AnswerLimits {
-  valuesMax: number;
-  recordsMax: number;
-}
 
 /** An answer whose body is to be read as JSON. */
 export interface ReadableAnswer {
@@ -305,27 +300,6 @@ function asTooLarge(error: unknown): unknown {
       ? "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed."
       : "Nothing was confirmed. No configuration allows more: the service has to send less.";
   return new BridgeError("answer_too_large", messages[what], { hint, cause: error });
-}
-
-/**
- * Whether a success status carries a web page, which is never an acceptance. JSON never is one, whatever its
- * content type: many services send JSON as text/html.
- */
-export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
-  return isMarkup(answer.body) || (answer.contentType.includes("html") && !isJson(answer.body));
-}
-
-function isMarkup(body: Buffer): boolean {
-  return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(body.subarray(0, 200).toString("latin1"));
-}
-
-function isJson(body: Buffer): boolean {
-  try {
-    scanJson(body);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */

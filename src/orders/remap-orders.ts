@@ -5,17 +5,15 @@
  */
 
 import { commit } from "../pass/commit.ts";
-import { loadHeldAfter } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { isRecordOfOrders, judgeRecord, type RetryOptions, retryQuarantined } from "../quarantine/retry-quarantined.ts";
 import { loadMappingInUse, markRemapped, noteMapping } from "./mapping-rows.ts";
+import type { OrderRules } from "./order-rules.ts";
 import { type ColumnChange, type MappedOrder, planRemap, type RemapPlan } from "./remap-order.ts";
 import { applyRemapped, isUnchanged, loadMappedAfter, loadMappedOrder } from "./remap-rows.ts";
 
 /** Orders in one transaction: some ten milliseconds of the write lock. */
 const ORDERS_PER_COMMIT = 200;
-const RECORDS_PER_COMMIT = 100;
 /** Between two transactions everybody else gets the lock for at least so long. */
 const GAP_MS = 20;
 const SHOWN_MAX = 5;
@@ -32,8 +30,11 @@ export interface RemapReport {
   firstUnreadable: { orderId: string; number: string | null; reason: string }[];
 }
 
-export interface RemapOptions extends Omit<RetryOptions, "at"> {
+export interface RemapOptions {
+  rules: OrderRules;
   dryRun: boolean;
+  /** Tries the records in quarantine under the present mapping. */
+  retryHeld: (signal: AbortSignal) => Promise<{ released: number; held: number }>;
   onProgress: (report: RemapReport) => void;
 }
 
@@ -55,7 +56,9 @@ export async function remapOrders(context: Context, options: RemapOptions, signa
     firstUnreadable: [],
   };
   await remapStored(context, options, report, signal);
-  await retryHeld(context, options, report, signal);
+  const { released, held } = await options.retryHeld(signal);
+  report.released += released;
+  report.held += held;
   if (!options.dryRun) {
     await commit(context, signal, () => {
       // A bridge that was started with yet another mapping meanwhile has stored orders of its own.
@@ -114,32 +117,5 @@ function note(report: RemapReport, order: MappedOrder, plan: RemapPlan): void {
   } else if (plan.kind === "unreadable") {
     report.unreadable += 1;
     if (report.firstUnreadable.length < SHOWN_MAX) report.firstUnreadable.push({ ...named, reason: plan.reason });
-  }
-}
-
-/** Records of orders that were quarantined under another mapping. */
-async function retryHeld(
-  context: Context,
-  options: RemapOptions,
-  report: RemapReport,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, clock } = context;
-  const { rules } = options;
-  for (let after = 0; ; ) {
-    const rows = loadHeldAfter(store, after, RECORDS_PER_COMMIT);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-    const whole = rows.filter((row) => isRecordOfOrders(row) && (row.kind !== "change" || rules.carry === "whole"));
-    const good = whole.filter((row) => judgeRecord(rules, row) === undefined);
-    report.released += good.length;
-    report.held += whole.length - good.length;
-    if (good.length === 0 || options.dryRun) continue;
-    const at = isoTime(clock.nowMs());
-    await commit(context, signal, () => {
-      for (const row of good) retryQuarantined({ ...options, store, at }, row);
-    });
-    await clock.sleep(GAP_MS, signal);
   }
 }

@@ -10,8 +10,7 @@ import { scanJson } from "../answers/scan-json.ts";
 import type { Store } from "../database/store.ts";
 import { requestRead, saveOwedRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
-import { isStatusAlone } from "../statuses/plan-status.ts";
-import { reopenRequests, settleEchoes } from "../statuses/status-rows.ts";
+import { reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
 import { type OrderMapping, type OrderSource, readOrderValues } from "./order-mapping.ts";
 import {
@@ -26,6 +25,7 @@ import {
 import type { OrderRules } from "./order-rules.ts";
 import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "./plan-order.ts";
 import type { AnswerRecord } from "./read-answer.ts";
+import { isStatusAlone } from "./status-alone.ts";
 
 export type Taken = "created" | "changed" | "same" | "owed" | "quarantined";
 

@@ -4,8 +4,8 @@
  * own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is taken as its literal.
  */
 
+import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
-import { quoteName } from "../feeds/feed-source.ts";
 
 /** Column names and their paths, in the order in which they stand in the configuration. */
 export type ExtraColumns = Readonly<Record<string, string>>;

@@ -3,9 +3,10 @@
  * after a crash before that, the same answer comes once more.
  */
 import { asc } from "drizzle-orm";
+import type { HoldReason } from "../database/hold-names.ts";
 import { holds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { type HoldReason, scopeOfReason } from "./holds.ts";
+import { scopeOfReason } from "./holds.ts";
 
 export type HoldRow = typeof holds.$inferSelect;
 

@@ -1,33 +1,7 @@
+import type { HoldReason, HoldScope } from "../database/hold-names.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
-
-/** Why something waits. Reasons with a probe end by themselves; the others wait for a person. */
-export type HoldReason =
-  | "credentials"
-  | "payment"
-  | "rate limit"
-  | "refused"
-  | "hand-out lost"
-  | "tie"
-  /** Told, not held: following reads on from where a pass reached its bound. */
-  | "behind"
-  /** Told, not held: pages of changes lack their oldest, which are looked for order by order. */
-  | "cut"
-  /** No further answer that cannot be read has room. */
-  | "unread"
-  /** Told, not held: what became of rows is unknown, because their answers were in a new form. */
-  | "answer"
-  | "guard"
-  | "table"
-  | "disk"
-  | "mapping"
-  | "account"
-  /** Told, not held: what a restore could not bring back. */
-  | "restored";
-
-/** `area`: every flow of the area waits. `flow`: only the flow of this name, which for the pull is that of its area. */
-export type HoldScope = "area" | "flow";
 
 export interface HoldPlan {
   /** The area, or the flow that waits alone. */

@@ -5,7 +5,6 @@
  */
 
 import type { Store } from "../database/store.ts";
-import type { OrderField, OrderSource } from "../orders/order-mapping.ts";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
   const row = store.prepare("SELECT value FROM watermarks WHERE stream = ?").get(stream) as
@@ -150,21 +149,4 @@ export function hasPulled(store: Store): boolean {
 export function loadNewestStamp(store: Store): string | null {
   const row = store.prepare("SELECT service_updated_at AS stamp FROM orders ORDER BY order_key DESC LIMIT 1").get();
   return (row as { stamp: string | null } | undefined)?.stamp ?? null;
-}
-
-/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
-export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
-  return (
-    store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !==
-    undefined
-  );
-}
-
-export function savePathMatched(
-  store: Store,
-  match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
-): void {
-  store
-    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-    .run(`${match.source}.${match.field}`, match.path, match.at);
 }

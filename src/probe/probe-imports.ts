@@ -4,8 +4,8 @@
  * after a person said yes, and never again by itself. A crash in between leaves at most what was said yes to.
  */
 
+import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
-import { FEED_NAMES, type FeedName } from "../feeds/feed.ts";
 import { asError } from "../platform/errors.ts";
 import { readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";

@@ -3,10 +3,10 @@
  * imports and requests went. Read-only, bounded, and of no consequence to anything else.
  */
 
-import { loadLearned } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
 import type { Learned } from "../updates/follow.ts";
+import { loadLearned } from "../updates/learned-rows.ts";
 
 const PAYLOADS_MAX = 30;
 const BODIES_MAX = 3;

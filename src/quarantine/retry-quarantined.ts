@@ -5,9 +5,9 @@
 
 import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
-import type { FeedName, FeedRules } from "../feeds/feed.ts";
-import { FEED_NAMES } from "../feeds/feed.ts";
+import type { FeedRules } from "../feeds/feed.ts";
 import { retryFeedRow } from "../feeds/feed-retry.ts";
 import { markCompareOwed } from "../feeds/feed-rows.ts";
 import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";

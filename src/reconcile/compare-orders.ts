@@ -6,6 +6,7 @@
 
 import { textOf } from "../answers/json-text.ts";
 import { contentDigest, sharedDifferences } from "../orders/compare-snapshot.ts";
+import { reopenRequests } from "../orders/echo-rows.ts";
 import { type OrderValues, readOrderValues } from "../orders/order-mapping.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -15,9 +16,9 @@ import type { JobContext } from "../pass/job.ts";
 import { loadOwedRead, requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import type { ServiceError } from "../service/service-error.ts";
-import { reopenRequests } from "../statuses/status-rows.ts";
+import type { Candidate } from "../updates/control-rows.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";
-import { type Candidate, loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
+import { loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
 
 /**
  * `skipped`: somebody else has dealt with the order meanwhile, or will. `returned`: it was marked as removed, and the

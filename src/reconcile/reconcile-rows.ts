@@ -5,6 +5,7 @@
  */
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import { CANDIDATE, type Candidate, type Range } from "../updates/control-rows.ts";
 
 /** The parts of a round, in their order. */
 export const PHASES = ["scrub", "damaged", "open", "others", "lately", "removed"] as const;
@@ -47,30 +48,6 @@ export function saveReconcileState(store: Store, state: ReconcileState): void {
   saveMeta(store, "reconcile", JSON.stringify(state));
 }
 
-export interface Candidate {
-  orderKey: number;
-  orderId: string;
-  serviceId: string;
-}
-
-const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
-
-/** The next orders that are open, or are not, and that the service still knew when it was asked last. */
-export function loadToCompare(store: Store, range: Range & { isOpen: boolean }): Candidate[] {
-  return store
-    .prepare(
-      `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_to_compare
-       WHERE is_open = ? AND removed_at IS NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
-    )
-    .all(Number(range.isOpen), range.after, range.upTo, range.limit) as Candidate[];
-}
-
-interface Range {
-  after: number;
-  upTo: number;
-  limit: number;
-}
-
 /** The next orders that are marked as removed. */
 export function loadRemoved(store: Store, range: Range): Candidate[] {
   return store
@@ -93,24 +70,6 @@ export function loadRemovedSince(store: Store, since: string, range: Range): Can
 
 export function loadCandidate(store: Store, orderId: string): Candidate | undefined {
   return store.prepare(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId) as Candidate | undefined;
-}
-
-/**
- * The newest orders of which nothing speaks against it that the service has them, and answers for them. Where every order
- * has failed before, one that has.
- */
-export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
-  const load = (more: string) =>
-    store
-      .prepare(
-        `SELECT ${CANDIDATE} FROM orders
-         WHERE removed_at IS NULL AND order_id NOT IN (SELECT value FROM json_each(?))
-           AND order_id NOT IN (SELECT order_id FROM missing_orders) ${more}
-         ORDER BY order_key DESC LIMIT ?`,
-      )
-      .all(JSON.stringify(except), limit) as Candidate[];
-  const sound = load("AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)");
-  return sound.length > 0 ? sound : load("");
 }
 
 /** What the service said of this order when its present payload was last compared. */

@@ -13,16 +13,15 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
+import { type Candidate, loadToCompare } from "../updates/control-rows.ts";
 import { OrderReader } from "../updates/read-order.ts";
 import { ReadPass } from "../updates/read-pass.ts";
 import { type Compared, CompareOrders } from "./compare-orders.ts";
 import {
-  type Candidate,
   loadCandidate,
   loadReconcileState,
   loadRemoved,
   loadRemovedSince,
-  loadToCompare,
   PHASES,
   type ReconcileState,
   type Round,

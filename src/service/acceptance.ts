@@ -1,5 +1,5 @@
 import { type ScannedJson, scanJson } from "../answers/scan-json.ts";
-import { looksLikeHtml } from "../orders/read-answer.ts";
+import { looksLikeHtml } from "../answers/web-page.ts";
 import { readDoubt, readTextDoubt } from "./doubt-words.ts";
 import { readErrorWords, readTextError } from "./error-words.ts";
 

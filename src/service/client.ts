@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { JsonTooLargeError } from "../answers/json-text.ts";
-import { scanInSlices } from "../answers/scan-json.ts";
+import { type AnswerLimits, scanInSlices } from "../answers/scan-json.ts";
 import { inTurns } from "../answers/slices.ts";
-import { type AnswerLimits, looksLikeHtml } from "../orders/read-answer.ts";
+import { looksLikeHtml } from "../answers/web-page.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";

@@ -1,5 +1,4 @@
 import { JsonSyntaxError, kindOf, membersOf, stringOf, textOf } from "../answers/json-text.ts";
-import { withoutPaths } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer, parseStamp, readStamp, unitNs } from "../answers/stamp.ts";
 import {
@@ -12,8 +11,6 @@ import {
 } from "../answers/template.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
-import { sharedDifferences } from "../orders/compare-snapshot.ts";
-import type { EventPlan, PlanRules } from "../orders/plan-order.ts";
 import { ServiceError } from "../service/service-error.ts";
 
 /** How statuses are sent, compiled once. */
@@ -344,18 +341,4 @@ function isOneFormNewer(now: string | null, before: string | null, timezone: str
   const forms = [now, before].map((text) => (text === null ? undefined : parseStamp(text, timezone)?.form));
   const [one, other] = forms.map((form) => form && `${form.kind} ${form.precision} ${form.fraction}`);
   return one === other && isStrictlyNewer(now, before, timezone);
-}
-
-/**
- * Whether a change is nothing but a change of status; the stamp and ignored paths are no part of it. An answer of
- * another kind than the one that was stored may tell more or less of the order: then what both tell is compared.
- */
-export function isStatusAlone(
-  event: EventPlan,
-  order: { stored: string; incoming: string; isOtherShape: boolean },
-  rules: Pick<PlanRules, "ignore" | "statusPaths">,
-): boolean {
-  if (!event.linesChanged && !event.fieldsChanged) return event.statusChanged;
-  if (!order.isOtherShape) return false;
-  return withoutPaths(sharedDifferences(order.stored, order.incoming, rules.ignore), rules.statusPaths).length === 0;
 }

@@ -8,6 +8,7 @@
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
 import { findNotUtf8 } from "../feeds/utf8.ts";
+import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { OrderMoves, RequestedOrder, WantedStatus } from "./plan-status.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
@@ -18,9 +19,6 @@ const ID_CHARACTERS = 64;
 const STAMP_CHARACTERS = 64;
 /** Written by the ERP, this column may hold the largest integer there is. */
 const ATTEMPTS_MAX = 1_000_000;
-/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
-const ECHO_AGE = "-1 day";
-
 export interface StatusRequest extends WantedStatus {
   id: bigint;
   state: "pending" | "sending";
@@ -47,8 +45,6 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
 
 const OPEN = "state IN ('pending', 'sending')";
-const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
-
 /** Whether the new status of some order must be read back. */
 export function hasOwedEchoes(store: Store): boolean {
   const row = store.prepare("SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n").get() as {
@@ -244,23 +240,6 @@ export function markRequestRefused(
   );
 }
 
-/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
-const NO_ORDER = "http_status IN (404, 410)";
-
-/**
- * The service has an order again that was marked as removed: what was refused because the order was missing waits again,
- * unless a later status was sent since.
- */
-export function reopenRequests(store: Store, orderId: string): void {
-  store
-    .prepare(
-      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL
-       WHERE order_id = ? AND state = 'refused' AND ${NO_ORDER} AND NOT EXISTS (
-         SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,
-    )
-    .run(orderId);
-}
-
 /** Nothing has arrived: the request waits as before. */
 export function markPendingAgain(
   store: Store,
@@ -288,29 +267,6 @@ export function markUnsettled(store: Store, id: bigint, reason: string): void {
 /** Why it is not settled yet; its attempt was counted when it left. */
 export function saveRequestError(store: Store, id: bigint, reason: string): void {
   store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(reason, id);
-}
-
-/**
- * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
- * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.
- * Any other status ends the waiting for all that were answered.
- */
-export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
-  const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
-  const { id } = store
-    .prepare(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
-    .safeIntegers(true)
-    .get({ orderId, status, at }) as { id: bigint | null };
-  const settled = id === null ? "state <> 'sending'" : "id <= @id";
-  store
-    .prepare(
-      `UPDATE status_requests SET echo = NULL,
-         last_error = CASE WHEN state = 'refused' AND status_sent = @status THEN NULL ELSE last_error END,
-         state = CASE WHEN state = 'refused' AND status_sent = @status THEN 'sent' ELSE state END
-       WHERE id IN (SELECT id ${echoes}) AND ${settled}`,
-    )
-    .run({ orderId, status, ...(id === null ? {} : { id }) });
-  return id !== null;
 }
 
 /** Orders whose new status must be read back, oldest first. */

@@ -9,7 +9,7 @@ import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { loadToCompare } from "../reconcile/reconcile-rows.ts";
+import { loadToCompare } from "./control-rows.ts";
 import { type Cut, countRequestedReads, deleteCut, loadClosedBegin, loadCut, saveCut } from "./cut-rows.ts";
 import { type FollowRules, mayMove } from "./follow.ts";
 

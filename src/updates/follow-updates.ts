@@ -7,7 +7,7 @@
 import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
 import { readStamp } from "../answers/stamp.ts";
-import { loadLearned, loadMeta, type RestKey, saveLearned } from "../database/meta.ts";
+import { loadMeta, type RestKey } from "../database/meta.ts";
 import { counted } from "../messages/counted.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
@@ -47,6 +47,7 @@ import {
   planSweep,
   raiseHigh,
 } from "./follow.ts";
+import { loadLearned, saveLearned } from "./learned-rows.ts";
 import { isBefore, readToken } from "./next-token.ts";
 import { type Anchor, judgePage, mayLackOldest, mergeAnchors } from "./page-cover.ts";
 import type { ReadOrders } from "./read-orders.ts";

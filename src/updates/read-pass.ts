@@ -10,7 +10,7 @@ import { Breaker } from "../pass/breaker.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { type Candidate, loadControls } from "../reconcile/reconcile-rows.ts";
+import { type Candidate, loadControls } from "./control-rows.ts";
 import type { OrderReader, Refreshed } from "./read-order.ts";
 
 /** Orders that are asked for at most to find out whether the service is well. */

@@ -6,12 +6,12 @@
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import type { Store } from "../database/store.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
+import { hasPathMatched, savePathMatched } from "../orders/mapping-rows.ts";
 import { saysNoSuchOrder } from "../orders/missing-order.ts";
 import { describeMiss, type OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { type AnswerRecord, readMendedInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
 import type { JobContext } from "../pass/job.ts";
-import { hasPathMatched, savePathMatched } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { ServiceAnswer } from "../service/client.ts";

@@ -1,5 +1,5 @@
 import { parseStamp } from "../answers/stamp.ts";
-import { FEED_NAMES } from "../feeds/feed.ts";
+import { FEED_NAMES } from "../config/feed-names.ts";
 import type { WatermarkRow } from "../health/monitor.ts";
 import type { FlowStatus } from "../health/status.ts";
 import type { LoopDelay } from "./event-loop.ts";

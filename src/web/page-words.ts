@@ -1,4 +1,4 @@
-import type { Language } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
 import { englishPage } from "./page-words-en.ts";
 import { russianPage } from "./page-words-ru.ts";
 

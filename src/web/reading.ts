@@ -8,7 +8,7 @@ import type { Store } from "../database/store.ts";
 import { type HealthNow, type Illness, listIllnesses, measureAges } from "../health/health.ts";
 import { describeStatus, type StatusFacts, type StatusLimits, type StatusReport, withWords } from "../health/status.ts";
 import { loadStatusFacts } from "../health/status-rows.ts";
-import type { Language } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
 import type { Clock } from "../platform/ports.ts";
 
 const REST_MIN_MS = 1_000;

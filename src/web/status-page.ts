@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { clockTime, describeFreshness, type StatusLimits } from "../health/status.ts";
-import { type Language, statusWords } from "../health/status-words.ts";
+import { statusWords } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
 import { isoTime } from "../platform/ports.ts";
 import { CLOSED_POLICY, type Page } from "./answer-request.ts";
 import type { Charts } from "./charts.ts";

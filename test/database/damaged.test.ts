@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { newDatabaseStatements } from "../../src/daemon/bridge.ts";
 import { findMissingTables } from "../../src/database/verify-tables.ts";
+import { newDatabaseStatements } from "../../src/pass/open-database.ts";
 import { asError } from "../../src/platform/errors.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { OPEN_QUESTIONS } from "../../src/config/open-questions.ts";
 import { loadable, proposalLines } from "../../src/config/proposal.ts";
-import { exploreService } from "../../src/daemon/bridge.ts";
+import { exploreService } from "../../src/daemon/ask-outside.ts";
 import { type Finding, PROBE_QUESTIONS, type ProbeQuestion } from "../../src/probe/probe-report.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { configFor, type Settings, startTestBridge } from "../support/bridge.ts";

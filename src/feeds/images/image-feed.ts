@@ -3,14 +3,10 @@ import type { PathStep } from "../../answers/json-path.ts";
 import { elementsOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
 import { scanJson } from "../../answers/scan-json.ts";
 import type { Template, TemplateNode } from "../../answers/template.ts";
+import type { IMAGE_SENDS } from "../../config/image-names.ts";
 import { type FormPart, writeForm } from "../multipart.ts";
 import { type ImagePlace, placeOf } from "./image-file.ts";
 
-/** Ways in which an image reaches the service. */
-export const IMAGE_SENDS = ["url", "base64", "multipart"] as const;
-
-/** What a record may say of its file, besides the columns of its row. */
-export const FILE_NAMES = ["file.base64", "file.name", "file.type", "file.size", "file.sha256"] as const;
 const BYTES = "file.base64";
 
 /** What the images feed adds to a feed's settings, in the configuration's names. */

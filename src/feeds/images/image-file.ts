@@ -1,17 +1,5 @@
 import type { Buffer } from "node:buffer";
 
-/** The kinds of images that the bridge can tell by their first bytes. */
-export const IMAGE_TYPES = [
-  "image/jpeg",
-  "image/png",
-  "image/webp",
-  "image/gif",
-  "image/avif",
-  "image/heic",
-  "image/bmp",
-  "image/tiff",
-] as const;
-
 /** So many bytes of a file are enough to tell what it is. */
 export const HEAD_BYTES = 512;
 

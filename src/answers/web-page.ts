@@ -1,0 +1,22 @@
+import { scanJson } from "./scan-json.ts";
+
+/**
+ * Whether a success status carries a web page, which is never an acceptance. JSON never is one, whatever its
+ * content type: many services send JSON as text/html.
+ */
+export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
+  return isMarkup(answer.body) || (answer.contentType.includes("html") && !isJson(answer.body));
+}
+
+export function isMarkup(body: Buffer): boolean {
+  return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(body.subarray(0, 200).toString("latin1"));
+}
+
+export function isJson(body: Buffer): boolean {
+  try {
+    scanJson(body);
+    return true;
+  } catch {
+    return false;
+  }
+}

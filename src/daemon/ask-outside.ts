@@ -1,0 +1,67 @@
+import { existsSync } from "node:fs";
+import type { LoadedConfig } from "../config/load.ts";
+import { sendTestMessage } from "../health/send-alerts.ts";
+import { createClient } from "../pass/build-client.ts";
+import { openDatabase } from "../pass/open-database.ts";
+import { type Clock, isoTime } from "../platform/ports.ts";
+import { checkService, type ServiceCheck } from "../probe/check-service.ts";
+import type { ProbeOptions } from "../probe/probe.ts";
+import { probeOpenQuestions } from "../probe/probe-service.ts";
+import { refuseOtherAccount } from "./account.ts";
+import { buildReceivers } from "./build-watch.ts";
+
+/** Sends one message to every place that the configuration names; with the reason where it did not arrive. */
+export function sendTestAlerts(
+  loaded: LoadedConfig,
+  clock: Clock,
+): Promise<{ channel: string; error: string | undefined }[]> {
+  const { signal } = new AbortController();
+  const at = isoTime(clock.nowMs());
+  return Promise.all(
+    buildReceivers(loaded).map(async (receiver) => ({
+      channel: receiver.name,
+      error: await sendTestMessage(receiver, at, signal),
+    })),
+  );
+}
+
+/** Asks the service, harmlessly, whether it would let the bridge in. */
+export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
+  const { config } = loaded;
+  const client = createClient({ loaded, clock });
+  const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
+  try {
+    return await checkService(client, {
+      clock,
+      follow,
+      importPath: config.imports.stocks.path,
+      signal: new AbortController().signal,
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+/** At most so many requests a second: a running daemon asks too. */
+export const PROBE_PER_SECOND = 1;
+
+/** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
+export async function exploreService(
+  loaded: LoadedConfig,
+  options: Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">,
+): Promise<Awaited<ReturnType<typeof probeOpenQuestions>>> {
+  const { config } = loaded;
+  const slow = {
+    ...config.service,
+    requests_per_second: Math.min(config.service.requests_per_second, PROBE_PER_SECOND),
+  };
+  const client = createClient({ loaded: { ...loaded, config: { ...config, service: slow } }, clock: options.clock });
+  const store = existsSync(config.database.path) ? openDatabase(loaded, "readonly") : undefined;
+  try {
+    if (store !== undefined) refuseOtherAccount(store, loaded);
+    return await probeOpenQuestions({ ...options, client, config, store });
+  } finally {
+    store?.close();
+    await client.close();
+  }
+}

@@ -1,0 +1,3 @@
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

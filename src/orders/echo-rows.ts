@@ -1,0 +1,46 @@
+import type { Store } from "../database/store.ts";
+
+/**
+ * The service has an order again that was marked as removed: what was refused because the order was missing waits again,
+ * unless a later status was sent since.
+ */
+export function reopenRequests(store: Store, orderId: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL
+       WHERE order_id = ? AND state = 'refused' AND ${NO_ORDER} AND NOT EXISTS (
+         SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,
+    )
+    .run(orderId);
+}
+
+/**
+ * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
+ * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.
+ * Any other status ends the waiting for all that were answered.
+ */
+export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
+  const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
+  const { id } = store
+    .prepare(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
+    .safeIntegers(true)
+    .get({ orderId, status, at }) as { id: bigint | null };
+  const settled = id === null ? "state <> 'sending'" : "id <= @id";
+  store
+    .prepare(
+      `UPDATE status_requests SET echo = NULL,
+         last_error = CASE WHEN state = 'refused' AND status_sent = @status THEN NULL ELSE last_error END,
+         state = CASE WHEN state = 'refused' AND status_sent = @status THEN 'sent' ELSE state END
+       WHERE id IN (SELECT id ${echoes}) AND ${settled}`,
+    )
+    .run({ orderId, status, ...(id === null ? {} : { id }) });
+  return id !== null;
+}
+
+/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
+export const NO_ORDER = "http_status IN (404, 410)";
+
+/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
+export const ECHO_AGE = "-1 day";
+
+export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;

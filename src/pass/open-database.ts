@@ -1,0 +1,14 @@
+import type { LoadedConfig } from "../config/load.ts";
+import { loadMigrations, MIGRATIONS_FOLDER } from "../database/migrate.ts";
+import { type OpenMode, openStore } from "../database/open.ts";
+import type { Store } from "../database/store.ts";
+import type { Troubles } from "../platform/troubles.ts";
+
+export function openDatabase(loaded: LoadedConfig, mode: OpenMode, troubles?: Troubles): Store {
+  return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode, troubles });
+}
+
+/** What a database that does not exist yet will be made with. */
+export function newDatabaseStatements(): string[] {
+  return loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements);
+}

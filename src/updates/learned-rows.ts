@@ -1,0 +1,14 @@
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import type { Learned } from "./follow.ts";
+
+/** What the updates answers taught. Unreadable means nothing learned: it is never needed for correctness. */
+export function loadLearned(store: Store): Learned {
+  const text = loadMeta(store, "learned");
+  const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
+  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form, cutSize: learned.cutSize };
+}
+
+export function saveLearned(store: Store, learned: Learned): void {
+  saveMeta(store, "learned", JSON.stringify(learned));
+}
