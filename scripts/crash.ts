@@ -1,6 +1,6 @@
 /*
  * Crashes the installed program on purpose, and lets the ledger of the stand-in service judge whether anything that was
- * confirmed is lost: `npm run crash -- [--part kill|power|disk|locks|giant] [--seed S] [--step N] [--stride N] [--long]`.
+ * confirmed is lost: `npm run campaign:crash -- [--part kill|power|disk|locks|giant] [--seed S] [--step N] [--stride N] [--long]`.
  *
  * - kill: SIGKILL at every write of a batch, a push, a recovery, and at random times;
  * - power: what was not synced is gone, whole or in part;

@@ -19,7 +19,7 @@ import {
 import { writeTree } from "./package/tree.ts";
 
 /**
- * Builds the Debian package and the tarball: `npm run package -- [--out FOLDER] [--version VERSION] [--compress xz|gzip|none]
+ * Builds the Debian package and the tarball: `npm run release:package -- [--out FOLDER] [--version VERSION] [--compress xz|gzip|none]
  * [--arch amd64|arm64] [--maintainer "NAME <ADDRESS>"] [--repository FOLDER [--sign KEY]] [--deb-only]`. The maintainer also comes
  * from DEBFULLNAME and DEBEMAIL. The same commit gives the same files, byte for byte, with the same dpkg and tar.
  */

@@ -2,7 +2,7 @@
  * Checks the checker: plants known bugs, one after the other, in copies of the source, and lets the simulation, or a
  * direct check, find each. See docs/simulation.md.
  *
- *   npm run simulate:check [-- --seeds N] [--from S] [--only WORDS,WORDS]
+ *   npm run campaign:bugs [-- --seeds N] [--from S] [--only WORDS,WORDS]
  */
 import { execFile, fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

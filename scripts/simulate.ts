@@ -2,8 +2,8 @@
  * Plays many random lives of a shop against the real jobs and the real database, and checks the invariants all the
  * while. See docs/simulation.md.
  *
- *   npm run simulate -- [--seeds N] [--from S] [--workers N]    a campaign
- *   npm run simulate -- --seed S [--trace] [--no-shrink]        one schedule again
+ *   npm run campaign:simulate -- [--seeds N] [--from S] [--workers N]    a campaign
+ *   npm run campaign:simulate -- --seed S [--trace] [--no-shrink]        one schedule again
  *
  * With `--world usual` or `--world hostile` all seeds are of that world; `--failures N` ends a worker after so many.
  */
@@ -71,7 +71,7 @@ function tell({ seed, violation, digest }: RunReport): void {
     `Seed ${seed}: invariant ${violation?.invariant} is broken after ${(violation?.atMs ?? 0) / 1000} s: ${violation?.what}`,
   );
   console.log(
-    `  trace ${digest}; again: npm run simulate -- --seed ${seed}${world === undefined ? "" : ` --world ${world}`} --trace`,
+    `  trace ${digest}; again: npm run campaign:simulate -- --seed ${seed}${world === undefined ? "" : ` --world ${world}`} --trace`,
   );
 }
 

@@ -1,6 +1,6 @@
 /*
  * Lets the installed daemon work for hours against the stand-in service, every flow once a second, with faults at random
- * times, and looks whether anything grows: `npm run soak -- --hours H [--seed S]`; fractions are hours too.
+ * times, and looks whether anything grows: `npm run campaign:soak -- --hours H [--seed S]`; fractions are hours too.
  *
  * Exit code 1: something grows, or something was lost; 64: usage.
  */
@@ -173,7 +173,7 @@ const { values } = parseArgs({ options: { hours: text, seed: text } });
 const hours = Number(values.hours ?? "1");
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
 if (!(hours > 0) || !Number.isSafeInteger(seed)) {
-  console.error("npm run soak -- --hours H [--seed S]");
+  console.error("npm run campaign:soak -- --hours H [--seed S]");
   process.exitCode = EXIT.usage;
 } else {
   process.exitCode = await main({ hours, seed });

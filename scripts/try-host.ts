@@ -12,7 +12,7 @@ import { checkArchive, checkArrival, checkDeparture, checkRepository, checkShops
 import { Trial } from "./host/trial.ts";
 
 /**
- * Takes the package through its life on a Debian of its own: `npm run host -- [--base FOLDER] [--release bookworm|trixie]
+ * Takes the package through its life on a Debian of its own: `npm run campaign:host -- [--base FOLDER] [--release bookworm|trixie]
  * [--mirror URL] [--only PART,…] [--keep]`. Needs root, debootstrap, systemd-container, apt-utils and gpg. The base tree is made
  * once, below --base. With --only the arrival and the named parts are tried.
  */

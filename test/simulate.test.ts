@@ -10,7 +10,7 @@ import { makeSchedule, type Schedule, type Step } from "../scripts/simulate/sche
 import { shrink } from "../scripts/simulate/shrink.ts";
 import { Workshop } from "../scripts/simulate/workshop.ts";
 
-/** Always the same here; `npm run simulate` plays others. */
+/** Always the same here; `npm run campaign:simulate` plays others. */
 const FIRST_SEED = 20_000;
 /** So many schedules are drawn and not played, and so many played twice. */
 const DRAWN = 3_000;
@@ -53,7 +53,7 @@ describe("a simulated life of a shop", () => {
     async () => {
       const coverage = new Coverage();
       const tally = await playPart({ from: FIRST_SEED, count: SEEDS, failuresMax: 3 }, workshop, coverage);
-      const again = ({ seed }: { seed: number }) => `npm run simulate -- --seed ${seed} --trace`;
+      const again = ({ seed }: { seed: number }) => `npm run campaign:simulate -- --seed ${seed} --trace`;
       expect(tally.failures.map((failure) => ({ ...failure, again: again(failure) }))).toEqual([]);
       expect(tally.schedules).toBe(SEEDS);
       const never = classesOf("usual").filter((name) => coverage.get(name) === 0);

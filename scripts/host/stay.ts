@@ -151,7 +151,7 @@ export async function checkDeparture(trial: Trial): Promise<void> {
   });
 }
 
-/** The signed repository, as `npm run package -- --repository` makes it, on the same machine without the package. */
+/** The signed repository, as `npm run release:package -- --repository` makes it, on the same machine without the package. */
 export async function checkRepository(trial: Trial, repository: string): Promise<void> {
   const { machine, packages } = trial;
   const list = "/etc/apt/sources.list.d/erp-bridge.list";

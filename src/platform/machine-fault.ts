@@ -1,5 +1,5 @@
 /*
- * What a failure of SQLite's or of the system's means. Pure; `store/sqlite-errors.ts` adds which file it was about.
+ * What a failure of SQLite's or of the system's means. Pure; `database/sqlite-errors.ts` adds which file it was about.
  */
 import type { ErrorCode } from "./errors.ts";
 

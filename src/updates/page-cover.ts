@@ -1,7 +1,7 @@
 /*
  * Whether the pages of a feed of changes leave a gap behind them. A service that answers the newest changes first and so many
  * a page leaves out the oldest: a position that moved over such a page would lose them. All of it is pure;
- * `jobs/follow-updates.ts` asks and stores.
+ * `follow-updates.ts` asks and stores.
  */
 import type { ServedStamp } from "../answers/stamp.ts";
 

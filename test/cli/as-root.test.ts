@@ -25,7 +25,7 @@ import { tempFolder } from "../support/temp.ts";
 
 /*
  * What a command that root starts does in a folder of somebody else. Most of it can only be tried by root, who alone may
- * give files away; the same is tried on an installed machine by `npm run host`.
+ * give files away; the same is tried on an installed machine by `npm run campaign:host`.
  */
 const asRoot = it.runIf(process.geteuid?.() === 0);
 

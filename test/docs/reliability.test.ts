@@ -60,7 +60,7 @@ describe("docs/reliability.md", () => {
     const named = [
       ...new Set(quoted.map((text) => /^npm run (\S+)/.exec(text)?.[1]).filter((name) => name !== undefined)),
     ];
-    expect(named).toContain("crash");
+    expect(named).toContain("campaign:crash");
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
     const parts = /--part ([a-z|]+)\]/.exec(readFileSync("scripts/crash.ts", "utf8"))?.[1]?.split("|");
     const used = new Set([...TEXT.matchAll(/--part ([a-z]+)/g)].map(([, part]) => part));

@@ -8,7 +8,7 @@ import { lookAtImages, PLANTED_NORMAL, runPowerPart } from "../../scripts/crash/
 import { Report } from "../../scripts/crash/report.ts";
 import { PATIENT } from "../support/program.ts";
 
-/** The campaigns of `npm run crash`, with every so-manyth operation only. */
+/** The campaigns of `npm run campaign:crash`, with every so-manyth operation only. */
 const STRIDE = 113;
 
 const lines: string[] = [];

@@ -1,5 +1,5 @@
 /*
- * What images cost: `node scripts/bench-images.ts [FILES] [BYTES]` (5,000 files of 100,000 bytes unless said).
+ * What images cost: `npm run bench:images -- [FILES] [BYTES]` (5,000 files of 100,000 bytes unless said).
  *
  * - the first push of all of them, in base64 and as forms: time, peak memory, longest turn of the event loop;
  * - the nightly comparison of all of them, unchanged, and after one of them was written anew;
@@ -14,10 +14,10 @@ import { createServer } from "node:http";
 import os from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { parseConfig } from "../src/config/load.ts";
-import { Bridge } from "../src/daemon/bridge.ts";
-import { markCompareOwed } from "../src/feeds/feed-rows.ts";
-import { systemClock } from "../src/platform/clock.ts";
+import { parseConfig } from "../../src/config/load.ts";
+import { Bridge } from "../../src/daemon/bridge.ts";
+import { markCompareOwed } from "../../src/feeds/feed-rows.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 
 const LARGEST_BYTES = 50_000_000;
 const RECORDS = {

@@ -1,5 +1,5 @@
 /*
- * Measures what health, metrics and the status page cost beside a large database: `node scripts/bench-page.ts [ORDERS] [PENDING]`,
+ * Measures what health, metrics and the status page cost beside a large database: `npm run bench:page -- [ORDERS] [PENDING]`,
  * a million orders and 100 of them not taken by the ERP unless said otherwise. Every order came in a batch of its own, which
  * is the most that there can be.
  */
@@ -9,10 +9,10 @@ import os from "node:os";
 import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
-import { parseConfig } from "../src/config/load.ts";
-import { Bridge } from "../src/daemon/bridge.ts";
-import { systemClock } from "../src/platform/clock.ts";
-import type { Log } from "../src/platform/ports.ts";
+import { parseConfig } from "../../src/config/load.ts";
+import { Bridge } from "../../src/daemon/bridge.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Log } from "../../src/platform/ports.ts";
 
 const PATHS = ["/health", "/metrics", "/"];
 const ROUND_MS = 10_000;
