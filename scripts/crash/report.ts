@@ -43,7 +43,7 @@ export class Tally {
     for (const sentence of found) {
       this.#report.violations.push(`${where}: ${sentence}`);
       this.#report.say(
-        `  VIOLATION at ${where}: ${sentence}\n            again with: npm run ${this.#script} -- ${replay}`,
+        `  VIOLATION at ${where}: ${sentence}\n            again with: npm run campaign:${this.#script} -- ${replay}`,
       );
     }
   }
