@@ -145,7 +145,7 @@ async function main({ hours, seed }: { hours: number; seed: number }): Promise<n
   const report = new Report((line) => console.log(line));
   const campaign = await Campaign.begin({ seed, report });
   const { scene, watched } = await startScene(campaign);
-  const tally = report.tally(`--hours ${hours} --seed ${seed}`, "soak");
+  const tally = report.tally(`--hours ${hours} --seed ${seed}`, "campaign:soak");
   tally.note(await furnish(scene), "the start");
   const daemon = scene.start(["run"]);
   report.say(

@@ -19,7 +19,7 @@ export class Report {
   }
 
   /** A count of its own for cases that run beside others; `replay`: the arguments of the script that bring them back. */
-  tally(replay: string, script: "crash" | "soak" = "crash"): Tally {
+  tally(replay: string, script = "campaign:crash"): Tally {
     return new Tally(this, replay, script);
   }
 }
@@ -43,7 +43,7 @@ export class Tally {
     for (const sentence of found) {
       this.#report.violations.push(`${where}: ${sentence}`);
       this.#report.say(
-        `  VIOLATION at ${where}: ${sentence}\n            again with: npm run campaign:${this.#script} -- ${replay}`,
+        `  VIOLATION at ${where}: ${sentence}\n            again with: npm run ${this.#script} -- ${replay}`,
       );
     }
   }
