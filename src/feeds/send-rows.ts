@@ -615,7 +615,7 @@ export class SendRows {
   /** What was left in doubt by another form and is accepted in the usual one: the other form was trouble. */
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
     const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
-    this.#forms.saveUsual(form, endsDoubt);
+    this.#forms.saveUsual(form, { endsDoubt });
     if (!endsDoubt) return;
     this.#unusual.clear();
     deleteHold(this.#context.store, this.#options.rules.name, "answer");

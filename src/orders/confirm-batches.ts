@@ -267,8 +267,9 @@ export class ConfirmBatches {
       this.#forget(row.id);
       const { usual } = outcome;
       const confirmed = await commit(this.#context, pass.signal, () => {
-        if (usual !== undefined) this.#forms.saveUsual(usual, true);
-        return confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
+        const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
+        if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
+        return news;
       });
       count(pass, "confirmed", confirmed);
       this.#noticeServedAgain(row);

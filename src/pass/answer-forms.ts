@@ -67,10 +67,11 @@ export class AnswerForms {
 
   /**
    * Inside the transaction that settles what was accepted.
-   * @param endsDoubt whether something was accepted whose outcome was unknown before: the new forms were trouble
+   * @param is.endsDoubt whether something was accepted whose outcome was unknown before: the new forms were trouble
+   * @param is.isRepeat whether it was accepted before, and nothing was settled
    */
-  saveUsual(form: AnswerForm, endsDoubt: boolean): void {
-    this.#save((learned) => learnUsual(learned, form, { at: this.#at, endsDoubt }));
+  saveUsual(form: AnswerForm, is: { endsDoubt: boolean; isRepeat?: boolean }): void {
+    this.#save((learned) => learnUsual(learned, form, { at: this.#at, ...is }));
   }
 
   /** Inside a transaction. Returns whether the form counts as usual from now on. */
@@ -81,7 +82,7 @@ export class AnswerForms {
     const seenMs = this.#seenMs.get(key);
     if (this.#seenMs.size >= SEEN_MAX) this.#seenMs.clear();
     this.#seenMs.set(key, nowMs);
-    const stepMs = this.#isTold ? 0 : seenMs === undefined ? undefined : nowMs - seenMs;
+    const stepMs = this.#isTold ? null : seenMs === undefined ? undefined : nowMs - seenMs;
     return !isUnusual(
       this.#save((learned) => learnUnusual(learned, form, { ms: Date.parse(this.#at), at: this.#at, stepMs })),
       form,

@@ -213,11 +213,14 @@ export function isUnusual({ known, since }: LearnedForms, form: AnswerForm): boo
   return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
 }
 
-/** An acceptance in a form that is usual, or came before there was one. The same object where nothing is new. */
+/**
+ * An acceptance in a form that is usual, or came before there was one. The same object where nothing is new.
+ * @param now.isRepeat nothing was settled by it: what is repeated for ever counts once
+ */
 export function learnUsual(
   learned: LearnedForms,
   form: AnswerForm,
-  now: { at: string; endsDoubt: boolean },
+  now: { at: string; endsDoubt: boolean; isRepeat?: boolean },
 ): LearnedForms {
   const at = learned.known.findIndex((usual) => (learned.since === null ? isSame(usual, form) : isAlike(usual, form)));
   const met = learned.known[at];
@@ -230,6 +233,7 @@ export function learnUsual(
     const isKept = kept.length === learned.known.length && isFreshSame;
     return isKept ? learned : { ...learned, known: kept, fresh };
   }
+  if (now.isRepeat === true) return learned;
   const times = (met?.times ?? 0) + 1;
   const others = kept.filter((each) => each !== met);
   const known = [{ ...form, times }, ...others].slice(0, KNOWN_MAX);
@@ -248,23 +252,25 @@ export function learnUsual(
 }
 
 /**
- * An answer in another form than the usual one.
- * @param stepMs since the answer before it in this form, where this process has seen that
+ * An answer in another form than the usual one. The same object where nothing is new.
+ * @param now.stepMs since the answer before it in this form, where this process has seen that; null where time proves
+ * nothing, and its first time is all there is to know
  * @returns what is known then: the form is unusual no more where it has been waited for long enough.
  */
 export function learnUnusual(
   learned: LearnedForms,
   form: AnswerForm,
-  now: { ms: number; at: string; stepMs: number | undefined },
+  now: { ms: number; at: string; stepMs: number | undefined | null },
 ): LearnedForms {
   const { met, others } = freshOf(learned, form, now.ms);
+  if (now.stepMs === null) return learned.fresh.includes(met) ? learned : withFresh(learned, [met, ...others]);
   const stepMs = now.stepMs ?? now.ms - met.lastMs;
   const forMs = met.forMs + Math.min(Math.max(stepMs, 0), STEP_MS);
   const ageMs = now.ms - Date.parse(learned.since ?? "") - forMs;
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
   if (times < PATIENCE_TIMES || forMs < (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS))
-    return { ...learned, fresh: [{ ...met, times, forMs, lastMs: now.ms }, ...others].slice(0, FRESH_MAX) };
+    return withFresh(learned, [{ ...met, times, forMs, lastMs: now.ms }, ...others]);
   // What was usual for a shorter time than this one may have been an outage.
   if (isYoung && met.isAlone) return { known: [knownOf(form)], fresh: [], since: now.at };
   return withKnown({ ...learned, fresh: others }, form, met.isAlone);
@@ -276,7 +282,7 @@ export function learnProved(learned: LearnedForms, form: AnswerForm, ms: number)
   const { met, others } = freshOf(learned, form, ms);
   const proved = met.proved + 1;
   if (proved >= PROOFS) return withKnown({ ...learned, fresh: others }, form, false);
-  return { ...learned, fresh: [{ ...met, proved }, ...others].slice(0, FRESH_MAX) };
+  return withFresh(learned, [{ ...met, proved }, ...others]);
 }
 
 /** What was answered in this form took no effect. */
@@ -298,6 +304,10 @@ function freshOf(learned: LearnedForms, form: AnswerForm, ms: number): { met: Ne
     met: learned.fresh.find((each) => isSame(each, form)) ?? begun,
     others: learned.fresh.filter((each) => !isSame(each, form)),
   };
+}
+
+function withFresh(learned: LearnedForms, fresh: readonly NewForm[]): LearnedForms {
+  return { ...learned, fresh: fresh.slice(0, FRESH_MAX) };
 }
 
 function withKnown(learned: LearnedForms, form: AnswerForm, isReplacement: boolean): LearnedForms {

@@ -266,7 +266,7 @@ export class StatusSettler {
     }
     const at = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
-      if (!judged.isUnusual) this.#forms.saveUsual(judged.form, true);
+      if (!judged.isUnusual) this.#forms.saveUsual(judged.form, { endsDoubt: true });
       markSent(store, sent.id, { httpStatus: answer.status, at });
       if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
     });

@@ -80,6 +80,28 @@ describe("a batch that was served before", () => {
     expectComplete(t);
   });
 
+  it("is confirmed again in a form unknown so far, and no poll writes anything", async () => {
+    const t = await startTestBridge({ sandbox: { options: { batchSize: 1 } } });
+    createOrders(t, 3);
+    await t.run("orders");
+    createOrders(t, 1);
+    const raw = (body: string, times: number | "forever") =>
+      t.sandbox.faults.add({
+        match: { path: "confirm" },
+        times,
+        do: { kind: "raw", body, contentType: "application/json" },
+      });
+    raw('{"ok":true,"confirmed":1}', 1);
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed", "confirmed"]);
+    raw('{"strange":1}', "forever");
+    expect(await t.run("orders")).toMatchObject({ error: { code: "answer_unknown" } });
+    const before = dumpTables(t);
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    expect(dumpTables(t)).toBe(before);
+    expect(confirmBodies(t)).toHaveLength(8);
+  });
+
   it("is recognised by its content where the service writes the keys in another order every time", async () => {
     const t = await startTestBridge({ sandbox: { options: { shape: { shuffleKeys: true } } } });
     const [id] = createOrders(t, 20);

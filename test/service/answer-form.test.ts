@@ -129,6 +129,13 @@ describe("the form of an answer", () => {
     const learned = usually('{"ok":true}');
     expect(learnUsual(learned, form('{"ok":true,"id":4}'), { at: at(START_MS), endsDoubt: true })).toBe(learned);
   });
+
+  it("counts only what settled something", () => {
+    const now = { at: at(START_MS), endsDoubt: true };
+    const once = learnUsual(NOTHING_LEARNED, form('{"ok":true}'), now);
+    for (const body of ['{"ok":true}', '{"done":1}'])
+      expect(learnUsual(once, form(body), { ...now, isRepeat: true })).toBe(once);
+  });
 });
 
 describe("a new form", () => {
@@ -188,6 +195,15 @@ describe("a new form", () => {
     const week = START_MS + 7 * 24 * HOUR_MS;
     learned = learnUnusual(learned, strange, { ms: week, at: at(week), stepMs: undefined });
     expect(isUnusual(learned, strange)).toBe(true);
+  });
+
+  it("is counted once where its time proves nothing, and waits for a proof or a person", () => {
+    const usual = afterAMonth(usually('{"ok":true}'));
+    const now = (ms: number) => ({ ms, at: at(ms), stepMs: null });
+    const once = learnUnusual(usual, strange, now(START_MS));
+    expect(once).not.toBe(usual);
+    expect(learnUnusual(once, strange, now(START_MS + 40 * HOUR_MS))).toBe(once);
+    expect(isUnusual(acceptFresh(once), strange)).toBe(false);
   });
 
   it("counts as usual once a person says so, and after three proofs of its effect", () => {
