@@ -284,7 +284,8 @@ export function loadFailedConfirms(store: Store): { count: number; since: string
 
 /** What is kept of the times at which confirms are tried again. */
 export interface ConfirmTimes {
-  waits: { id: number; tries: number; dueAt: string }[];
+  /** `refusedUntil`: what the service said keeps its confirm from leaving before. */
+  waits: { id: number; tries: number; dueAt: string; refusedUntil?: string }[];
   /** Refused after an attempt of unknown outcome: confirmed once the service has not served it for long. */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined }[];
   refused: number[];

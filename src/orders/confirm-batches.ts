@@ -6,7 +6,7 @@
 import { readOrderId } from "../answers/uuid.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
-import { stopsPass } from "../pass/holds.ts";
+import { planHold, stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -82,6 +82,13 @@ interface Doubt {
   form?: AnswerForm | undefined;
 }
 
+interface Wait {
+  tries: number;
+  untilMs: number;
+  /** What the service has refused is not asked again before, whatever else happens. */
+  refusedUntilMs: number;
+}
+
 export class ConfirmBatches {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
@@ -89,7 +96,9 @@ export class ConfirmBatches {
   /** The confirmed batch that is served again and again. */
   #again = { fingerprint: "", times: 0 };
   /** By batch; monotonic. */
-  readonly #waits = new Map<number, { tries: number; untilMs: number }>();
+  readonly #waits = new Map<number, Wait>();
+  /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
+  #forbidden = { batches: new Set<number>(), untilMs: 0 };
   readonly #doubts = new Map<number, Doubt>();
   /** Batches that this process has seen refused without any doubt. */
   readonly #refused = new Set<number>();
@@ -114,8 +123,10 @@ export class ConfirmBatches {
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
     const untilMs = (at: string, maxMs: number) => monotonicMs + clamped(Date.parse(at) - nowMs, maxMs);
     this.#refusedAgainMs = untilMs(times.refusedAgainAt, REFUSED_AGAIN_MS);
-    for (const { id, tries, dueAt } of times.waits)
-      this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS) });
+    for (const { id, tries, dueAt, refusedUntil } of times.waits) {
+      const refusedUntilMs = refusedUntil === undefined ? 0 : untilMs(refusedUntil, WAIT_MAX_MS);
+      this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS), refusedUntilMs });
+    }
     for (const id of times.refused) this.#refused.add(id);
     for (const { id, since, polls, form } of times.doubts) {
       const row = loadBatchOf(store, id);
@@ -131,12 +142,24 @@ export class ConfirmBatches {
     const beginMs = clock.nowMs() - clock.monotonicMs();
     const at = (ms: number) => isoTime(Math.round(beginMs + ms));
     const times: ConfirmTimes = {
-      waits: [...this.#waits].map(([id, { tries, untilMs }]) => ({ id, tries, dueAt: at(untilMs) })),
+      waits: [...this.#waits].map(([id, { tries, untilMs, refusedUntilMs }]) => ({
+        id,
+        tries,
+        dueAt: at(untilMs),
+        ...(refusedUntilMs > 0 ? { refusedUntil: at(refusedUntilMs) } : {}),
+      })),
       doubts: [...this.#doubts].map(([id, { sinceMs, polls, form }]) => ({ id, since: at(sinceMs), polls, form })),
       refused: [...this.#refused],
       refusedAgainAt: at(this.#refusedAgainMs),
     };
     saveConfirmTimes(store, times);
+  }
+
+  /** Where several batches in a row were refused it is the service: none is tried until a probe is due, and then one. */
+  beginPass(pass: PullPass): void {
+    const { batches, untilMs } = this.#forbidden;
+    if (batches.size < FAILURES_IN_ROW_MAX) return;
+    pass.confirmsFailed = FAILURES_IN_ROW_MAX - Number(this.#context.clock.monotonicMs() >= untilMs);
   }
 
   /** Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction. */
@@ -202,7 +225,7 @@ export class ConfirmBatches {
     const { store } = this.#context;
     if (isServed) this.#noteServed(row);
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.journalOwed) return;
-    if (this.#isWaiting(row) && (row.state !== "refused" || isServed)) return;
+    if (this.#isWaiting(row, row.state === "refused" && !isServed)) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && confirmNames(this.#form);
@@ -264,6 +287,7 @@ export class ConfirmBatches {
     const at = isoTime(clock.nowMs());
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
+      this.#forbidden.batches.clear();
       this.#forget(row.id);
       const { usual } = outcome;
       const confirmed = await commit(this.#context, pass.signal, () => {
@@ -278,10 +302,15 @@ export class ConfirmBatches {
     const { verdict, failure, isSaid } = outcome;
     const error = client.hideSecrets(failure.message);
     const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
+    const refusedMs = isForbidden ? (planHold(failure, "orders")?.probeAfterMs ?? 0) : 0;
+    if (refusedMs > 0) {
+      this.#forbidden.batches.add(row.id);
+      this.#forbidden.untilMs = Math.max(this.#forbidden.untilMs, clock.monotonicMs() + refusedMs);
+    }
     const isWebPage = failure instanceof ServiceError && failure.isWebPage;
     if (isDoubtful && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#mayDoubt(row)) {
       this.#doubt(row);
-      this.#wait(row);
+      this.#wait(row, refusedMs);
       await commit(this.#context, pass.signal, () => {
         this.#saveTimes();
         markConfirmFailed(store, row.id, { error, reached: false });
@@ -298,7 +327,7 @@ export class ConfirmBatches {
       });
       return;
     }
-    const isFinal = isForbidden && this.#wait(row) >= FORBIDDEN_TRIES_MAX;
+    const isFinal = isForbidden && this.#wait(row, refusedMs) >= FORBIDDEN_TRIES_MAX;
     if (verdict === "refused" || isFinal) {
       if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
       this.#refused.add(row.id);
@@ -356,7 +385,8 @@ export class ConfirmBatches {
     for (const [id, { orderIds, form }] of this.#doubts) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
       this.#doubts.delete(id);
-      this.#waits.delete(id);
+      const wait = this.#waits.get(id);
+      if (wait !== undefined) this.#waits.set(id, { ...wait, untilMs: wait.refusedUntilMs });
       if (form === undefined) this.#refused.add(id);
     }
   }
@@ -366,17 +396,23 @@ export class ConfirmBatches {
     return confirmNames(this.#form) ? row.id : 0;
   }
 
-  #isWaiting(row: BatchRow): boolean {
-    return (this.#waits.get(this.#waitKey(row))?.untilMs ?? 0) > this.#context.clock.monotonicMs();
+  /** @param isDue its turn has come in another way: only what the service said counts */
+  #isWaiting(row: BatchRow, isDue = false): boolean {
+    const wait = this.#waits.get(this.#waitKey(row));
+    return ((isDue ? wait?.refusedUntilMs : wait?.untilMs) ?? 0) > this.#context.clock.monotonicMs();
   }
 
-  /** Returns how often it has waited, this time included. */
-  #wait(row: BatchRow): number {
+  /**
+   * Returns how often it has waited, this time included.
+   * @param refusedMs how long what the service said keeps the same confirm from leaving again
+   */
+  #wait(row: BatchRow, refusedMs = 0): number {
     const key = this.#waitKey(row);
     const tries = (this.#waits.get(key)?.tries ?? 0) + 1;
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
     const waitMs = Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
-    this.#waits.set(key, { tries, untilMs: this.#context.clock.monotonicMs() + waitMs });
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#waits.set(key, { tries, untilMs: nowMs + Math.max(waitMs, refusedMs), refusedUntilMs: nowMs + refusedMs });
     return tries;
   }
 

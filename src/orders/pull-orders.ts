@@ -62,6 +62,7 @@ export class PullOrders implements Job {
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const pass = beginPass(signal);
+    this.#confirms.beginPass(pass);
     await removeUnnamedParts(this.#context, signal);
     await this.#journal.keepOwed(pass);
     await this.#readKept(pass);

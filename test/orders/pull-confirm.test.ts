@@ -386,27 +386,38 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
 });
 
 describe("a confirm that is refused as if for the credentials, while orders are answered", () => {
-  it.each([401, 402, 403, 302, 412])(
-    "waits by itself, is told after some tries, and succeeds later: %s",
-    async (status) => {
+  it.each([
+    [401, 5],
+    [402, 30],
+    [403, 5],
+    [302, 5],
+    [412, 5],
+  ])(
+    "waits by itself, is asked for as seldom as the answer wants, is told after some tries, and succeeds later: %s",
+    async (status, minutes) => {
       const t = await startTestBridge({
         sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
       });
       createOrders(t, 1);
       const { service } = t.sandbox;
       const handle = service.handle.bind(service);
-      const times = refuse(t, "batch-1", { status, body: "" });
+      const asked = refuse(t, "batch-1", { status, body: "" });
       expect(await t.run("orders")).toMatchObject({ error: null });
       createOrders(t, 1);
       t.clock.advance(30_000);
       expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
       expect(t.rows("SELECT * FROM holds")).toEqual([]);
       expect(batchStates(t)).toEqual(["stored", "confirmed"]);
-      await pollFor(t, 20 * 60_000);
-      expect(times()).toBeLessThan(6);
+      for (let tries = 1; tries < 4; tries++) {
+        await pollFor(t, (minutes - 1) * 60_000);
+        expect(asked()).toBe(tries);
+        await t.restart();
+        await pollFor(t, 60_000);
+        expect(asked()).toBe(tries + 1);
+      }
       expect(batchStates(t)).toEqual(["refused", "confirmed"]);
       service.handle = handle;
-      await pollFor(t, 61 * 60_000);
+      await pollFor(t, 121 * 60_000);
       expectComplete(t);
     },
   );
@@ -417,8 +428,24 @@ describe("a confirm that is refused as if for the credentials, while orders are 
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 403 } });
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 404 } });
     await t.run("orders");
-    t.clock.advance(61_000);
+    t.clock.advance(301_000);
     await t.run("orders");
     expect(batchStates(t)).toEqual(["refused"]);
+  });
+
+  it("is the service's answer to all where it meets several in a row: one tries when a probe is due", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    t.sandbox.faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 403 } });
+    createOrders(t, 8);
+    await t.run("orders");
+    await pollFor(t, 4 * 60_000);
+    expect(confirmBodies(t)).toHaveLength(3);
+    await pollFor(t, 60_000);
+    expect(confirmBodies(t)).toHaveLength(4);
+    t.sandbox.faults.clear();
+    await pollFor(t, 5 * 60_000);
+    expectComplete(t);
   });
 });

@@ -49,10 +49,19 @@ function causeOf(area: string, reason: string, secret: string): string {
   return reason === "credentials" ? `${area} ${reason} ${secret}` : `${area} ${reason}`;
 }
 
+/** So many batches whose confirms are refused in a row are the service's trouble. */
+const CONFIRMS_IN_ROW = 3;
+
+function confirmOf({ request }: Sent): string {
+  return `confirm ${request.body.toString("utf8")}`;
+}
+
 export class DisciplineInvariants {
   readonly #scene: Scene;
   #closed: Record<string, Closed | undefined> = {};
   readonly #causes = new Set<string>();
+  /** Confirms that were refused, without one accepted since. */
+  readonly #refusedConfirms = new Set<string>();
   /** How often each order was answered with a wait of its own. */
   readonly #waits = new Map<string, number>();
   /** Feeds that a pass was accepted for, with its life and its end; and since when each feed is refused. */
@@ -75,6 +84,7 @@ export class DisciplineInvariants {
 
   onStart(life: ProgramLife) {
     this.#notUnderstood.clear();
+    this.#refusedConfirms.clear();
     this.#lives = [life];
   }
 
@@ -94,7 +104,8 @@ export class DisciplineInvariants {
     if (route.kind === "orders") this.#checkPull(sent);
   }
 
-  onTold({ route, life, fate }: Sent, told: Told) {
+  onTold(sent: Sent, told: Told) {
+    const { route, life, fate } = sent;
     const { time } = this.#scene;
     const isOther =
       fate?.kind === "renamed" || fate?.kind === "empty object" || (fate?.kind === "lie" && saysNothingTrue(fate.lie));
@@ -109,6 +120,7 @@ export class DisciplineInvariants {
     const { status } = told;
     const area = route.kind === "import" ? "imports" : "orders";
     const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
+    if (route.kind === "confirm" && status < 300) this.#refusedConfirms.clear();
     if (waitMs === 0) return;
     this.#causes.add(causeOf(area, reason, life.secret));
     if (route.kind === "import" && reason !== "rate limit") this.#noteRefusedFeed(route.feed ?? "");
@@ -116,7 +128,7 @@ export class DisciplineInvariants {
     // What one order is refused is its own; a wait that is asked for is everybody's, unless one order alone asks for it.
     const asked = told.retryAfter === undefined ? undefined : this.#readWait(told.retryAfter);
     if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
-    const closes = reason === "rate limit" ? area : this.#flowOf(route);
+    const closes = reason === "rate limit" ? area : this.#refusedPlace(sent);
     const untilMs = time.elapsedMs + waitMs;
     const closed = this.#closed[closes];
     if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) return;
@@ -169,6 +181,13 @@ export class DisciplineInvariants {
     this.#scene.fail(10, `${job} waits for ${reason}, which another feed met after ${job} was accepted`);
   }
 
+  /** The confirm of one batch is that batch's own, until several in a row are refused. */
+  #refusedPlace(sent: Sent): string {
+    if (sent.route.kind !== "confirm") return this.#flowOf(sent.route);
+    this.#refusedConfirms.add(confirmOf(sent));
+    return this.#refusedConfirms.size < CONFIRMS_IN_ROW ? confirmOf(sent) : this.#flowOf(sent.route);
+  }
+
   /** What a refusal at such a place closes at least: the flow that asked. */
   #flowOf(route: Sent["route"]): string {
     return route.kind === "import" ? `flow ${route.feed}` : `flow ${route.kind}`;
@@ -177,6 +196,7 @@ export class DisciplineInvariants {
   #checkClosed(sent: Sent) {
     this.#checkClosedPlace(sent, this.#closed[sent.route.kind === "import" ? "imports" : "orders"]);
     this.#checkClosedPlace(sent, this.#closed[this.#flowOf(sent.route)]);
+    if (sent.route.kind === "confirm") this.#checkClosedPlace(sent, this.#closed[confirmOf(sent)]);
   }
 
   #checkClosedPlace({ route, life }: Sent, closed: Closed | undefined) {
