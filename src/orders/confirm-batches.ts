@@ -6,7 +6,7 @@
 import { readOrderId } from "../answers/uuid.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
-import { planHold, stopsPass } from "../pass/holds.ts";
+import { asksAllToWait, planHold, stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -341,8 +341,9 @@ export class ConfirmBatches {
     }
     const reached = !(failure instanceof ServiceError && failure.effect === "none");
     // Counted by the batch's own attempts: where the service is out, the pass ends as a whole.
-    const isAlone = pass.isAnswered && !endsPull(failure) && row.confirmAttempts >= FAILURES_OF_ONE_MAX;
-    if (isAlone) this.#wait(row);
+    const isAlone =
+      pass.isAnswered && (isWaitOfOne(failure) || (!endsPull(failure) && row.confirmAttempts >= FAILURES_OF_ONE_MAX));
+    if (isAlone) this.#wait(row, askedWaitOf(failure));
     await commit(this.#context, pass.signal, () => {
       if (isForbidden || isAlone) this.#saveTimes();
       markConfirmFailed(store, row.id, { error, reached });
@@ -444,6 +445,16 @@ export class ConfirmBatches {
 function endsPull(failure: BridgeError): boolean {
   if (failure.code === "timed_out") return false;
   return stopsPass(failure);
+}
+
+/** This batch alone is answered again and again with a wait that an answer asks everybody for. */
+function isWaitOfOne(failure: BridgeError): boolean {
+  if (!(failure instanceof ServiceError) || asksAllToWait(failure)) return false;
+  return failure.code === "rate_limited" || failure.retryAfterMs !== undefined;
+}
+
+function askedWaitOf(failure: BridgeError): number {
+  return failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
 }
 
 /** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks everybody for. */

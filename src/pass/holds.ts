@@ -109,8 +109,20 @@ export type Reach = "record" | "flow" | "area" | "machine";
 /** Errors of the program's own that one record may cause. A defect that a record meets must not stop the others. */
 const OF_ONE_RECORD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["answer_unreadable", "answer_too_large", "internal"]);
 
-/** An order that was answered with a wait so often is to blame for it itself. */
+/** A record that was answered with a wait so often is to blame for it itself. */
 const WAITS_OF_AREA = 2;
+
+/**
+ * Whether an answer asks everybody to wait: each time, unless it is about one record that was answered so before, again and
+ * again.
+ * @param attempts how often this record has failed before
+ */
+export function asksAllToWait(error: unknown, attempts = 0): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  // Without a time it is the order's own, as any refusal.
+  const isWait = error.retryAfterMs !== undefined || (error.code === "rate_limited" && error.target !== "order");
+  return isWait && Math.max(attempts, error.waitsBefore) < WAITS_OF_AREA;
+}
 
 /**
  * What a failure concerns, for everybody who asks for one record after the other. Only `record` lets the next one be
@@ -128,11 +140,10 @@ export function reachOf(error: unknown, attempts = 0): Reach {
   if (error.code === "stopped") return "machine";
   // No connection came about: nobody has looked at the record.
   if (error.status === undefined && error.effect === "none") return "area";
-  if (error.target === "order") {
-    return error.retryAfterMs !== undefined && attempts < WAITS_OF_AREA ? "area" : "record";
-  }
-  const isWait = error.code === "rate_limited" || error.retryAfterMs !== undefined;
-  return isWait || error.code === "credentials_refused" || error.code === "payment_required" ? "area" : "flow";
+  if (error.target === "order") return asksAllToWait(error, attempts) ? "area" : "record";
+  return asksAllToWait(error) || error.code === "credentials_refused" || error.code === "payment_required"
+    ? "area"
+    : "flow";
 }
 
 /** Whether the service has answered for the record itself, with whatever: its attempt is over and counts. */

@@ -53,6 +53,8 @@ export interface ServiceRequest {
   /** Of the body: JSON unless said. */
   contentType?: string;
   totalTimeoutMs?: number;
+  /** The one record that it is about, where that is not the order in the path. */
+  record?: string;
   signal: AbortSignal;
 }
 
@@ -76,6 +78,8 @@ const ERROR_BODY_BYTES_MAX = 64 * 1024;
 const ACCEPTANCE_BYTES_MAX = 16 * 1024 * 1024;
 /** So many results of records, some values each: what is read of them stops everything else meanwhile. */
 const ACCEPTANCE_VALUES_MAX = 500_000;
+/** Records whose waits are counted: more than fail at one time while the service answers others. */
+const WAITING_MAX = 1_000;
 /** What is copied in one go; more would keep the event loop. */
 const COPY_BYTES = 16 * 1024 * 1024;
 
@@ -96,6 +100,8 @@ export class ServiceClient {
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
   readonly clock: Clock;
+  /** How often in a row each record was answered with a wait. */
+  readonly #waits = new Map<string, number>();
   #lastDate: string | undefined;
   #lastDateAtMs = 0;
 
@@ -227,7 +233,8 @@ export class ServiceClient {
     const header = (name: string) => firstOf(response.headers[name]);
     const date = header("date");
     if (date !== undefined) [this.#lastDate, this.#lastDateAtMs] = [date, this.clock.monotonicMs()];
-    if (refused !== undefined) {
+    if (refused === undefined) this.#waits.delete(recordOf(request) ?? "");
+    else {
       const preview = await readPreview(response.body);
       throw this.#refusal(request, response, { ...refused, preview });
     }
@@ -292,8 +299,21 @@ export class ServiceClient {
         isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
         effect: refused.effect,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        waitsBefore: this.#countWait(request, retryAfterMs !== undefined || refused.code === "rate_limited"),
       },
     );
+  }
+
+  /** How often in a row the record of a request was answered with a wait before this answer. */
+  #countWait(request: ServiceRequest, isWait: boolean): number {
+    const record = recordOf(request);
+    if (record === undefined) return 0;
+    const before = this.#waits.get(record) ?? 0;
+    this.#waits.delete(record);
+    if (!isWait) return before;
+    if (this.#waits.size >= WAITING_MAX) this.#waits.clear();
+    this.#waits.set(record, before + 1);
+    return before;
   }
 
   async #certificateFault(request: ServiceRequest, cause: unknown): Promise<ServiceError> {
@@ -349,6 +369,11 @@ export class ServiceClient {
       path: request.path,
     });
   }
+}
+
+/** Undefined where a request is about more than one record. */
+function recordOf({ target, path, record }: ServiceRequest): string | undefined {
+  return record ?? (target === "order" ? path : undefined);
 }
 
 function codeOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { ServiceAnswer, ServiceClient } from "./client.ts";
 import { repeatSafely } from "./repeat.ts";
 
@@ -14,7 +15,8 @@ export function fetchBatch(
 
 /** Confirms a batch. `body` is JSON text. Repeating it is the job's decision, because only the job knows what is durable. */
 export function confirmBatch(client: ServiceClient, body: string, signal: AbortSignal): Promise<ServiceAnswer> {
-  return client.request({ area: "orders", method: "POST", path: `${ORDERS}/confirm`, body, signal });
+  const record = hash("sha256", body);
+  return client.request({ area: "orders", method: "POST", path: `${ORDERS}/confirm`, body, record, signal });
 }
 
 /** Asks for changes. `since` is sent as it is, encoded. */

@@ -16,6 +16,8 @@ export interface ServiceErrorDetails {
   status?: number;
   /** What `Retry-After` asked for, already clamped, in milliseconds. */
   retryAfterMs?: number;
+  /** Of a request about one record: how often in a row that record was answered with a wait before. */
+  waitsBefore?: number;
   /** `none`: the service cannot have acted on the request. `unknown`: it may have. */
   effect: "none" | "unknown";
   /** The service's own words, short, without control characters or secrets. */
@@ -35,6 +37,7 @@ export class ServiceError extends BridgeError {
   readonly path: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly waitsBefore: number;
   readonly effect: "none" | "unknown";
   readonly words: string | undefined;
   readonly isWebPage: boolean;
@@ -48,6 +51,7 @@ export class ServiceError extends BridgeError {
     this.path = details.path;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
+    this.waitsBefore = details.waitsBefore ?? 0;
     this.effect = details.effect;
     this.words = details.words;
     this.isWebPage = details.isWebPage ?? false;

@@ -8,13 +8,13 @@ const NEXT = { handOut: "next", redeliverAfterMs: null, batchSize: 1 } as const;
 const HOUR_MS = 3_600_000;
 
 /** Answers the confirm of one batch with a status of its own. Returns how often it was asked. */
-function answerConfirm({ sandbox }: TestBridge, batch: string, status: number): () => number {
+function answerConfirm({ sandbox }: TestBridge, batch: string, status: number, headers = {}): () => number {
   const handle = sandbox.service.handle.bind(sandbox.service);
   let times = 0;
   sandbox.service.handle = (request) => {
     if (!request.path.endsWith("confirm") || !request.body.toString().includes(`"${batch}"`)) return handle(request);
     times += 1;
-    return { status, headers: {}, body: Buffer.alloc(0), delivery: { kind: "plain" } };
+    return { status, headers, body: Buffer.alloc(0), delivery: { kind: "plain" } };
   };
   return () => times;
 }
@@ -52,6 +52,30 @@ describe("one batch whose confirm always fails", () => {
     await pollFor(t, HOUR_MS + 60_000);
     expectComplete(t);
     expect(status(t).attention.join()).not.toContain("not accepted");
+  });
+
+  it.each([
+    [503, { "retry-after": "600" }],
+    [429, { "retry-after": "600" }],
+    [429, {}],
+  ])("holds the others only until it alone is answered with a wait: %s %s", async (code, headers) => {
+    const t = await startTestBridge({ sandbox: { options: NEXT } });
+    createOrders(t, 1);
+    const asked = answerConfirm(t, "batch-1", code, headers);
+    await t.run("orders");
+    expect(t.rows("SELECT reason FROM holds")).toEqual([{ reason: "rate limit" }]);
+    await pollFor(t, 35 * 60_000);
+    createOrders(t, 1);
+    for (let polls = 0; polls < 120; polls++) {
+      t.clock.advance(60_000);
+      expect(await t.run("orders")).toMatchObject({ error: null });
+      expect(t.rows("SELECT * FROM holds")).toEqual([]);
+    }
+    expect(batchStates(t)).toEqual(["stored", "confirmed"]);
+    expect(asked()).toBeLessThan(12);
+    t.sandbox.service.handle = Object.getPrototypeOf(t.sandbox.service).handle.bind(t.sandbox.service);
+    await pollFor(t, HOUR_MS + 60_000);
+    expectComplete(t);
   });
 
   it("neither storms nor is forgotten after a restart", async () => {

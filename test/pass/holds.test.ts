@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { isAnswered, planHold, reachOf, scopeOfRefusal, type Verdict } from "../../src/pass/holds.ts";
+import { asksAllToWait, isAnswered, planHold, reachOf, scopeOfRefusal, type Verdict } from "../../src/pass/holds.ts";
 import { BridgeError, type ErrorCode } from "../../src/platform/errors.ts";
 import { codeOfStatus, ServiceError, type Target } from "../../src/service/service-error.ts";
 
 /** What the service's answer of that status becomes. */
-function answered(status: number, target: Target, retryAfterMs?: number): ServiceError {
+function answered(status: number, target: Target, retryAfterMs?: number, waitsBefore = 0): ServiceError {
   const { code = "internal", effect = "none" } = codeOfStatus(status) ?? {};
-  const where = { area: "orders", method: "GET", path: "/orders", status, effect, target } as const;
+  const where = { area: "orders", method: "GET", path: "/orders", status, effect, target, waitsBefore } as const;
   return new ServiceError(
     code,
     `answered with ${status}`,
@@ -79,6 +79,9 @@ describe("what a failure concerns", () => {
   it("a wait asked for at one order is everybody's, until that order alone asks for it again and again", () => {
     const wait = answered(429, "order", 1_000);
     expect([0, 1, 2, 3].map((attempts) => reachOf(wait, attempts))).toEqual(["area", "area", "record", "record"]);
+    const waits = [0, 1, 2, 3].map((waitsBefore) => answered(429, "order", 1_000, waitsBefore));
+    expect(waits.map((each) => reachOf(each))).toEqual(["area", "area", "record", "record"]);
+    expect(waits.map((each) => asksAllToWait(each))).toEqual([true, true, false, false]);
   });
 
   it.each([

@@ -50,6 +50,22 @@ describe("reconcile", () => {
     ).toEqual([{ revision: 2, comment: "do not ring" }]);
   });
 
+  it("is held up by one order that alone is answered with a wait for the first two times, and never again", async () => {
+    const t = await startWithIll(5, { service: { updates: { stuck: "empty" } } });
+    t.ill.set(t.ids[2]!, { kind: "status", status: 503, headers: { "retry-after": "600" } });
+    const outcomes: string[] = [];
+    for (let rounds = 0; rounds < 8; rounds++) {
+      outcomes.push((await t.run("reconcile")).outcome);
+      t.clock.advance(86_400_000);
+      // What would read the order meanwhile counts as well, and is no part of this.
+      t.bridge.store.write(() => t.bridge.store.prepare("DELETE FROM owed_reads").run());
+      await t.run("updates");
+    }
+    // A round that was cut off is finished behind the order.
+    expect(outcomes).toEqual(["failed", "done", "failed", "done", "done", "done", "done", "done"]);
+    expect(t.rows("SELECT * FROM holds")).toEqual([]);
+  });
+
   it("owes a read to the orders of held records, and releases what the service has put right", async () => {
     const t = await startTestBridge({ sandbox: { options: { shape: { upperCaseIds: true } } } });
     const { service } = t.sandbox;

@@ -127,6 +127,35 @@ describe("an answer that is not to be trusted", () => {
     await settle();
   });
 
+  it("about one record says how often in a row that record was answered with a wait", async () => {
+    const answers = [503, 429, 500, 503, 200, 503];
+    const url = await serve((_request, response) => {
+      response.statusCode = answers.shift() ?? 200;
+      if (response.statusCode === 503) response.setHeader("retry-after", "5");
+      response.end("{}");
+    });
+    const client = clientFor(url);
+    const signal = new AbortController().signal;
+    const about = (path: string, record?: string) =>
+      client.request({
+        area: "orders",
+        method: "GET",
+        path,
+        signal,
+        ...(record === undefined ? { target: "order" } : { record }),
+      });
+    expect(await failureOf(about("/x"))).toMatchObject({ waitsBefore: 0 });
+    expect(await failureOf(about("/x"))).toMatchObject({ waitsBefore: 1 });
+    expect(await failureOf(about("/x"))).toMatchObject({ waitsBefore: 2 });
+    expect(await failureOf(about("/x"))).toMatchObject({ waitsBefore: 0 });
+    await about("/x");
+    expect(await failureOf(about("/x"))).toMatchObject({ waitsBefore: 0 });
+    answers.push(503, 503, 503);
+    expect(await failureOf(about("/confirm", "a batch"))).toMatchObject({ waitsBefore: 0 });
+    expect(await failureOf(about("/confirm", "another"))).toMatchObject({ waitsBefore: 0 });
+    expect(await failureOf(about("/confirm", "a batch"))).toMatchObject({ waitsBefore: 1 });
+  });
+
   it("is refused unread when it is a gzip bomb", async () => {
     const { client } = await faulty({ kind: "gzip", bombBytes: 4 * 1024 * 1024 });
     expect(await failureOf(get(client))).toMatchObject({ code: "answer_unreadable" });

@@ -50,7 +50,8 @@ export async function endQuietly(world: World): Promise<Losses> {
   await night(world);
   await goOn(world, 12 * MINUTE_MS, 1);
   live(world);
-  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 1);
+  // An order that alone asks for a wait for ever is told from the service by asking it again.
+  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 5);
   live(world);
   await goOn(world, 5 * MINUTE_MS, 2);
   await rest(world);

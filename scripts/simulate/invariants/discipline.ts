@@ -11,7 +11,7 @@ import type { Scene } from "../scene.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const ORIGIN = "http://127.0.0.1:8080";
-/** So many waits of one order are everybody's; then it is to blame itself. */
+/** So many waits of one record are everybody's; then it is to blame itself. */
 const WAITS_OF_ONE = 2;
 /** The least that a job backs off after a failure. */
 const BACKOFF_MIN_MS = 900;
@@ -62,7 +62,7 @@ export class DisciplineInvariants {
   readonly #causes = new Set<string>();
   /** Confirms that were refused, without one accepted since. */
   readonly #refusedConfirms = new Set<string>();
-  /** How often each order was answered with a wait of its own. */
+  /** How often each order, or the confirm of each batch, was answered with a wait. */
   readonly #waits = new Map<string, number>();
   /** Feeds that a pass was accepted for, with its life and its end; and since when each feed is refused. */
   readonly #accepted = new Map<string, { life: number; atMs: number }>();
@@ -125,10 +125,12 @@ export class DisciplineInvariants {
     this.#causes.add(causeOf(area, reason, life.secret));
     if (route.kind === "import" && reason !== "rate limit") this.#noteRefusedFeed(route.feed ?? "");
     const isOfOrder = route.kind === "snapshot" || route.kind === "status";
-    // What one order is refused is its own; a wait that is asked for is everybody's, unless one order alone asks for it.
+    // What one order is refused is its own; a wait that is asked for is everybody's, unless one record alone asks for it.
     const asked = told.retryAfter === undefined ? undefined : this.#readWait(told.retryAfter);
     if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
-    const closes = reason === "rate limit" ? area : this.#refusedPlace(sent);
+    const isOfConfirm = route.kind === "confirm" && this.#waitsOf(confirmOf(sent)) > WAITS_OF_ONE;
+    const ofWait = isOfConfirm ? confirmOf(sent) : area;
+    const closes = reason === "rate limit" ? ofWait : this.#refusedPlace(sent);
     const untilMs = time.elapsedMs + waitMs;
     const closed = this.#closed[closes];
     if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) return;
@@ -157,9 +159,9 @@ export class DisciplineInvariants {
     if (area === "imports" && reason !== "rate limit") this.#checkHeldFeed(life, job, reason);
   }
 
-  #waitsOf(orderId: string): number {
-    const count = (this.#waits.get(orderId) ?? 0) + 1;
-    this.#waits.set(orderId, count);
+  #waitsOf(record: string): number {
+    const count = (this.#waits.get(record) ?? 0) + 1;
+    this.#waits.set(record, count);
     return count;
   }
 
