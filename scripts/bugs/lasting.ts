@@ -77,7 +77,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   hostile(
     "one order's refusal holds its area",
     HOLDS,
-    ['if (error.target === "order") {', 'if (error.target === "order" && error.status === 404) {'],
+    ['if (error.target === "order") return', 'if (error.target === "order" && error.status === 404) return'],
     { step: lie({ on: ["snapshot", "status"], status: [401, 402, 403] }) },
   ),
   hostile(

@@ -100,6 +100,8 @@ export class ConfirmBatches {
   /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
   #forbidden = { batches: new Set<number>(), untilMs: 0 };
   readonly #doubts = new Map<number, Doubt>();
+  /** The new form in which the confirm of a batch was answered last. */
+  readonly #unusual = new Map<number, AnswerForm>();
   /** Batches that this process has seen refused without any doubt. */
   readonly #refused = new Set<number>();
   /** The batch that came last and that no confirm can name. */
@@ -288,11 +290,14 @@ export class ConfirmBatches {
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
       this.#forbidden.batches.clear();
-      this.#forget(row.id);
       const { usual } = outcome;
+      // The service no longer knows what it was asked to forget in a new form.
+      const proved = usual === undefined ? (this.#unusual.get(row.id) ?? this.#doubts.get(row.id)?.form) : undefined;
+      this.#forget(row.id);
       const confirmed = await commit(this.#context, pass.signal, () => {
         const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
         if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
+        if (proved !== undefined) this.#forms.saveProof(proved, true);
         return news;
       });
       count(pass, "confirmed", confirmed);
@@ -318,6 +323,10 @@ export class ConfirmBatches {
       return;
     }
     const { unusual } = outcome;
+    if (unusual !== undefined) {
+      if (this.#unusual.size >= WAITS_MAX) this.#unusual.clear();
+      this.#unusual.set(row.id, unusual);
+    }
     if (unusual !== undefined && row.state === "stored" && this.#mayDoubt(row)) {
       this.#doubt(row, unusual);
       this.#wait(row);
@@ -419,6 +428,7 @@ export class ConfirmBatches {
 
   #forget(id: number): void {
     this.#doubts.delete(id);
+    this.#unusual.delete(id);
     this.#refused.delete(id);
     this.#waits.delete(confirmNames(this.#form) ? id : 0);
   }

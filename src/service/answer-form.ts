@@ -202,6 +202,10 @@ function nameOf(name: string): string {
   return name.slice(0, name.lastIndexOf(" "));
 }
 
+function isSilent({ kind }: AnswerForm): boolean {
+  return kind === "empty" || kind === "null";
+}
+
 function isSame(one: AnswerForm, other: AnswerForm): boolean {
   const text = ({ kind, names, verdicts, doubt }: AnswerForm) =>
     JSON.stringify([kind, names, verdicts.filter(isWord), doubt]);
@@ -237,8 +241,11 @@ export function learnUsual(
   const times = (met?.times ?? 0) + 1;
   const others = kept.filter((each) => each !== met);
   const known = [{ ...form, times }, ...others].slice(0, KNOWN_MAX);
-  if (times >= USUAL_TIMES)
-    return { known: known.filter((each) => each.times >= SECOND_TIMES), fresh: [], since: now.at };
+  if (times >= USUAL_TIMES) {
+    // What says nothing does not speak against one that said yes before it.
+    const isKept = (each: KnownForm) => each.times >= SECOND_TIMES || (isSilent(form) && each.verdicts.some(isWord));
+    return { known: known.filter(isKept), fresh: [], since: now.at };
+  }
   if (known.length < KNOWN_MAX) return { ...learned, known };
   // No two answers are alike in words: that there are words is their form.
   const isText = known.every(({ kind }) => kind === form.kind && (kind === "text" || kind === "string"));

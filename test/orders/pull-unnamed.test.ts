@@ -42,6 +42,26 @@ describe("a confirm that names nothing", () => {
     expect(mark(t)).toBeNull();
   });
 
+  it("answered in a new form is an acceptance once the service no longer knew what it covered, three times", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 3);
+    await t.run("orders");
+    const raw = { kind: "raw", body: '{"strange":1}', contentType: "application/json" } as const;
+    for (let times = 0; times < 3; times++) {
+      createOrders(t, 1);
+      t.clock.advance(60_000);
+      t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: raw });
+      t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 409 } });
+      expect(await t.run("orders")).toMatchObject({ error: { code: "answer_unknown" } });
+      t.clock.advance(60_000);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    }
+    createOrders(t, 1);
+    t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: raw });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+    expectComplete(t);
+  });
+
   it("commits the mark before the service is asked", async () => {
     let atRequest: unknown;
     const t: TestBridge = await startTestBridge({

@@ -130,6 +130,15 @@ describe("the form of an answer", () => {
     expect(learnUsual(learned, form('{"ok":true,"id":4}'), { at: at(START_MS), endsDoubt: true })).toBe(learned);
   });
 
+  it.each(["", "null"])("keeps what said yes once before answers that say nothing: %j", (silent) => {
+    let learned = NOTHING_LEARNED;
+    for (const body of ['{"ok":true,"confirmed":2}', silent, silent, silent])
+      learned = learnUsual(learned, form(body), { at: at(START_MS), endsDoubt: false });
+    expect(isUnusual(learned, form(silent))).toBe(false);
+    expect(isUnusual(learned, form('{"ok":true,"confirmed":1}'))).toBe(false);
+    expect(isUnusual(learned, form('{"strange":1}'))).toBe(true);
+  });
+
   it("counts only what settled something", () => {
     const now = { at: at(START_MS), endsDoubt: true };
     const once = learnUsual(NOTHING_LEARNED, form('{"ok":true}'), now);
