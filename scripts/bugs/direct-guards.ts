@@ -13,8 +13,8 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
 import { readNote } from "../../src/database/progress-note.ts";
 import type { Store } from "../../src/database/store.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import { isSameBody, writeBody } from "../../src/orders/keep-body.ts";
 import { commit } from "../../src/pass/commit.ts";
 import { saveHold } from "../../src/pass/hold-rows.ts";
@@ -233,7 +233,7 @@ export const GUARD_CHECKS: Readonly<Record<string, Check>> = {
     const fill = () => store.write(() => store.db.exec("INSERT INTO meta VALUES ('full', hex(zeroblob(4000000)))"));
     if (!isRefused(fill)) return "the disk is not full";
     const now = { nowMs: Date.now(), isRunning: true };
-    const { sentence } = describeStatus(loadStatusFacts(store), now, limits);
+    const { sentence } = describeStatus(loadFacts(store), now, limits);
     return sentence.includes("is full") ? undefined : `a disk that is full is told as: ${sentence}`;
   }),
   "restore onto damage": restoredOnto((file) => {

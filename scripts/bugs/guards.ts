@@ -50,9 +50,9 @@ const OF_FILES: readonly PlantedBug[] = [
     '      if (error !== thrown) this.#noteTrouble("write", error);\n',
     "",
   ]),
-  direct("own trouble", "what the daemon meets is not said", "src/health/status.ts", [
-    "return facts.met === undefined ? list : [facts.met.sentence, ...list];",
-    "return list;",
+  direct("own trouble", "what the daemon meets is not said", "src/health/conditions.ts", [
+    "  if (met !== undefined) {\n",
+    '  if (met?.code === "internal") {\n',
   ]),
   direct("copy of nothing", "a copy of nothing counts", "src/backup/save-held.ts", [
     "if ((await store.db.backup(partial)).totalPages === 0) return undefined;",

@@ -1,5 +1,7 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
+import { readDiskSpace } from "../backup/disk-space.ts";
+import { describeBytes, judgeSpace } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { probeService } from "../daemon/ask-outside.ts";
@@ -24,8 +26,6 @@ export interface CheckResult {
   exitCode: ExitCode;
 }
 
-/** Less free space than this is worth a word: a day of orders and a migration's copy need room. */
-const FREE_BYTES_MIN = 200 * 1024 * 1024;
 /** Looking through a database of this size takes longer than a person waits without a word. */
 const LONG_FROM_BYTES = 256 * 1024 * 1024;
 
@@ -141,12 +141,11 @@ function checkRuntime(): CheckResult {
 function checkDisk(loaded: LoadedConfig): CheckResult {
   const folder = path.dirname(loaded.config.database.path);
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    const free = bavail * bsize;
-    const mb = Math.floor(free / 1024 / 1024);
-    return free >= FREE_BYTES_MIN
-      ? { check: "disk", ok: true, message: `${mb} MB free in ${folder}`, exitCode: EXIT.ok }
-      : { check: "disk", ok: false, message: `only ${mb} MB free in ${folder}`, exitCode: EXIT.attention };
+    const space = readDiskSpace(folder);
+    const free = describeBytes(space.free);
+    return judgeSpace(space, false) === "room"
+      ? { check: "disk", ok: true, message: `${free} free in ${folder}`, exitCode: EXIT.ok }
+      : { check: "disk", ok: false, message: `only ${free} free in ${folder}`, exitCode: EXIT.attention };
   } catch (error) {
     return {
       check: "disk",

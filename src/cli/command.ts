@@ -72,3 +72,21 @@ export function unknownWord(what: string, word: string, known: readonly string[]
     hint: near === null ? `Known: ${known.join(", ")}` : `Did you mean ${near}?`,
   });
 }
+
+const INSTANCE_FILE = new RegExp(`^${FOLDER}/([A-Za-z0-9][A-Za-z0-9._-]*)\\.yaml$`);
+
+/** The option for a file as it is typed in a shell; nothing for the place that is looked at by itself. */
+export function configFlag(file: string): string {
+  if (file === `${FOLDER}/config.yaml`) return "";
+  const [, instance] = INSTANCE_FILE.exec(file) ?? [];
+  if (instance !== undefined) return ` --instance ${instance}`;
+  return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
+}
+
+/** A command as it is to be typed for the configuration of this call: with its option, or for the unit of its instance. */
+export function asTyped(command: string, { configFile, terminal }: Pick<Call, "configFile" | "terminal">): string {
+  if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;
+  if (command.startsWith("erp-bridge ")) return `${command}${configFlag(configFile)}`;
+  const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
+  return instance === undefined ? command : command.replace(/\berp-bridge$/, `erp-bridge@${instance}`);
+}

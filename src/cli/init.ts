@@ -12,7 +12,7 @@ import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
 import type { CheckResult } from "./check.ts";
 import { loadNeighbours } from "./check-instances.ts";
-import { type Call, type Command, worstOf } from "./command.ts";
+import { type Call, type Command, configFlag, worstOf } from "./command.ts";
 import {
   type Answers,
   askAnswers,
@@ -223,14 +223,4 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
   }
   terminal.out("");
   terminal.out(isWell ? `Next: ${next}` : `When that is put right: ${next}`);
-}
-
-const INSTANCE_FILE = new RegExp(`^${SERVICE_CONFIG}/([A-Za-z0-9][A-Za-z0-9._-]*)\\.yaml$`);
-
-/** As it is typed in a shell; nothing for the place that is looked at by itself. */
-function configFlag(file: string): string {
-  if (file === `${SERVICE_CONFIG}/config.yaml`) return "";
-  const [, instance] = INSTANCE_FILE.exec(file) ?? [];
-  if (instance !== undefined) return ` --instance ${instance}`;
-  return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }

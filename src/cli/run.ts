@@ -5,8 +5,9 @@ import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import type { FileTrouble } from "../database/store.ts";
-import { describeStanding, withWords } from "../health/status.ts";
-import { loadStatusFacts } from "../health/status-rows.ts";
+import { loadFacts } from "../health/fact-rows.ts";
+import { measureAges } from "../health/health.ts";
+import { describeStanding } from "../health/status.ts";
 import { speaking } from "../messages/translator.ts";
 import { acquireAccountLock } from "../platform/account-lock.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -264,9 +265,11 @@ function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
 
 function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
-    const facts = withWords(loadStatusFacts(bridge.store), speaking(config.language));
+    const { language } = config;
+    const nowMs = Date.now();
+    const facts = measureAges(loadFacts(bridge.store), { nowMs, startedAtMs: bridge.startedAtMs });
     const limits = { erpReadWithinMs: config.erp.read_within };
-    return describeStanding(facts, { nowMs: Date.now(), isRunning: true }, limits, config.language);
+    return describeStanding(facts, { nowMs, isRunning: true }, limits, { language, say: speaking(language) });
   } catch (error) {
     return bridge.store.troubles.first?.sentence ?? asError(error).message;
   }

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
-import { isLocked } from "../database/instance-lock.ts";
-import { describeStatus, withWords } from "../health/status.ts";
-import { loadStatusFacts } from "../health/status-rows.ts";
+import { isLocked, type LockHolder } from "../database/instance-lock.ts";
+import { loadFacts } from "../health/fact-rows.ts";
+import { measureAges } from "../health/health.ts";
+import { describeStatus } from "../health/status.ts";
+import { statusWords } from "../health/status-words.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { describeObservations } from "../probe/observe.ts";
-import { type Call, type Command, load, requireDatabase } from "./command.ts";
+import { asTyped, type Call, type Command, load, requireDatabase } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** How often `--watch` looks again. */
@@ -19,7 +21,7 @@ export const status: Command<{ watch?: boolean }> = async (call, { watch = false
   const loaded = load(call);
   requireDatabase(loaded);
   if (!watch) {
-    const look = lookNow(loaded, call.terminal.say);
+    const look = lookNow(loaded, call);
     call.terminal.out(call.json ? look.json : look.lines.join("\n"));
     return look.exitCode;
   }
@@ -39,7 +41,7 @@ export const status: Command<{ watch?: boolean }> = async (call, { watch = false
 async function watchStatus(call: Call, loaded: LoadedConfig, signal: AbortSignal): Promise<ExitCode> {
   const { terminal } = call;
   for (;;) {
-    const look = lookNow(loaded, terminal.say);
+    const look = lookNow(loaded, call);
     const time = new Date().toISOString().slice(11, 19);
     if (call.json) terminal.out(look.json);
     else if (terminal.outIsTerminal === true) terminal.out(`${CLEAR}${look.lines.join("\n")}`);
@@ -58,21 +60,29 @@ interface Look {
   exitCode: ExitCode;
 }
 
-function lookNow(loaded: LoadedConfig, say: (text: string) => string = (text) => text): Look {
+function lookNow(loaded: LoadedConfig, call: Call): Look {
+  const say = call.terminal.say ?? ((text: string) => text);
   const store = openDatabase(loaded, "readonly");
   try {
-    const facts = loadStatusFacts(store);
-    const now = { nowMs: Date.now(), isRunning: isLocked(loaded.config.database.path) !== undefined };
+    const nowMs = Date.now();
+    const lock = isLocked(loaded.config.database.path);
+    const facts = measureAges(loadFacts(store), { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
+    const now = { nowMs, isRunning: lock !== undefined };
     const limits = { erpReadWithinMs: loaded.config.erp.read_within };
     const report = describeStatus(facts, now, limits);
     const observations = loadObservations(store).filter(({ state }) => state === "new");
     const { flows, holds } = facts;
     const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
     const noticed = describeObservations(observations);
-    const told = describeStatus(withWords(facts, say), now, limits, loaded.config.language);
+    const { language } = loaded.config;
+    const told = describeStatus(facts, now, limits, { language, say });
+    const next = (command: string | null) =>
+      command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
+    const [worst, ...others] = told.conditions;
     const lines = [
       told.sentence,
-      ...told.attention.slice(1).map((line) => `! ${line}`),
+      ...next(worst?.command ?? null).map((line) => `  ${line}`),
+      ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
       ...flows.filter(({ enabled }) => enabled).map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${say(sentence)}`),
       ...holds.flatMap(({ area, reason, detail }) =>
         detail === null ? [] : [`  hold: ${area} (${reason}): ${detail}`],
@@ -86,4 +96,10 @@ function lookNow(loaded: LoadedConfig, say: (text: string) => string = (text) =>
   } finally {
     store.close();
   }
+}
+
+/** When the daemon began to look; a holder without words has just begun. */
+function startOf(holder: LockHolder | undefined, nowMs: number): number {
+  const startedAtMs = Date.parse(holder?.since ?? "");
+  return Number.isNaN(startedAtMs) ? nowMs : startedAtMs;
 }

@@ -7,7 +7,7 @@ import { Bridge } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
-import { exitCodeOfHold } from "../health/status.ts";
+import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/counted.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
 import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
@@ -197,11 +197,9 @@ function daemonEnded(): BridgeError {
   });
 }
 
+/** Those that stop one of the jobs, and no others: a command does not end with what another area waits for. */
 function holdsOf(store: Store, names: readonly string[]): HoldRow[] {
-  const areas = new Set(
-    names.flatMap((name) => [name, ["orders", "updates", "statuses"].includes(name) ? "orders" : "imports"]),
-  );
-  return loadHolds(store).filter(({ area }) => areas.has(area));
+  return loadHolds(store).filter((hold) => names.some((name) => isHeldBy(hold, name)));
 }
 
 /** Whether a job's own line has named the hold. */

@@ -68,6 +68,8 @@ export class Bridge {
   readonly watch: Watch;
   /** Undefined where it is switched off. */
   readonly web: WebServer | undefined;
+  /** A flow that has never succeeded is silent from then on. */
+  readonly startedAtMs: number;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncDesk;
@@ -85,6 +87,7 @@ export class Bridge {
    * @throws BridgeError `instance_running`, `database_…`, `account_changed`
    */
   constructor(options: BridgeOptions, command: string) {
+    this.startedAtMs = options.clock.nowMs();
     const { config } = options.loaded;
     const { total, import: importing } = config.service.timeouts;
     this.#hangingMs = Math.max(total, importing) + HANGING_MS;

@@ -7,8 +7,9 @@ import { Channels } from "../health/channels.ts";
 import type { AlertMessage } from "../health/plan-alerts.ts";
 import { type Receiver, SendAlerts } from "../health/send-alerts.ts";
 import { SendHeartbeat } from "../health/send-heartbeat.ts";
-import { type Look, Watch } from "../health/watch.ts";
+import { LOOK_MS, type Look, Watch } from "../health/watch.ts";
 import { WatchMachine } from "../health/watch-machine.ts";
+import { watchConditions } from "../health/watched.ts";
 import { speaking } from "../messages/translator.ts";
 import { compileOrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -35,18 +36,23 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
     { name: "observe", look: (signal) => observe.look(signal) },
     { name: "machine", look: (signal) => machine.look(signal) },
   ];
+  const watched = watchConditions(context.store, context.clock, { erpReadWithinMs: erp.read_within }, LOOK_MS);
   const receivers = buildReceivers(loaded);
   const names = receivers.map(({ name }) => name);
   const channels = new Channels(context, heartbeat === null ? names : [...names, "heartbeat"]);
   if (receivers.length > 0) {
-    const alerts = new SendAlerts(context, channels, { receivers, erpReadWithinMs: erp.read_within });
+    const alerts = new SendAlerts(context, channels, {
+      receivers,
+      watched,
+      voice: { language: config.language, say: speaking(config.language) },
+    });
     looks.push({ name: "alerts", look: (signal) => alerts.look(signal) });
   }
   if (heartbeat !== null) {
     const route = routeOf(config);
     const call = (signal: AbortSignal) =>
       callOutside({ method: "GET", url: heartbeat, userAgent: USER_AGENT, signal, route });
-    const beat = new SendHeartbeat(context, channels, call);
+    const beat = new SendHeartbeat(context, channels, { watched, call });
     looks.push({ name: "heartbeat", look: (signal) => beat.look(signal) });
   }
   return new Watch(context, looks);

@@ -4,13 +4,14 @@ import type { LoadedConfig } from "../config/load.ts";
 import { databaseBytes } from "../health/monitor.ts";
 import { speaking } from "../messages/translator.ts";
 import type { JobContext } from "../pass/job.ts";
+import { TtlCache } from "../platform/ttl-cache.ts";
 import { VERSION } from "../platform/version.ts";
 import { type Page, RequestAnswerer } from "../web/answer-request.ts";
 import { ChartLoader } from "../web/charts.ts";
 import { LoopWatch } from "../web/event-loop.ts";
 import { healthPage } from "../web/health-page.ts";
 import { metricsPage } from "../web/metrics-page.ts";
-import { Remembered, takeReading } from "../web/reading.ts";
+import { takeReading } from "../web/reading.ts";
 import { RunCounter } from "../web/run-counter.ts";
 import { statusPage } from "../web/status-page.ts";
 import { WebServer } from "../web/web-server.ts";
@@ -27,9 +28,9 @@ export function buildWeb(
   if (listen === null) return undefined;
   const startedAtMs = clock.nowMs();
   const limits = { erpReadWithinMs: config.erp.read_within };
-  const reading = new Remembered(clock, () => takeReading(store, { nowMs: clock.nowMs(), startedAtMs }, limits));
+  const reading = new TtlCache(clock, () => takeReading(store, { nowMs: clock.nowMs(), startedAtMs }, limits));
   const loader = new ChartLoader(store);
-  const charts = new Remembered(clock, () => loader.load(clock.nowMs()), CHARTS_REST_MS);
+  const charts = new TtlCache(clock, () => loader.load(clock.nowMs()), { restMinMs: CHARTS_REST_MS });
   const read = () => reading.get();
   const loop = new LoopWatch();
   const pages = new Map<string, Page>([
@@ -38,7 +39,6 @@ export function buildWeb(
       statusPage({
         read,
         charts: () => charts.get(),
-        limits,
         language: config.language,
         say: speaking(config.language),
         instance: instanceOf(file),
@@ -47,7 +47,7 @@ export function buildWeb(
         databaseBytes: () => databaseBytes(store),
       }),
     ],
-    ["/health", healthPage(read, { limits, program: VERSION, troubles: store.troubles })],
+    ["/health", healthPage(read, { program: VERSION, troubles: store.troubles })],
     [
       "/metrics",
       metricsPage({

@@ -3,7 +3,7 @@
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
 
-import { clockTime } from "../health/status.ts";
+import { clockTime } from "../health/status-words.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import type { HoldRow } from "../pass/hold-rows.ts";

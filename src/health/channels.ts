@@ -1,5 +1,5 @@
 /*
- * How the calls to places outside go: what each has been told, and whether calling it fails. Kept in memory first,
+ * How the calls to places outside go: what each was notified of, and whether calling it fails. Kept in memory first,
  * because a full disk is just what an alert is for; written where the database takes it, and again later where it
  * does not. After a crash before that, one message is repeated.
  */
@@ -8,7 +8,7 @@ import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type ChannelName, type ChannelState, type ChannelStates, loadChannels, saveChannels } from "./alert-rows.ts";
-import { NOTHING_TOLD } from "./plan-alerts.ts";
+import { NOTHING_NOTIFIED } from "./plan-alerts.ts";
 
 const FIRST_RETRY_MS = 15_000;
 const LONGEST_RETRY_MS = 10 * 60_000;
@@ -30,7 +30,7 @@ export class Channels {
   }
 
   get(name: ChannelName): ChannelState {
-    return this.#states[name] ?? { told: NOTHING_TOLD, failing: null };
+    return this.#states[name] ?? { told: NOTHING_NOTIFIED, failing: null };
   }
 
   set(name: ChannelName, state: ChannelState): void {
@@ -48,7 +48,7 @@ export class Channels {
       store.write(() => saveChannels(store, states));
       this.#isUnsaved = false;
     } catch (error) {
-      log.debug({ errorCode: asError(error).code }, "What alerts have told could not be written yet.");
+      log.debug({ errorCode: asError(error).code }, "What was notified could not be written yet.");
     }
   }
 

@@ -1,28 +1,44 @@
 import { counted } from "../messages/counted.ts";
-import type { Condition } from "./alerts.ts";
 
-/** What somebody is told. Closed words, names and numbers only. */
+/** A notification. Closed words, names and numbers only. */
 export interface AlertMessage {
   kind: "problem" | "recovery" | "digest" | "test";
+  /** A name for programs. */
   subject: string;
   text: string;
 }
 
-/** What one receiver has been told. Kept across restarts, so that nothing is told twice. */
-export interface Told {
-  /** Open problems by subject, as they were told last. */
-  open: Record<string, { level: number; recovery: string }>;
-  /** When messages went out, by subject, and when any did: the newest few, milliseconds. */
+/** A condition as receivers are notified of it. */
+export interface Alertable {
+  /** Code and subject. */
+  key: string;
+  /** What programs know it by. */
+  subject: string;
+  /** Counts what can become more of the same; the others are 1. */
+  level: number;
+  /** What is wrong, as a sentence. */
+  problem: string;
+  /** What is said when it is over. */
+  recovery: string;
+  /** Covered by another condition: it opens nothing new, and does not end what was notified. */
+  muted?: boolean;
+}
+
+/** What one receiver was notified of. Kept across restarts, so that no message goes out twice. */
+export interface Notified {
+  /** Open conditions by key, as they were at the last message. */
+  open: Record<string, { level: number; subject: string; recovery: string }>;
+  /** When messages went out, by key, and when any did: the newest few, milliseconds. */
   sentMs: Record<string, number[]>;
   allSentMs: number[];
 }
 
-export const NOTHING_TOLD: Told = { open: {}, sentMs: {}, allSentMs: [] };
+export const NOTHING_NOTIFIED: Notified = { open: {}, sentMs: {}, allSentMs: [] };
 
-/** A message and what the receiver knows once it has arrived. */
+/** A message, and what the receiver was notified of once it has arrived. */
 export interface PlannedAlert {
   message: AlertMessage;
-  told: Told;
+  notified: Notified;
 }
 
 const HOUR_MS = 3_600_000;
@@ -31,83 +47,85 @@ export const SUBJECT_PER_HOUR = 4;
 /** Messages an hour in all; the last one sums up whatever else has happened. */
 export const ALL_PER_HOUR = 12;
 
-interface Owed {
+interface Change {
+  key: string;
   message: AlertMessage;
-  condition: Condition | undefined;
+  /** Undefined where it is over. */
+  condition: Alertable | undefined;
 }
 
 /**
- * Decides what a receiver is to be told next, from what it was told and what is wrong now. Called until it has
- * nothing more to say. What its limits suppress stays owed: it is the difference between what was told and what is,
- * so a problem that was over before its turn is never told at all, and a restart repeats nothing.
- * @param settled the subjects that have stood long enough
+ * The next message for a receiver, from what it was notified of and what is wrong now. Called until there is none. What the
+ * limits suppress comes later: it is the difference between what was notified and what is, so a problem that was over before
+ * its turn is never sent at all, and a restart repeats nothing.
+ * @param settled the keys that have stood long enough
  */
 export function planAlert(
-  told: Told,
-  now: { conditions: readonly Condition[]; settled: ReadonlySet<string>; nowMs: number },
+  notified: Notified,
+  now: { conditions: readonly Alertable[]; settled: ReadonlySet<string>; nowMs: number },
 ): PlannedAlert | undefined {
   const { nowMs } = now;
-  const owed = listOwed(told, now.conditions, now.settled);
-  const lately = recent(told.allSentMs, nowMs);
-  const free = owed.filter(({ message }) => recent(told.sentMs[message.subject], nowMs).length < SUBJECT_PER_HOUR);
+  const changes = listChanges(notified, now.conditions, now.settled);
+  const lately = recent(notified.allSentMs, nowMs);
+  const free = changes.filter(({ key }) => recent(notified.sentMs[key], nowMs).length < SUBJECT_PER_HOUR);
   const [first] = free;
   if (first === undefined || lately.length >= ALL_PER_HOUR) return undefined;
   if (lately.length < ALL_PER_HOUR - 1 || free.length === 1)
-    return { message: first.message, told: after(told, [first], nowMs) };
-  return { message: digestOf(free), told: after(told, free, nowMs) };
+    return { message: first.message, notified: after(notified, [first], nowMs) };
+  return { message: digestOf(free), notified: after(notified, free, nowMs) };
 }
 
-/** Fewer of the same are noted without a message, so that the next more is told. Undefined where nothing is to be noted. */
-export function noteLess(told: Told, conditions: readonly Condition[]): Told | undefined {
-  const levels = new Map(conditions.map(({ subject, level }) => [subject, level]));
-  const less = Object.entries(told.open).filter(([subject, { level }]) => (levels.get(subject) ?? level) < level);
+/** Fewer of the same are noted without a message, so that the next more is one. Undefined where nothing is to be noted. */
+export function lowerLevel(notified: Notified, conditions: readonly Alertable[]): Notified | undefined {
+  const levels = new Map(conditions.map(({ key, level }) => [key, level]));
+  const less = Object.entries(notified.open).filter(([key, { level }]) => (levels.get(key) ?? level) < level);
   if (less.length === 0) return undefined;
-  const open = { ...told.open };
-  for (const [subject, entry] of less) open[subject] = { ...entry, level: levels.get(subject) ?? entry.level };
-  return { ...told, open };
+  const open = { ...notified.open };
+  for (const [key, entry] of less) open[key] = { ...entry, level: levels.get(key) ?? entry.level };
+  return { ...notified, open };
 }
 
-function listOwed(told: Told, conditions: readonly Condition[], settled: ReadonlySet<string>): Owed[] {
-  const owed: Owed[] = [];
+function listChanges(notified: Notified, conditions: readonly Alertable[], settled: ReadonlySet<string>): Change[] {
+  const changes: Change[] = [];
   for (const condition of conditions) {
-    const { subject, level, problem } = condition;
-    const before = told.open[subject];
-    const isNews = before === undefined ? settled.has(subject) && condition.muted !== true : level > before.level;
-    if (isNews) owed.push({ message: { kind: "problem", subject, text: problem }, condition });
+    const { key, subject, level, problem } = condition;
+    const before = notified.open[key];
+    const isNews = before === undefined ? settled.has(key) && condition.muted !== true : level > before.level;
+    if (isNews) changes.push({ key, message: { kind: "problem", subject, text: problem }, condition });
   }
-  const standing = new Set(conditions.map(({ subject }) => subject));
-  for (const [subject, { recovery }] of Object.entries(told.open)) {
-    if (!standing.has(subject))
-      owed.push({ message: { kind: "recovery", subject, text: recovery }, condition: undefined });
+  const standing = new Set(conditions.map(({ key }) => key));
+  for (const [key, { subject, recovery }] of Object.entries(notified.open)) {
+    if (!standing.has(key))
+      changes.push({ key, message: { kind: "recovery", subject, text: recovery }, condition: undefined });
   }
-  return owed;
+  return changes;
 }
 
 const DIGEST_LINES_MAX = 30;
 
-function digestOf(owed: readonly Owed[]): AlertMessage {
-  const lines = owed.slice(0, DIGEST_LINES_MAX).map(({ message }) => message.text);
-  const more = owed.length > lines.length ? [`and ${owed.length - lines.length} more`] : [];
+function digestOf(changes: readonly Change[]): AlertMessage {
+  const lines = changes.slice(0, DIGEST_LINES_MAX).map(({ message }) => message.text);
+  const more = changes.length > lines.length ? [`and ${changes.length - lines.length} more`] : [];
   return {
     kind: "digest",
     subject: "digest",
-    text: [`${counted(owed.length, "change")} at once:`, ...lines, ...more].join("\n"),
+    text: [`${counted(changes.length, "change")} at once:`, ...lines, ...more].join("\n"),
   };
 }
 
-function after(told: Told, sent: readonly Owed[], nowMs: number): Told {
-  const open = { ...told.open };
+function after(notified: Notified, sent: readonly Change[], nowMs: number): Notified {
+  const open = { ...notified.open };
   const sentMs = Object.fromEntries(
-    Object.entries(told.sentMs)
-      .map(([subject, times]) => [subject, recent(times, nowMs)] as const)
+    Object.entries(notified.sentMs)
+      .map(([key, times]) => [key, recent(times, nowMs)] as const)
       .filter(([, times]) => times.length > 0),
   );
-  for (const { message, condition } of sent) {
-    if (condition === undefined) delete open[message.subject];
-    else open[message.subject] = { level: condition.level, recovery: condition.recovery };
-    sentMs[message.subject] = [...(sentMs[message.subject] ?? []), nowMs];
+  for (const { key, condition } of sent) {
+    if (condition === undefined) delete open[key];
+    else open[key] = { level: condition.level, subject: condition.subject, recovery: condition.recovery };
+    sentMs[key] = [...(sentMs[key] ?? []), nowMs];
   }
-  return { open, sentMs, allSentMs: [...recent(told.allSentMs, nowMs), nowMs] };
+  return { open, sentMs, allSentMs: [...recent(notified.allSentMs, nowMs), nowMs] };
 }
 
 /** Times of the last hour. One from the future belongs to a clock that was set back; it must not count for ever. */

@@ -4,13 +4,16 @@
  * After a crash it compares what is wrong with what was told, and goes on from there.
  */
 
-import { loadErpWrites } from "../feeds/erp-writes.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
-import { loadCountedFacts, loadQuickFacts } from "./alert-rows.ts";
-import { type AlertFacts, type Condition, listConditions } from "./alerts.ts";
+import { alertNameOf } from "./alert-names.ts";
 import type { Channels } from "./channels.ts";
-import { type AlertMessage, noteLess, planAlert } from "./plan-alerts.ts";
+import { describeCondition, describeRecovery } from "./condition-words.ts";
+import { type Condition, keyOf, levelOf, traitOf } from "./conditions.ts";
+import { type Alertable, type AlertMessage, lowerLevel, planAlert } from "./plan-alerts.ts";
+import type { Voice } from "./status.ts";
+import { statusWords } from "./status-words.ts";
+import type { Watched } from "./watched.ts";
 
 export interface Receiver {
   name: "webhook" | "command";
@@ -20,73 +23,66 @@ export interface Receiver {
 
 export interface AlertOptions {
   receivers: readonly Receiver[];
-  erpReadWithinMs: number;
+  watched: () => Watched;
+  voice: Voice;
 }
 
-/** Long tables are counted no more often. */
-const COUNT_EVERY_MS = 60_000;
 /** The planner's own limits are lower; this one only bounds the loop. */
 const MESSAGES_PER_LOOK = 20;
-
-type CountedFacts = Omit<AlertFacts, "flows" | "holds" | "walBytes" | "notices" | "met" | "written">;
 
 export class SendAlerts {
   readonly #context: JobContext;
   readonly #channels: Channels;
   readonly #options: AlertOptions;
-  readonly #startedAtMs: number;
-  /** Monotonic time at which each subject that stands now was first seen. */
+  /** Monotonic time at which each condition that stands now was first seen, by key. */
   readonly #seenAtMs = new Map<string, number>();
-  #counted: { facts: CountedFacts; atMs: number } | undefined;
 
   constructor(context: JobContext, channels: Channels, options: AlertOptions) {
     this.#context = context;
     this.#channels = channels;
     this.#options = options;
-    this.#startedAtMs = context.clock.nowMs();
   }
 
-  /** One look at how things stand, and whatever is to be told about it. */
+  /** One look at how things stand, and whatever is to be sent about it. */
   async look(signal: AbortSignal): Promise<void> {
-    const conditions = listConditions(this.#facts(), this.#context.clock.nowMs(), {
-      erpReadWithinMs: this.#options.erpReadWithinMs,
-      startedAtMs: this.#startedAtMs,
-    });
+    const { conditions, covered } = this.#options.watched();
     const settled = this.#settle(conditions);
-    await Promise.all(this.#options.receivers.map((receiver) => this.#tell(receiver, { conditions, settled }, signal)));
+    const alertable = [
+      ...conditions.flatMap((condition) => this.#alertable(condition, false)),
+      ...covered.flatMap((condition) => this.#alertable(condition, true)),
+    ];
+    const now = { conditions: alertable, settled };
+    await Promise.all(this.#options.receivers.map((receiver) => this.#notify(receiver, now, signal)));
     this.#channels.save();
   }
 
-  #facts(): AlertFacts {
-    const { store, clock } = this.#context;
-    const nowMs = clock.monotonicMs();
-    if (this.#counted === undefined || nowMs - this.#counted.atMs >= COUNT_EVERY_MS) {
-      this.#counted = { facts: loadCountedFacts(store), atMs: nowMs };
-    }
-    const written = loadErpWrites(store).map(({ feed, since, withinS }) => ({
-      feed,
-      at: since,
-      withinMs: withinS * 1000,
-    }));
-    return { ...loadQuickFacts(store), ...this.#counted.facts, written };
+  #alertable(condition: Condition, muted: boolean): Alertable[] {
+    const subject = alertNameOf(condition);
+    if (subject === null) return [];
+    const { language = "en", say } = this.#options.voice;
+    const nowMs = this.#context.clock.nowMs();
+    const { text, command } = describeCondition(condition, { nowMs, language, ...(say === undefined ? {} : { say }) });
+    const next = command === null || text.includes(command) ? "" : ` ${statusWords(language).next}: ${command}`;
+    const recovery = describeRecovery(condition, language);
+    return [{ key: keyOf(condition), subject, level: levelOf(condition), problem: `${text}${next}`, recovery, muted }];
   }
 
-  /** The subjects that have stood long enough, on the monotonic clock. */
+  /** The keys of those that have stood long enough, on the monotonic clock. */
   #settle(conditions: readonly Condition[]): ReadonlySet<string> {
     const nowMs = this.#context.clock.monotonicMs();
-    const standing = new Set(conditions.map(({ subject }) => subject));
-    for (const subject of this.#seenAtMs.keys()) if (!standing.has(subject)) this.#seenAtMs.delete(subject);
-    const settled = conditions.filter(({ subject, settleMs }) => {
-      const since = this.#seenAtMs.get(subject) ?? nowMs;
-      this.#seenAtMs.set(subject, since);
-      return nowMs - since >= settleMs;
+    const standing = new Set(conditions.map(keyOf));
+    for (const key of this.#seenAtMs.keys()) if (!standing.has(key)) this.#seenAtMs.delete(key);
+    const settled = conditions.filter((condition) => {
+      const since = this.#seenAtMs.get(keyOf(condition)) ?? nowMs;
+      this.#seenAtMs.set(keyOf(condition), since);
+      return nowMs - since >= traitOf(condition).settleMs;
     });
-    return new Set(settled.map(({ subject }) => subject));
+    return new Set(settled.map(keyOf));
   }
 
-  async #tell(
+  async #notify(
     receiver: Receiver,
-    now: { conditions: readonly Condition[]; settled: ReadonlySet<string> },
+    now: { conditions: readonly Alertable[]; settled: ReadonlySet<string> },
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock, log } = this.#context;
@@ -104,11 +100,11 @@ export class SendAlerts {
         return;
       }
       this.#channels.noteSuccess(name);
-      this.#channels.set(name, { ...this.#channels.get(name), told: plan.told });
-      log.debug({ channel: name, subject: plan.message.subject }, "Somebody was told.");
+      this.#channels.set(name, { ...this.#channels.get(name), told: plan.notified });
+      log.debug({ channel: name, subject: plan.message.subject }, "A notification was sent.");
     }
     const state = this.#channels.get(name);
-    const less = noteLess(state.told, now.conditions);
+    const less = lowerLevel(state.told, now.conditions);
     if (less !== undefined) this.#channels.set(name, { ...state, told: less });
   }
 }

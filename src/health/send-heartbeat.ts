@@ -5,35 +5,36 @@
  */
 
 import type { JobContext } from "../pass/job.ts";
-import { isOfDatabase } from "../platform/troubles.ts";
-import { loadQuickFacts } from "./alert-rows.ts";
-import { isAllFresh } from "./alerts.ts";
 import type { Channels } from "./channels.ts";
+import { traitOf } from "./conditions.ts";
+import type { Watched } from "./watched.ts";
 
 const EVERY_MS = 60_000;
 
 export class SendHeartbeat {
   readonly #context: JobContext;
   readonly #channels: Channels;
+  readonly #watched: () => Watched;
   readonly #call: (signal: AbortSignal) => Promise<void>;
-  readonly #startedAtMs: number;
   #lastMs: number | undefined;
 
-  constructor(context: JobContext, channels: Channels, call: (signal: AbortSignal) => Promise<void>) {
+  constructor(
+    context: JobContext,
+    channels: Channels,
+    { watched, call }: { watched: () => Watched; call: (signal: AbortSignal) => Promise<void> },
+  ) {
     this.#context = context;
     this.#channels = channels;
+    this.#watched = watched;
     this.#call = call;
-    this.#startedAtMs = context.clock.nowMs();
   }
 
   /** Calls where a minute has passed and nothing is stale or failing. */
   async look(signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
+    const { clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (this.#lastMs !== undefined && nowMs - this.#lastMs < EVERY_MS) return;
-    const { flows, met } = loadQuickFacts(store);
-    if (met !== undefined && isOfDatabase(met)) return;
-    if (!isAllFresh(flows, clock.nowMs(), this.#startedAtMs)) return;
+    if (this.#watched().conditions.some((condition) => traitOf(condition).stalls)) return;
     this.#lastMs = nowMs;
     try {
       await this.#call(signal);

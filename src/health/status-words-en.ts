@@ -4,41 +4,7 @@ import type { StatusWords } from "./status-words.ts";
 
 export const englishStatus = {
   upToDate: "Up to date.",
-  notRunning: "The daemon is not running.",
-  notAnswering: (since) =>
-    `The daemon runs and does not answer since ${since}: see its log, then systemctl restart erp-bridge.`,
-  remapOwed: "Stored orders hold columns of a former mapping: run erp-bridge remap.",
-  held: (area, since, reason) => `${capitalized(area)} held since ${since}: ${reason}.`,
-  failing: (flow, since, why) => `${capitalized(flow)} failing since ${since}${why === "" ? "" : `: ${why}`}.`,
-  stale: (flow, ageS) =>
-    `${capitalized(flow)} ${ageS === null ? "without success so far" : `without success for ${duration(ageS)}`}.`,
-  unreadBatches: (n) => `${counted(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
-  refusedConfirms: (n) => `${counted(n, "confirm")} refused by the service.`,
-  unnamedBatches: (n, times) =>
-    `${counted(n, "batch", "batches")} cannot be confirmed: none of the records has an id${times === 1 ? "" : `, and the service has served it ${times} times or more`}; orders behind it may wait.`,
-  failedConfirms: (n, since) => `${counted(n, "confirm")} not accepted since ${since}; new orders go on.`,
-  refusedRequests: (n) => `${counted(n, "status request")} refused by the service.`,
-  blockedOrders: (n) => `${counted(n, "order")} blocked by the ERP.`,
-  quarantined: (n, flow) => `${counted(n, "record")} of ${flow} in quarantine.`,
-  refusedRows: (n, flow) => `${counted(n, "row")} of ${flow} refused by the service and tried again.`,
-  littleSpace: (bytes) => `Only ${describeBytes(bytes)} are free on the disk of the database.`,
-  unreachable: (channel, since, error) => `${capitalized(channel)} cannot be reached since ${since} (${error}).`,
-  pageSilent: (address, since, error) =>
-    `The status page cannot listen on ${address} since ${since}: ${error === "EADDRINUSE" ? "another program holds the port" : error}. Orders go on.`,
-  clockOff: (offsetS) =>
-    `This machine's clock is ${duration(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
-  erpObjects: (names) => `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
-  credentialReplaced: (since) =>
-    `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
-  databaseOlder: "The database is older than what the service was told: start the daemon, which says what to do.",
-  logCut: "The database or its -wal was truncated or overwritten: start the daemon, which verifies the database first.",
-  foreignJournal:
-    "A file with -journal at the end of the database's name keeps other programs out, and nothing is confirmed: move it to another folder, or restart the daemon.",
-  databaseDamaged: "The database is damaged: restore the newest copy with erp-bridge restore FILE.",
-  untaken: (ageS) => `The ERP has left orders untaken for ${age(ageS)}.`,
-  unwritten: (feed, ageS) => `The ERP has not written its table of ${feed} for ${age(ageS)}.`,
-  logGrown: (bytes) =>
-    `The write-ahead log has grown to ${Math.round(bytes / 1024 / 1024)} MB: some program keeps the database open for reading.`,
+  next: "Next",
   asked: (ageS) => (ageS === null ? "never asked with success" : `asked ${duration(ageS)} ago`),
   askedAt: (at) => (at === null ? "never asked with success" : `asked ${at}`),
   seenAt: (at, text) => `At ${at}: ${text}`,
@@ -110,8 +76,4 @@ export function duration(seconds: number): string {
 
 function age(seconds: number | null): string {
   return seconds === null ? "?" : duration(seconds);
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -3,46 +3,7 @@ import type { StatusWords } from "./status-words.ts";
 
 export const russianStatus = {
   upToDate: "Всё в порядке.",
-  notRunning: "Служба не запущена.",
-  notAnswering: (since) =>
-    `Служба работает, но не отвечает с ${since}: посмотрите её журнал, затем systemctl restart erp-bridge.`,
-  remapOwed: "Столбцы сохранённых заказов заполнены по прежнему сопоставлению: выполните erp-bridge remap.",
-  held: (area, since, reason) => `${named(area)}: остановлено с ${since} — ${reason}.`,
-  failing: (flow, since, why) => `${named(flow)}: ошибки с ${since}${why === "" ? "" : ` — ${why}`}.`,
-  stale: (flow, ageS) =>
-    `${named(flow)}: ${ageS === null ? "пока ни одного удачного обмена" : `нет удачного обмена уже ${duration(ageS)}`}.`,
-  unreadBatches: (n) =>
-    `${count(n, ["пачка заказов не прочитана", "пачки заказов не прочитаны", "пачек заказов не прочитано"])}: настройки не подходят к ответам сервиса.`,
-  refusedConfirms: (n) =>
-    `${count(n, ["подтверждение отклонено", "подтверждения отклонены", "подтверждений отклонено"])} сервисом.`,
-  unnamedBatches: (n, times) =>
-    `${count(n, ["пачку", "пачки", "пачек"])} нельзя подтвердить: ни в одной записи нет номера (id); ${times === 1 ? "" : `сервис отдал её уже не меньше ${times} раз; `}заказы за ней могут ждать.`,
-  failedConfirms: (n, since) =>
-    `${count(n, ["подтверждение не принято", "подтверждения не приняты", "подтверждений не принято"])} с ${since}; новые заказы идут.`,
-  refusedRequests: (n) =>
-    `${count(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
-  blockedOrders: (n) => `${count(n, ["заказ отложен", "заказа отложены", "заказов отложено"])} в ERP.`,
-  quarantined: (n, flow) => `${named(flow)}: ${count(n, ["запись", "записи", "записей"])} в карантине.`,
-  refusedRows: (n, flow) =>
-    `${named(flow)}: ${count(n, ["строка не принята", "строки не приняты", "строк не принято"])} сервисом, отправка повторяется.`,
-  littleSpace: (bytes) => `На диске с базой свободно только ${bytesOf(bytes)}.`,
-  unreachable: (channel, since, error) => `${CHANNELS[channel] ?? channel}: нет связи с ${since} (${error}).`,
-  pageSilent: (address, since, error) =>
-    `Страница состояния не открывается на ${address} с ${since}: ${error === "EADDRINUSE" ? "порт занят другой программой" : error}. Заказы продолжают идти.`,
-  clockOff: (offsetS) =>
-    `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
-  erpObjects: (names) => `На таблицах моста стоят триггеры или индексы ERP, удалите их: ${names}.`,
-  credentialReplaced: (since) =>
-    `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
-  databaseOlder: "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",
-  logCut: "База или её -wal обрезаны или перезаписаны: запустите службу, она сначала проверит базу.",
-  foreignJournal:
-    "Рядом с базой лежит файл с её именем и -journal: другие программы не могут её открыть, подтверждения не отправляются. Перенесите файл в другую папку или перезапустите службу.",
-  databaseDamaged: "База повреждена: восстановите последнюю копию командой erp-bridge restore FILE.",
-  untaken: (ageS) => `ERP не забирает заказы уже ${age(ageS)}.`,
-  unwritten: (feed, ageS) => `ERP не обновляла свою таблицу (${named(feed).toLowerCase()}) уже ${age(ageS)}.`,
-  logGrown: (bytes) =>
-    `Журнал базы вырос до ${Math.round(bytes / 1024 / 1024)} МБ: какая-то программа держит базу открытой для чтения.`,
+  next: "Дальше",
   asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${duration(ageS)} назад`),
   askedAt: (at) => (at === null ? "успешных опросов ещё не было" : `опрос в ${at}`),
   seenAt: (at, text) => `${at}: ${text}`,
@@ -119,17 +80,11 @@ const NAMES: Readonly<Record<string, string>> = {
   erp: "ERP",
 };
 
-const CHANNELS: Readonly<Record<string, string>> = {
-  webhook: "Адрес для оповещений",
-  command: "Программа оповещений",
-  heartbeat: "Контрольный адрес",
-};
-
-function named(flow: string): string {
+export function named(flow: string): string {
   return NAMES[flow] ?? flow;
 }
 
-function duration(seconds: number): string {
+export function duration(seconds: number): string {
   if (seconds < 120) return `${seconds} с`;
   if (seconds < 7_200) return `${Math.floor(seconds / 60)} мин`;
   if (seconds < 172_800) return `${Math.floor(seconds / 3600)} ч`;
@@ -140,7 +95,7 @@ function age(seconds: number | null): string {
   return seconds === null ? "?" : duration(seconds);
 }
 
-function bytesOf(bytes: number): string {
+export function bytesOf(bytes: number): string {
   const units: Readonly<Record<string, string>> = { KB: "КБ", MB: "МБ", GB: "ГБ" };
   return describeBytes(bytes)
     .replace(".", ",")

@@ -7,7 +7,7 @@
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 
-const LOOK_MS = 5_000;
+export const LOOK_MS = 5_000;
 
 export interface Look {
   name: string;

@@ -1,4 +1,4 @@
-import type { FlowStatus, StatusLimits } from "../health/status.ts";
+import type { FlowFacts } from "../health/facts.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Troubles } from "../platform/troubles.ts";
@@ -10,18 +10,15 @@ const HEALTH_VERSION = 1;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /**
- * 200 while every flow is fresh, 503 with the names of those that are not. A database that cannot be read is an
- * illness like any other, told in the same form.
+ * 200 while every flow is fresh, 503 with the names of those that are not. A database that cannot be read is a
+ * health problem like any other, told in the same form.
  */
-export function healthPage(
-  read: () => Reading,
-  { limits, program, troubles }: { limits: StatusLimits; program: string; troubles: Troubles },
-): Page {
+export function healthPage(read: () => Reading, { program, troubles }: { program: string; troubles: Troubles }): Page {
   return () => {
     try {
       const reading = read();
-      const isHealthy = reading.illnesses.length === 0;
-      return { status: isHealthy ? 200 : 503, type: JSON_TYPE, body: healthText(reading, limits, program) };
+      const isHealthy = reading.problems.length === 0;
+      return { status: isHealthy ? 200 : 503, type: JSON_TYPE, body: healthText(reading, program) };
     } catch (thrown) {
       const met = troubles.first;
       const { code } = asError(thrown);
@@ -32,14 +29,15 @@ export function healthPage(
   };
 }
 
-function healthText(reading: Reading, limits: StatusLimits, program: string): string {
-  const { facts, illnesses, nowMs, startedAtMs } = reading;
-  const { sentence, attention } = reportOf(reading, limits, "en");
+function healthText(reading: Reading, program: string): string {
+  const { facts, problems, nowMs, startedAtMs } = reading;
+  const { sentence, attention, conditions } = reportOf(reading);
   return lineOf({
-    healthy: illnesses.length === 0,
+    healthy: problems.length === 0,
     sentence,
-    ill: illnesses,
+    ill: problems,
     attention,
+    conditions,
     at: isoTime(nowMs),
     startedAt: isoTime(startedAtMs),
     program,
@@ -47,7 +45,7 @@ function healthText(reading: Reading, limits: StatusLimits, program: string): st
   });
 }
 
-function flowOf(flow: FlowStatus): object {
+function flowOf(flow: FlowFacts): object {
   return {
     flow: flow.flow,
     fresh: !flow.isStale,

@@ -1,7 +1,7 @@
 import { parseStamp } from "../answers/stamp.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
+import type { FlowFacts } from "../health/facts.ts";
 import type { WatermarkRow } from "../health/monitor.ts";
-import type { FlowStatus } from "../health/status.ts";
 import type { LoopDelay } from "./event-loop.ts";
 import type { Metric, Sample } from "./metrics-text.ts";
 import type { Reading } from "./reading.ts";
@@ -45,9 +45,14 @@ function programMetrics({ loop, process, versions }: MetricFacts): Metric[] {
   ];
 }
 
-function healthMetrics({ facts, illnesses, tookS }: Reading): Metric[] {
+function healthMetrics({ facts, conditions, problems, tookS }: Reading): Metric[] {
   return [
-    one("erp_bridge_healthy", "1 while every flow is fresh, as /health says.", illnesses.length === 0 ? 1 : 0),
+    one("erp_bridge_healthy", "1 while every flow is fresh, as /health says.", problems.length === 0 ? 1 : 0),
+    gauge(
+      "erp_bridge_condition",
+      "1 for everything that is worth attention, as the status says.",
+      conditions.map(({ code, subject }) => ({ value: 1, labels: { code, subject } })),
+    ),
     gauge(
       "erp_bridge_trouble",
       "1 while the daemon itself has met something: an error code of the database or the disk, or a failed reload.",
@@ -75,9 +80,9 @@ function healthMetrics({ facts, illnesses, tookS }: Reading): Metric[] {
 function flowMetrics({ facts }: Reading): Metric[] {
   const enabled = facts.flows.filter((flow) => flow.enabled);
   const own = enabled.filter(({ flow }) => flow !== "erp");
-  const each = (flows: readonly FlowStatus[], value: (flow: FlowStatus) => number): Sample[] =>
+  const each = (flows: readonly FlowFacts[], value: (flow: FlowFacts) => number): Sample[] =>
     flows.map((flow) => ({ value: value(flow), labels: { flow: flow.flow } }));
-  const times = (flows: readonly FlowStatus[], time: (flow: FlowStatus) => string | null): Sample[] =>
+  const times = (flows: readonly FlowFacts[], time: (flow: FlowFacts) => string | null): Sample[] =>
     flows.flatMap((flow) => timeSample(time(flow), { flow: flow.flow }));
   return [
     gauge(

@@ -1,4 +1,6 @@
-import type { FlowStatus } from "../health/status.ts";
+import type { Code } from "../health/condition-traits.ts";
+import type { FlowFacts } from "../health/facts.ts";
+import type { ReportedCondition } from "../health/status.ts";
 import { errorWords, holdWords, type StatusWords, statusWords } from "../health/status-words.ts";
 import { type Html, html } from "./html.ts";
 import { type FlowKey, type FlowState, flowName, type PageWords } from "./page-words.ts";
@@ -19,12 +21,12 @@ const ORDER: readonly FlowKey[] = [
   "upkeep",
 ];
 
-export function flowSection({ reading, words, language, limits }: View): Html {
+export function flowSection({ reading, words, language }: View, conditions: readonly ReportedCondition[]): Html {
   const { facts, nowMs } = reading;
-  const position = ({ flow }: FlowStatus) => (ORDER as readonly string[]).indexOf(flow);
+  const position = ({ flow }: FlowFacts) => (ORDER as readonly string[]).indexOf(flow);
   const flows = facts.flows.toSorted((a, b) => position(a) - position(b));
   const off = flows.filter(({ enabled }) => !enabled).map(({ flow }) => flowName(flow, words));
-  const now: Told = { words, status: statusWords(language), nowMs, erpReadWithinMs: limits.erpReadWithinMs };
+  const now: Told = { words, status: statusWords(language), nowMs, conditions };
   return html`<section>
 <h2>${words.headings.flows}</h2>
 <ul class="flows">
@@ -37,10 +39,10 @@ interface Told {
   words: PageWords;
   status: StatusWords;
   nowMs: number;
-  erpReadWithinMs: number;
+  conditions: readonly ReportedCondition[];
 }
 
-function flowItem(flow: FlowStatus, told: Told): Html {
+function flowItem(flow: FlowFacts, told: Told): Html {
   const { words } = told;
   const state = stateOf(flow, told);
   const what = Object.hasOwn(words.flows, flow.flow) ? words.flows[flow.flow as FlowKey].what : "";
@@ -50,16 +52,29 @@ function flowItem(flow: FlowStatus, told: Told): Html {
 `;
 }
 
-function stateOf(flow: FlowStatus, { nowMs, erpReadWithinMs }: Told): FlowState {
-  if (flow.flow === "erp") {
-    const isLate = flow.waitingSince !== null && nowMs - Date.parse(flow.waitingSince) > erpReadWithinMs;
-    return isLate ? "late" : flow.quarantined > 0 ? "look" : "fresh";
-  }
+/** Conditions of which the row has a state of its own. */
+const STATES: Partial<Record<Code, FlowState>> = {
+  flow_stale: "stale",
+  flow_failing: "failing",
+  flow_starting: "starting",
+  orders_untaken: "late",
+};
+/** What the row says in its own words. */
+const IN_ROW: ReadonlySet<Code> = new Set<Code>(["quarantined", "refused_rows", "blocked_orders"]);
+
+function stateOf(flow: FlowFacts, { conditions }: Told): FlowState {
   if (flow.held !== null) return "held";
-  if (flow.isStale) return "stale";
-  if (flow.failingSince !== null) return "failing";
-  if (flow.quarantined + flow.refused > 0) return "look";
-  return flow.lastSuccessAt === null ? "starting" : "fresh";
+  const worst = conditions.find(({ subject }) => subject === flow.flow);
+  if (worst !== undefined) return STATES[worst.code] ?? "look";
+  return flow.flow !== "erp" && flow.lastSuccessAt === null ? "starting" : "fresh";
+}
+
+/** Conditions of the flow that its row would not show otherwise. */
+function otherWords(flow: FlowFacts, conditions: readonly ReportedCondition[]): string[] {
+  return conditions
+    .filter(({ code, subject, params }) => subject === flow.flow && !("reason" in params) && !IN_ROW.has(code))
+    .filter(({ code }) => STATES[code] === undefined)
+    .map(({ text }) => text);
 }
 
 const JUST_NOW_MS = 5_000;
@@ -69,8 +84,8 @@ function keptTogether(text: string): string {
   return text.replace(/(\d) (?=\p{L})/gu, "$1\u00a0");
 }
 
-/** What the view's own sentence says, in the page's language. */
-function describeFlow(flow: FlowStatus, { words, status, nowMs }: Told): string {
+/** What the view's own sentence says, in the page's language, and the conditions of the flow. */
+function describeFlow(flow: FlowFacts, { words, status, nowMs, conditions }: Told): string {
   const isErp = flow.flow === "erp";
   const ago = (at: string) => status.duration(Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000)));
   const sinceSuccess = (at: string) => (nowMs - Date.parse(at) < JUST_NOW_MS ? null : ago(at));
@@ -91,5 +106,5 @@ function describeFlow(flow: FlowStatus, { words, status, nowMs }: Told): string 
   if (flow.refused > 0) parts.push(words.refused(flow.refused));
   if (flow.quarantined > 0) parts.push(words.quarantined(flow.flow, flow.quarantined));
   if (flow.asOf !== null && flow.asOf !== flow.lastSuccessAt) parts.push(words.siteAsOf(ago(flow.asOf)));
-  return parts.join(" ");
+  return [...parts, ...otherWords(flow, conditions)].join(" ");
 }

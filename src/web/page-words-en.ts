@@ -53,20 +53,6 @@ export const englishPage = {
   quarantined: (flow, n) => `${numberText(n)} ${flow === "erp" ? "put aside by the ERP" : "in quarantine"}.`,
   everythingTaken: "Every order is taken.",
   siteAsOf: (ago) => `The site shows the state of ${ago} ago.`,
-  steps: {
-    remap: "Derive the columns of stored orders again:",
-    approve: "Look at the rows that go to zero in the ERP; if they are right, let them through:",
-    resume: "When the cause is put right, go on at once:",
-    credentials:
-      "Compare client_id and client secret with the service's API access settings. A new secret is in force after systemctl restart erp-bridge, which also ends this hold. Where nothing was wrong here, go on at once:",
-    payment: "Pay the import subscription; the bridge tries again by itself every half hour, or at once:",
-    quarantine: "See which records could not be used, and why:",
-    unread: "Put the paths of orders in the configuration right; the kept batches are then read again. The details:",
-    blocked: "Look at the orders that the ERP has put aside: the view orders_blocked.",
-    untaken: "See whether the ERP's exchange of orders is running.",
-    unwritten: "See whether the ERP's export of its tables is running.",
-    status: "See the details:",
-  },
   orders: {
     caption: (total, days) => `${numberText(total)} ${total === 1 ? "order" : "orders"} in ${days} days`,
     most: (n, day) => `most on ${day}: ${numberText(n)}`,

@@ -39,19 +39,6 @@ export interface PageWords {
   refused(n: number): string;
   everythingTaken: string;
   siteAsOf(ago: string): string;
-  steps: {
-    remap: string;
-    approve: string;
-    resume: string;
-    credentials: string;
-    payment: string;
-    quarantine: string;
-    unread: string;
-    blocked: string;
-    untaken: string;
-    unwritten: string;
-    status: string;
-  };
   orders: { caption(total: number, days: number): string; most(n: number, day: string): string; none: string };
   site: { caption(hours: number): string; most(age: string): string; now(age: string): string; none: string };
   values: string;

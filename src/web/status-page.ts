@@ -3,14 +3,14 @@
  * flow, and how it went. Readable on a phone, without JavaScript and by ear. It tells names, numbers and times only.
  */
 import { createHash } from "node:crypto";
-import { clockTime, describeFreshness, type StatusLimits } from "../health/status.ts";
-import { statusWords } from "../health/status-words.ts";
+import type { Condition } from "../health/conditions.ts";
+import { describeFreshness, type ReportedCondition } from "../health/status.ts";
+import { clockTime, statusWords } from "../health/status-words.ts";
 import type { Language } from "../messages/language.ts";
 import { isoTime } from "../platform/ports.ts";
 import { CLOSED_POLICY, type Page } from "./answer-request.ts";
 import type { Charts } from "./charts.ts";
 import { Html, html } from "./html.ts";
-import { listSteps } from "./list-steps.ts";
 import { flowSection } from "./page-flows.ts";
 import { orderPlot, sitePlot } from "./page-plots.ts";
 import { PAGE_STYLE } from "./page-style.ts";
@@ -20,7 +20,6 @@ import { type Reading, reportOf } from "./reading.ts";
 export interface PageSources {
   read: () => Reading;
   charts: () => Charts;
-  limits: StatusLimits;
   language: Language;
   /** Says a message in the language. */
   say: (text: string) => string;
@@ -52,8 +51,8 @@ export function statusPage(sources: PageSources): Page {
 
 function renderPage(view: View): Html {
   const { language, words, instance, serviceHost, reading } = view;
-  const { attention } = reportOf(reading, view.limits, language, view.say);
-  const verdict = verdictOf(reading, attention);
+  const { conditions } = reportOf(reading, { language, say: view.say });
+  const verdict = verdictOf(reading);
   return html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -68,9 +67,9 @@ function renderPage(view: View): Html {
 <body>
 <header><strong>erp-bridge</strong><span>${instance}</span><span>${serviceHost}</span></header>
 <main>
-${verdictSection(view, verdict, attention)}
-${attention.length === 0 ? undefined : todoSection(view, attention)}
-${flowSection(view)}
+${verdictSection(view, verdict, conditions)}
+${conditions.length === 0 ? undefined : todoSection(view, verdict, conditions)}
+${flowSection(view, conditions)}
 <div class="plots">
 ${orderPlot(view.charts(), view)}
 ${sitePlot(view.charts(), view)}
@@ -83,31 +82,42 @@ ${footer(view)}
 `;
 }
 
-function verdictOf({ facts, illnesses }: Reading, attention: readonly string[]): Verdict {
-  if (illnesses.length > 0) return "ill";
-  if (attention.length > 0) return "attention";
-  const orders = facts.flows.find(({ flow }) => flow === "orders");
-  return orders?.lastSuccessAt == null ? "starting" : "well";
+/** What a start brings along. */
+function isOfStart({ code }: Condition): boolean {
+  return code === "flow_starting";
 }
 
-/** The first thing that needs attention is the heading; without any the heading says that there is none. */
-function verdictSection({ reading, words, language }: View, verdict: Verdict, attention: readonly string[]): Html {
+function verdictOf({ facts, conditions, problems }: Reading): Verdict {
+  if (problems.length > 0) return "ill";
+  if (conditions.some((condition) => !isOfStart(condition))) return "attention";
+  const orders = facts.flows.find(({ flow }) => flow === "orders");
+  return conditions.length > 0 || orders?.lastSuccessAt == null ? "starting" : "well";
+}
+
+/** The most important condition is the heading; without any, or just after a start, the heading says that. */
+function verdictSection(
+  { reading, words, language }: View,
+  verdict: Verdict,
+  [worst]: readonly ReportedCondition[],
+): Html {
   const { facts, nowMs } = reading;
-  const calm = verdict === "starting" ? words.justStarted : facts.orders === 0 ? words.noOrdersYet : words.allWell;
+  const calm = facts.orders === 0 ? words.noOrdersYet : words.allWell;
+  const heading = verdict === "starting" ? words.justStarted : (worst?.text ?? calm);
   return html`<section class="verdict ${verdict}">
 <p class="say">${ICONS[verdict]}${words.verdicts[verdict]}</p>
-<h1>${attention[0] ?? calm}</h1>
+<h1>${heading}</h1>
 <p class="rest">${describeFreshness(facts, nowMs, language)}</p>
 </section>`;
 }
 
-function todoSection({ reading, words }: View, attention: readonly string[]): Html {
-  const steps = listSteps(reading.facts, reading.illnesses, words);
-  const others = attention.slice(1);
+function todoSection({ words }: View, verdict: Verdict, conditions: readonly ReportedCondition[]): Html {
+  const others = verdict === "starting" ? conditions : conditions.slice(1);
+  const seen = new Set<string>();
+  const steps = conditions.filter(({ next, command }) => !seen.has(command ?? next) && seen.add(command ?? next));
   return html`<section class="todo">
-${others.length === 0 ? undefined : html`<h2>${words.headings.attention}</h2><ul>${others.map((line) => html`<li>${line}</li>`)}</ul>`}
+${others.length === 0 ? undefined : html`<h2>${words.headings.attention}</h2><ul>${others.map(({ text }) => html`<li>${text}</li>`)}</ul>`}
 <h2>${words.headings.steps}</h2>
-<ul>${steps.map(({ text, command }) => html`<li>${text}${command === undefined ? undefined : html` <code>${command}</code>`}</li>`)}</ul>
+<ul>${steps.map(({ next, command }) => html`<li>${next}${command === null ? undefined : html` <code>${command}</code>`}</li>`)}</ul>
 </section>`;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ErpObjects, ownObjectsOf } from "../../src/database/erp-objects.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 
@@ -105,7 +105,7 @@ describe("what the ERP has put on the bridge's tables", () => {
 
   it("stands in the status from the next look on, until it is gone", async () => {
     const t = await start();
-    const told = () => loadStatusFacts(t.bridge.store).notices;
+    const told = () => loadFacts(t.bridge.store).notices;
     await t.bridge.watch.look();
     expect(told()).toEqual([]);
     t.erp("CREATE TRIGGER my_t AFTER INSERT ON orders BEGIN SELECT 1; END");

@@ -3,22 +3,25 @@ import path from "node:path";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
-import { listIllnesses } from "../../src/health/health.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
+import { listHealthProblems } from "../../src/health/health.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import { tempFolder } from "../support/temp.ts";
 
-it("a file DATABASE-journal is an illness and the first line of the status, in the running daemon, until it is gone", () => {
+it("a file DATABASE-journal is a health problem and the first line of the status, in the running daemon, until it is gone", () => {
   const file = path.join(tempFolder("journal"), "bridge.db");
   copyFileSync(inject("emptyDatabase"), file);
   const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
   onTestFinished(() => store.close());
   const limits = { erpReadWithinMs: 60_000 };
   const look = () => {
-    const facts = loadStatusFacts(store);
-    const [worst] = describeStatus(facts, { nowMs: Date.now(), isRunning: true }, limits).attention;
-    const ill = listIllnesses(facts, { nowMs: Date.now(), startedAtMs: Date.now() }, limits);
-    return { worst, ill: ill.some(({ flow, reason }) => flow === "database" && reason === "journal") };
+    const facts = loadFacts(store);
+    const { attention, conditions } = describeStatus(facts, { nowMs: Date.now(), isRunning: true }, limits);
+    const ill = listHealthProblems(conditions);
+    return {
+      worst: attention.find((text) => !/without success so far/.test(text)),
+      ill: ill.some(({ flow, reason }) => flow === "database" && reason === "journal"),
+    };
   };
   const words = expect.stringContaining("-journal at the end of the database's name keeps other programs out");
   writeFileSync(`${file}-journal`, "left by somebody");

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 
 const HOUR_MS = 3_600_000;
 
 function attention(t: TestBridge): string[] {
-  const facts = loadStatusFacts(t.bridge.store);
+  const facts = loadFacts(t.bridge.store);
   const now = { nowMs: t.clock.nowMs(), isRunning: true };
   return describeStatus(facts, now, { erpReadWithinMs: 24 * HOUR_MS }).attention.filter((line) =>
     line.includes("written"),

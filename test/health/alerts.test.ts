@@ -32,7 +32,7 @@ describe("alerts of the daemon", () => {
         version: 1,
         kind: "problem",
         subject: "hold orders credentials",
-        text: "orders held (credentials): the service refuses the credentials.",
+        text: "Orders held since 12:00: the service refuses the credentials. Next: erp-bridge resume orders",
       },
     ]);
     expect(receiver.received[0]).toMatchObject({
@@ -52,7 +52,7 @@ describe("alerts of the daemon", () => {
       {
         kind: "problem",
         subject: "hold orders credentials",
-        text: "orders: остановлено (credentials): сервис не принимает учётные данные.",
+        text: "Заказы: остановлено с 12:00 — сервис не принимает учётные данные. Дальше: erp-bridge resume orders",
       },
     ]);
     expect(test.rows<{ detail: string }>("SELECT detail FROM holds")[0]?.detail).toMatch(/^the service refuses/);
@@ -72,7 +72,7 @@ describe("alerts of the daemon", () => {
     await test.run("orders");
     await test.bridge.watch.look();
     expect(receiver.messages().map(({ kind, text }) => [kind, text])).toEqual([
-      ["problem", "orders held (credentials): the service refuses the credentials."],
+      ["problem", "Orders held since 12:00: the service refuses the credentials. Next: erp-bridge resume orders"],
       ["recovery", "orders is no longer held (credentials)."],
     ]);
   });
@@ -97,7 +97,10 @@ describe("alerts of the daemon", () => {
     test.clock.advance(2 * MINUTE_MS);
     await test.bridge.watch.look();
     const orders = receiver.messages().find(({ subject }) => subject === "flow orders");
-    expect(orders).toMatchObject({ kind: "problem", text: "orders has not succeeded for 12 min (unavailable)." });
+    expect(orders).toMatchObject({
+      kind: "problem",
+      text: expect.stringMatching(/^Orders without success for 12 min: the service is not available\. /),
+    });
     expect(receiver.received.map(({ body }) => body).join()).not.toMatch(/4711|Ivanova|sandbox-secret/);
   });
 
@@ -109,7 +112,7 @@ describe("alerts of the daemon", () => {
     await test.run("orders");
     await test.bridge.watch.look();
     expect(receiver.messages()).toMatchObject([
-      { subject: "quarantine order", text: "1 record (order) in quarantine. See: erp-bridge quarantine list" },
+      { subject: "quarantine order", text: "1 record of orders in quarantine. Next: erp-bridge quarantine list" },
     ]);
     test.bridge.store.db.prepare("UPDATE quarantine SET state = 'dropped'").run();
     test.clock.advance(MINUTE_MS);
@@ -160,7 +163,9 @@ describe("alerts of the daemon", () => {
     await test.bridge.watch.look();
     delete process.env["ERP_BRIDGE_CLIENT_SECRET"];
     const told = readFileSync(file, "utf8");
-    expect(told).toContain("orders held (credentials): the service refuses the credentials.\n$(touch /tmp/no); x\n");
+    expect(told).toContain(
+      "the service refuses the credentials. Next: erp-bridge resume orders\n$(touch /tmp/no); x\n",
+    );
     expect(told).toContain("ERP_BRIDGE_ALERT_SUBJECT=hold orders credentials\n");
     expect(told).not.toContain("canary");
   });

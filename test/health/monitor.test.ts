@@ -2,9 +2,8 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Store } from "../../src/database/store.ts";
-import { loadCountedFacts } from "../../src/health/alert-rows.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { databaseBytes, firstOrderKeySince, loadSuccesses, nextOrderKey } from "../../src/health/monitor.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 
 const day = (n: number, hour = 0) => new Date(Date.UTC(2026, 2, n, hour)).toISOString();
@@ -115,7 +114,7 @@ describe("the status at a million batches", () => {
     insert.run("a", day(1), "refused");
     insert.run("b", day(2), "confirmed");
     insert.run("c", day(3), "unread");
-    expect(loadStatusFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(2), refusedBatches: 1, unread: 0 });
+    expect(loadFacts(t.bridge.store)).toMatchObject({ lastOrderAt: day(2), refusedBatches: 1, unread: 0 });
     db.exec("UPDATE batches SET last_error = 'no shape' WHERE state = 'unread'");
     db.exec("INSERT INTO status_requests (order_id, status, state) VALUES ('x', 'paid', 'refused')");
     db.exec(
@@ -128,12 +127,11 @@ describe("the status at a million batches", () => {
     );
     // The status, the page and the metrics on one side, alerts on the other.
     const refused = { refusedRequests: 1 };
-    expect(loadStatusFacts(t.bridge.store)).toMatchObject({
+    expect(loadFacts(t.bridge.store)).toMatchObject({
       ...refused,
       lastOrderAt: day(4),
       refusedBatches: 1,
       unread: 1,
     });
-    expect(loadCountedFacts(t.bridge.store)).toMatchObject({ ...refused, refusedConfirms: 1, unreadBatches: 1 });
   });
 });

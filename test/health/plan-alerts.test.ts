@@ -1,129 +1,48 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AlertFacts, type Condition, isAllFresh, listConditions } from "../../src/health/alerts.ts";
+import { carriedOver } from "../../src/health/alert-names.ts";
 import {
   ALL_PER_HOUR,
+  type Alertable,
   type AlertMessage,
-  NOTHING_TOLD,
-  noteLess,
+  lowerLevel,
+  NOTHING_NOTIFIED,
+  type Notified,
   planAlert,
   SUBJECT_PER_HOUR,
-  type Told,
 } from "../../src/health/plan-alerts.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const HOUR_MS = 3_600_000;
 
-const quiet: AlertFacts = {
-  flows: [],
-  holds: [],
-  quarantined: [],
-  unreadBatches: 0,
-  refusedConfirms: 0,
-  unnamedBatches: 0,
-  refusedRequests: 0,
-  blockedByErp: 0,
-  erpWaitingSince: null,
-  written: [],
-  walBytes: 0,
-  notices: [],
-};
-const limits = { erpReadWithinMs: 24 * HOUR_MS, startedAtMs: NOW - 2 * HOUR_MS };
-const iso = (agoMs: number) => new Date(NOW - agoMs).toISOString();
-const flow = (more: Partial<AlertFacts["flows"][number]> = {}): AlertFacts["flows"][number] => ({
-  flow: "orders",
-  enabled: true,
-  staleAfterS: 300,
-  lastSuccessAt: iso(10_000),
-  failingSince: null,
-  errorCode: null,
-  ...more,
-});
-const condition = (subject: string, level = 1): Condition => ({
+const condition = (subject: string, level = 1): Alertable => ({
+  key: subject,
   subject,
   level,
   problem: `${subject} is ill`,
   recovery: `${subject} is well`,
-  settleMs: 0,
 });
 
 /** Everything that a receiver is told at one moment. */
 function tellAll(
-  told: Told,
-  conditions: readonly Condition[],
+  told: Notified,
+  conditions: readonly Alertable[],
   nowMs: number,
-): { told: Told; messages: AlertMessage[] } {
+): { told: Notified; messages: AlertMessage[] } {
   const messages: AlertMessage[] = [];
   let state = told;
   const settled = new Set(conditions.map(({ subject }) => subject));
   for (let plan = planAlert(state, { conditions, settled, nowMs }); plan !== undefined; ) {
     messages.push(plan.message);
-    state = plan.told;
+    state = plan.notified;
     plan = planAlert(state, { conditions, settled, nowMs });
   }
-  return { told: noteLess(state, conditions) ?? state, messages };
+  return { told: lowerLevel(state, conditions) ?? state, messages };
 }
 
-describe("what is wrong", () => {
-  it("is nothing while every flow has succeeded lately", () => {
-    expect(listConditions({ ...quiet, flows: [flow()] }, NOW, limits)).toEqual([]);
-  });
-
-  it("is a flow that fails for longer than its staleness, but not one that has just begun to fail", () => {
-    const failing = (agoMs: number) =>
-      flow({ lastSuccessAt: iso(agoMs), failingSince: iso(agoMs - 1000), errorCode: "unreachable" });
-    expect(listConditions({ ...quiet, flows: [failing(60_000)] }, NOW, limits)).toEqual([]);
-    expect(listConditions({ ...quiet, flows: [failing(600_000)] }, NOW, limits)).toMatchObject([
-      { subject: "flow orders", problem: "orders has not succeeded for 10 min (unreachable)." },
-    ]);
-  });
-
-  it("is a flow that has not succeeded since the start, and not one that is switched off", () => {
-    const facts = {
-      ...quiet,
-      flows: [flow({ lastSuccessAt: null }), flow({ flow: "prices", enabled: false, lastSuccessAt: null })],
-    };
-    expect(listConditions(facts, NOW, limits)).toMatchObject([{ problem: "orders has not succeeded yet." }]);
-    expect(listConditions(facts, NOW, { ...limits, startedAtMs: NOW - 1000 })).toEqual([]);
-  });
-
-  it("is told of a hold once: the flow that is silent under it is muted", () => {
-    const facts: AlertFacts = {
-      ...quiet,
-      flows: [flow({ flow: "stocks", lastSuccessAt: iso(HOUR_MS), failingSince: iso(HOUR_MS) })],
-      holds: [{ area: "imports", reason: "payment", since: iso(HOUR_MS) }],
-    };
-    expect(listConditions(facts, NOW, limits)).toMatchObject([
-      { subject: "hold imports payment", problem: "imports held (payment): the subscription is not paid." },
-      { subject: "flow stocks", muted: true },
-    ]);
-  });
-
-  it("is an ERP that leaves orders or writes nothing", () => {
-    const facts = {
-      ...quiet,
-      erpWaitingSince: iso(25 * HOUR_MS),
-      written: [{ feed: "stocks", at: iso(30 * HOUR_MS), withinMs: 26 * HOUR_MS }],
-    };
-    expect(listConditions(facts, NOW, limits).map(({ subject }) => subject)).toEqual([
-      "erp reads",
-      "erp writes stocks",
-    ]);
-  });
-
-  it("lets the heartbeat go only while all flows that are on are fresh and none fails", () => {
-    const isFresh = (...flows: AlertFacts["flows"]) => isAllFresh(flows, NOW, limits.startedAtMs);
-    expect(isFresh(flow(), flow({ enabled: false, lastSuccessAt: null }))).toBe(true);
-    expect(isFresh(flow({ lastSuccessAt: null }))).toBe(false);
-    expect(isFresh(flow({ failingSince: iso(1) }))).toBe(false);
-    expect(isFresh(flow({ lastSuccessAt: iso(301_000) }))).toBe(false);
-    expect(isFresh(flow({ flow: "backup", staleAfterS: 3 * 86_400, lastSuccessAt: null }))).toBe(true);
-  });
-});
-
-describe("what is told", () => {
+describe("notifications", () => {
   it("is a problem once, more of it once more, and its end once", () => {
-    const first = tellAll(NOTHING_TOLD, [condition("a", 2)], NOW);
+    const first = tellAll(NOTHING_NOTIFIED, [condition("a", 2)], NOW);
     expect(first.messages).toEqual([{ kind: "problem", subject: "a", text: "a is ill" }]);
     expect(tellAll(first.told, [condition("a", 2)], NOW + 1).messages).toEqual([]);
     const more = tellAll(first.told, [condition("a", 3)], NOW + 2);
@@ -135,22 +54,24 @@ describe("what is told", () => {
   });
 
   it("is not repeated by a restart that kept what was told", () => {
-    const { told } = tellAll(NOTHING_TOLD, [condition("a"), condition("b")], NOW);
-    const kept = JSON.parse(JSON.stringify(told)) as Told;
+    const { told } = tellAll(NOTHING_NOTIFIED, [condition("a"), condition("b")], NOW);
+    const kept = JSON.parse(JSON.stringify(told)) as Notified;
     expect(tellAll(kept, [condition("a"), condition("b")], NOW + HOUR_MS).messages).toEqual([]);
   });
 
   it("leaves out what has not stood long enough or is told already by its hold", () => {
     const muted = { ...condition("a"), muted: true };
-    expect(planAlert(NOTHING_TOLD, { conditions: [condition("b")], settled: new Set(), nowMs: NOW })).toBeUndefined();
-    expect(planAlert(NOTHING_TOLD, { conditions: [muted], settled: new Set(["a"]), nowMs: NOW })).toBeUndefined();
-    const { told } = tellAll(NOTHING_TOLD, [condition("a")], NOW);
+    expect(
+      planAlert(NOTHING_NOTIFIED, { conditions: [condition("b")], settled: new Set(), nowMs: NOW }),
+    ).toBeUndefined();
+    expect(planAlert(NOTHING_NOTIFIED, { conditions: [muted], settled: new Set(["a"]), nowMs: NOW })).toBeUndefined();
+    const { told } = tellAll(NOTHING_NOTIFIED, [condition("a")], NOW);
     expect(tellAll(told, [muted], NOW + 1).messages).toEqual([]);
   });
 
   it("sums up a flood in one message and tells each subject a few times an hour only", () => {
     const many = Array.from({ length: 40 }, (_, index) => condition(`s${index}`));
-    const flood = tellAll(NOTHING_TOLD, many, NOW);
+    const flood = tellAll(NOTHING_NOTIFIED, many, NOW);
     expect(flood.messages).toHaveLength(ALL_PER_HOUR);
     expect(flood.messages.at(-1)).toMatchObject({ kind: "digest" });
     expect(Object.keys(flood.told.open)).toHaveLength(40);
@@ -159,7 +80,7 @@ describe("what is told", () => {
     expect(later.messages.every(({ kind }) => kind === "recovery" || kind === "digest")).toBe(true);
     expect(later.told.open).toEqual({});
 
-    let told = NOTHING_TOLD;
+    let told = NOTHING_NOTIFIED;
     let messages = 0;
     for (let minute = 0; minute < 50; minute++) {
       const said = tellAll(told, minute % 2 === 0 ? [condition("flap")] : [], NOW + minute * 60_000);
@@ -176,7 +97,7 @@ describe("what is told", () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        let told = NOTHING_TOLD;
+        let told = NOTHING_NOTIFIED;
         let nowMs = NOW;
         const sentMs: number[] = [];
         let ill: string[] = [];
@@ -203,5 +124,43 @@ describe("what is told", () => {
         expect(Object.keys(settled.told.open).sort()).toEqual([...ill].sort());
       }),
     );
+  });
+});
+
+describe("what a former version has notified", () => {
+  const entry = (level = 1) => ({ level, recovery: "over" }) as Notified["open"][string];
+
+  it("is known by the keys of this one, so that an upgrade sends nothing", () => {
+    const former = {
+      open: {
+        "hold orders hand-out lost": entry(),
+        "flow stocks": entry(),
+        "quarantine change": entry(2),
+        "quarantine snapshot": entry(3),
+        "erp writes prices": entry(),
+        "refused status requests": entry(4),
+        database: entry(),
+      },
+      sentMs: { "flow stocks": [NOW] },
+      allSentMs: [NOW],
+    };
+    const notified = carriedOver(former);
+    const levels = Object.entries(notified.open).map(([key, { level, subject }]) => [key, level, subject]);
+    expect(levels).toEqual([
+      ["hold_hand_out_lost orders", 1, "hold orders hand-out lost"],
+      ["flow_stale stocks", 1, "flow stocks"],
+      ["quarantined updates", 5, "quarantine change"],
+      ["erp_silent prices", 1, "erp writes prices"],
+      ["refused_statuses statuses", 4, "refused status requests"],
+      ["database_trouble database", 1, "database"],
+    ]);
+    expect(notified.sentMs).toEqual({ "flow_stale stocks": [NOW] });
+    expect(carriedOver(notified)).toEqual(notified);
+    const standing = [{ ...condition("flow stocks"), key: "flow_stale stocks" }];
+    const rest = Object.keys(notified.open)
+      .slice(2)
+      .map((key) => condition(key, 1));
+    const same = [condition("hold_hand_out_lost orders"), ...standing, ...rest];
+    expect(tellAll(notified, same, NOW + HOUR_MS).messages).toEqual([]);
   });
 });

@@ -1,54 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { describeStatus, type FlowStatus, type StatusFacts } from "../../src/health/status.ts";
+import { describeStatus } from "../../src/health/status.ts";
 import { duration } from "../../src/health/status-words-en.ts";
-
-const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
-const RUNNING = { nowMs: NOW_MS, isRunning: true };
-const LIMITS = { erpReadWithinMs: 86_400_000 };
-const ago = (minutes: number) => new Date(NOW_MS - minutes * 60_000).toISOString();
-
-function flow(name: string, over: Partial<FlowStatus> = {}): FlowStatus {
-  return {
-    flow: name,
-    enabled: true,
-    lastSuccessAt: ago(0.2),
-    ageS: 12,
-    waiting: 0,
-    waitingSince: null,
-    held: null,
-    quarantined: 0,
-    refused: 0,
-    isStale: false,
-    staleAfterS: 300,
-    asOf: null,
-    lastRunAt: ago(0.2),
-    failingSince: null,
-    errorCode: null,
-    error: null,
-    sentence: "",
-    ...over,
-  };
-}
-
-function facts(over: Partial<StatusFacts> = {}): StatusFacts {
-  return {
-    flows: [
-      flow("orders"),
-      flow("updates"),
-      flow("stocks", { lastSuccessAt: ago(11), asOf: ago(11) }),
-      flow("erp", { waiting: 3, waitingSince: ago(4) }),
-    ],
-    holds: [],
-    lastOrderAt: ago(10),
-    orders: 10,
-    unread: 0,
-    refusedBatches: 0,
-    refusedRequests: 0,
-    acceptedByStatusOnly: [],
-    walBytes: 0,
-    ...over,
-  } as StatusFacts;
-}
+import { ago, factsOf as facts, flowOf as flow, LIMITS, RUNNING } from "../support/conditions.ts";
 
 describe("the sentence of status", () => {
   it("says that all is well, and how fresh everything is", () => {
@@ -57,6 +10,7 @@ describe("the sentence of status", () => {
         "Up to date. Asked 12 s ago; last order 18:20; 3 orders not yet taken by the ERP, oldest 4 min; stock on the site as of 18:19.",
       attention: [],
       exitCode: 0,
+      conditions: [],
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 
 const HOUR_MS = 3_600_000;
@@ -9,7 +9,7 @@ describe("a clock that is far from the service's", () => {
     let serviceMs = Date.UTC(2026, 2, 1, 12);
     const t = await startTestBridge({ sandbox: { now: () => serviceMs } });
     const said = () => t.logs.filter(({ message }) => /clock/.test(message)).map(({ level }) => level);
-    const told = () => loadStatusFacts(t.bridge.store).notices;
+    const told = () => loadFacts(t.bridge.store).notices;
     await t.bridge.watch.look();
     expect(told()).toEqual([]);
     t.clock.jump(3 * HOUR_MS);

@@ -17,10 +17,10 @@ export interface Message {
 const WITHOUT_MESSAGES: readonly [RegExp, string][] = [
   [/^src\/messages\//, "the translations themselves"],
   [/^src\/sandbox\//, "the stand-in service speaks as a service does"],
-  [/status-words|page-words/, "words that exist in both languages beside each other"],
+  [/status-words|condition-words|page-words/, "words that exist in both languages beside each other"],
   [/^src\/web\/(?!web-server)/, "pages for machines, and the status page with words of its own"],
   [/^src\/config\/(reference|example|open-questions)\.ts$/, "documents and files, which are written in English"],
-  [/^src\/health\/health\.ts$/, "an answer for machines"],
+  [/^src\/health\/(health|condition-traits|alert-names)\.ts$/, "names for machines, and what is typed"],
   [/\/(schema|status-rows|echo-rows|observations|position-rows|remap-rows|wide-views|reconcile-rows)\.ts$/, "SQL only"],
 ];
 

@@ -19,33 +19,6 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   "{released} quarantined records would be released, {held} {would}stay.": [
     "2 quarantined records would be released, 1 would stay.",
   ],
-  " Let it through with: erp-bridge approve {area}": [
-    "stocks held (guard): a sudden emptying waits for approval. Let it through with: erp-bridge approve stocks",
-  ],
-  "{n} record ({kind}) in quarantine": ["1 record (order) in quarantine. See: erp-bridge quarantine list"],
-  "{n} records ({kind}) in quarantine": ["2 records (order) in quarantine. See: erp-bridge quarantine list"],
-  "{unreadbatches} batch kept unread: the configuration does not fit the answers": [
-    "1 batch kept unread: the configuration does not fit the answers. See: erp-bridge status",
-  ],
-  "{unreadbatches} batches kept unread: the configuration does not fit the answers": [
-    "2 batches kept unread: the configuration does not fit the answers. See: erp-bridge status",
-  ],
-  "{refusedconfirms} confirm refused by the service": ["1 confirm refused by the service. See: table batches"],
-  "{refusedconfirms} confirms refused by the service": ["2 confirms refused by the service. See: table batches"],
-  "{unnamedbatches} batch cannot be confirmed, because none of the records has an id": [
-    "1 batch cannot be confirmed, because none of the records has an id. See: erp-bridge quarantine list",
-  ],
-  "{unnamedbatches} batches cannot be confirmed, because none of the records has an id": [
-    "2 batches cannot be confirmed, because none of the records has an id. See: erp-bridge quarantine list",
-  ],
-  "{refusedrequests} status request refused by the service": [
-    "1 status request refused by the service. See: table status_requests",
-  ],
-  "{refusedrequests} status requests refused by the service": [
-    "2 status requests refused by the service. See: table status_requests",
-  ],
-  "{blockedbyerp} order blocked by the ERP": ["1 order blocked by the ERP. See: orders_blocked"],
-  "{blockedbyerp} orders blocked by the ERP": ["2 orders blocked by the ERP. See: orders_blocked"],
   "{what} of {file}": [
     "table stock of /var/lib/erp.db is empty, and sending it whole would empty the site. Nothing is sent.",
   ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
 
@@ -28,7 +28,7 @@ async function pollFor(t: TestBridge, ms: number): Promise<void> {
 
 function status(t: TestBridge) {
   return describeStatus(
-    loadStatusFacts(t.bridge.store),
+    loadFacts(t.bridge.store),
     { nowMs: t.clock.nowMs(), isRunning: true },
     { erpReadWithinMs: 10 * 365 * 24 * HOUR_MS },
   );

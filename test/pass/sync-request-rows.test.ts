@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
 import {
   cancelSyncRequest,
   closeSyncRequests,
@@ -15,7 +15,7 @@ describe("a daemon that leaves a request untaken", () => {
   const ask = (t: TestBridge) => saveSyncRequest(t.bridge.store, { jobs: ["orders"], at: at(t) });
   const said = (t: TestBridge, isRunning = true) =>
     describeStatus(
-      { ...loadStatusFacts(t.bridge.store), flows: [] }, // their ages are by the real clock
+      { ...loadFacts(t.bridge.store), flows: [] }, // their ages are by the real clock
       { nowMs: t.clock.nowMs(), isRunning },
       { erpReadWithinMs: 86_400_000 },
     );

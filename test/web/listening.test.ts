@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { loadStatusFacts } from "../../src/health/status-rows.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { askPort, startWebBridge } from "../support/web.ts";
 
@@ -17,8 +17,8 @@ describe("listening", () => {
     t.bridge.web?.start();
     t.sandbox.service.createOrder();
     expect((await t.run("orders")).outcome).toBe("done");
-    await untilTrue(() => loadStatusFacts(t.bridge.store).pageSilent !== undefined);
-    expect(loadStatusFacts(t.bridge.store).pageSilent).toMatchObject({
+    await untilTrue(() => loadFacts(t.bridge.store).pageSilent !== undefined);
+    expect(loadFacts(t.bridge.store).pageSilent).toMatchObject({
       address: `127.0.0.1:${other.port}`,
       error: "EADDRINUSE",
     });
@@ -28,7 +28,7 @@ describe("listening", () => {
     await t.bridge.web?.whenListening();
     // Each wait for the port moves the clock, so what is fresh by then is not the question.
     expect((await askPort(other.port, "/")).status).toBe(200);
-    expect(loadStatusFacts(t.bridge.store).pageSilent).toBeUndefined();
+    expect(loadFacts(t.bridge.store).pageSilent).toBeUndefined();
     expect(t.logs.filter(({ level }) => level === "warn")).toHaveLength(1);
   });
 
@@ -36,9 +36,9 @@ describe("listening", () => {
     const other = await occupy();
     const t = await startTestBridge({ settings: { http: { listen: `127.0.0.1:${other.port}` } } });
     t.bridge.web?.start();
-    await untilTrue(() => loadStatusFacts(t.bridge.store).pageSilent !== undefined);
+    await untilTrue(() => loadFacts(t.bridge.store).pageSilent !== undefined);
     await t.restart({ http: { listen: "off" } });
-    expect(loadStatusFacts(t.bridge.store).pageSilent).toBeUndefined();
+    expect(loadFacts(t.bridge.store).pageSilent).toBeUndefined();
   });
 
   it("stops at once, though somebody keeps a connection open", async () => {

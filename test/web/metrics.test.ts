@@ -123,7 +123,7 @@ describe("/metrics", () => {
     const { samples } = await read(t);
     const labels = [...samples.keys()].flatMap((key) => [...key.matchAll(/([a-z_]+)="/g)].map(([, label]) => label));
     expect([...new Set(labels)].sort()).toEqual(
-      ["feed", "flow", "node", "outcome", "state", "stream", "version", "what"].filter((label) =>
+      ["code", "feed", "flow", "node", "outcome", "state", "stream", "subject", "version", "what"].filter((label) =>
         labels.includes(label),
       ),
     );

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { TtlCache } from "../../src/platform/ttl-cache.ts";
 import { LoopWatch } from "../../src/web/event-loop.ts";
-import { Remembered } from "../../src/web/reading.ts";
 import { FakeClock } from "../support/bridge.ts";
 
 function spin(ms: number): void {
@@ -13,7 +13,7 @@ describe("one look for everybody", () => {
   it("is remembered for a second by the clock that never jumps", () => {
     const clock = new FakeClock();
     let looks = 0;
-    const remembered = new Remembered(clock, () => ++looks);
+    const remembered = new TtlCache(clock, () => ++looks);
     expect([remembered.get(), remembered.get()]).toEqual([1, 1]);
     clock.jump(3_600_000);
     clock.advance(999);
@@ -25,7 +25,7 @@ describe("one look for everybody", () => {
   it("rests fifty times as long as it took, so that askers cannot take the event loop", () => {
     const clock = new FakeClock();
     let looks = 0;
-    const remembered = new Remembered(clock, () => {
+    const remembered = new TtlCache(clock, () => {
       spin(60);
       return ++looks;
     });
@@ -38,7 +38,7 @@ describe("one look for everybody", () => {
 
   it("is not remembered where it failed", () => {
     let looks = 0;
-    const remembered = new Remembered(new FakeClock(), () => {
+    const remembered = new TtlCache(new FakeClock(), () => {
       if (++looks === 1) throw new Error("busy");
       return looks;
     });

@@ -4,9 +4,10 @@
  */
 
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
+import { loadFacts } from "../../../src/health/fact-rows.ts";
+import type { Facts } from "../../../src/health/facts.ts";
 import { measureAges } from "../../../src/health/health.ts";
-import { describeStatus, type StatusFacts } from "../../../src/health/status.ts";
-import { loadStatusFacts } from "../../../src/health/status-rows.ts";
+import { describeStatus } from "../../../src/health/status.ts";
 import { createOrder, endFaults } from "../deeds.ts";
 import { missingOrders, OWED, staleOrders, unitOf } from "../differences.ts";
 import type { Losses } from "../ending.ts";
@@ -373,7 +374,7 @@ function checkStatus(world: World): void {
   const { life } = world;
   if (life === undefined) return;
   const nowMs = life.context.clock.nowMs();
-  const loaded = measureAges(loadStatusFacts(life.store), { nowMs, startedAtMs: nowMs });
+  const loaded = measureAges(loadFacts(life.store), { nowMs, startedAtMs: nowMs });
   const rightly = quarantined(world);
   const kinds: Record<string, string> = {
     order: "orders",
@@ -381,7 +382,7 @@ function checkStatus(world: World): void {
     snapshot: "updates",
     payload: "reconcile",
   };
-  const facts: StatusFacts = {
+  const facts: Facts = {
     ...loaded,
     refusedRequests: loaded.refusedRequests - refusedRequests(world).length,
     refusedBatches: world.hadRefusedConfirms ? 0 : loaded.refusedBatches,

@@ -81,8 +81,8 @@ export const commands = {
   "{source!} is not in WAL mode: programs that write it wait while it is read":
     "{source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение",
   "{source!} can be read": "{source}: чтение возможно",
-  "{mb#} MB free in {folder}": "свободно {mb} МБ в {folder}",
-  "only {mb#} MB free in {folder}": "свободно только {mb} МБ в {folder}",
+  "{free~} free in {folder}": "свободно {free} в {folder}",
+  "only {free~} free in {folder}": "свободно только {free} в {folder}",
   "{folder} cannot be looked at: {why*}": "{folder}: посмотреть не удалось: {why}",
   "--config and --instance exclude each other.": "--config и --instance нельзя указывать вместе.",
   "An instance's name holds letters, digits, . _ and - only.":

@@ -16,7 +16,7 @@ export const jobs = {
     "Освободите место, уменьшите backup.keep или укажите в backup.dir другой диск.",
   "The journal could not be tidied up.": "Не удалось убрать старое из журнала.",
   // channels
-  "What alerts have told could not be written yet.": "Не удалось пока записать, о чём уже сообщили оповещения.",
+  "What was notified could not be written yet.": "Не удалось пока записать, о чём уже сообщили оповещения.",
   "{name}: can be reached again.": "{name}: связь восстановлена.",
   "{name}: {message!} The flows go on.": "{name}: {message} Обмен продолжается.",
   "This is a test: alerts of erp-bridge arrive here.": "Это проверка: сюда приходят оповещения erp-bridge.",

@@ -1,6 +1,6 @@
 /* What `status` tells from: read-only, on any connection, beside a running daemon. */
-import { statfsSync } from "node:fs";
 import path from "node:path";
+import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import { journalSince } from "../database/foreign-journal.ts";
 import { doubtOf } from "../database/progress.ts";
@@ -12,9 +12,9 @@ import { loadHolds } from "../pass/hold-rows.ts";
 import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
 import { countRefusedRequests } from "../statuses/status-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
+import type { Facts, FlowFacts } from "./facts.ts";
 import { loadNotices } from "./notices.ts";
 import { loadPageSilent } from "./page-silence.ts";
-import type { FlowStatus, StatusFacts } from "./status.ts";
 
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
@@ -26,20 +26,19 @@ function loadLastOrderAt(store: Store): string | null {
 
 function loadDiskSpace(store: Store): DiskSpace | undefined {
   try {
-    const { bavail, blocks, bsize } = statfsSync(path.dirname(store.path));
-    return { free: bavail * bsize, total: blocks * bsize };
+    return readDiskSpace(path.dirname(store.path));
   } catch {
     return undefined;
   }
 }
 
-function loadDoubt(store: Store): StatusFacts["doubt"] {
+function loadDoubt(store: Store): Facts["doubt"] {
   const note = readNote(store.path);
   const kind = doubtOf(progressOf(store.db, note), note);
   return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
 }
 
-export function loadStatusFacts(store: Store): StatusFacts {
+export function loadFacts(store: Store): Facts {
   const one = <T>(sql: string) => store.prepare(sql).get() as T;
   const flows = store
     .prepare(
@@ -49,10 +48,10 @@ export function loadStatusFacts(store: Store): StatusFacts {
          last_run_at AS lastRunAt, failing_since AS failingSince, error_code AS errorCode, error, sentence
        FROM sync_status s`,
     )
-    .all() as (Omit<FlowStatus, "enabled" | "isStale"> & { enabled: number; isStale: number })[];
+    .all() as (Omit<FlowFacts, "enabled" | "isStale"> & { enabled: number; isStale: number })[];
   return {
     flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1, isStale: flow.isStale === 1 })),
-    holds: loadHolds(store).map(({ area, reason, since, detail }) => ({ area, reason, since, detail })),
+    holds: loadHolds(store).map(({ area, reason, since, detail, scope }) => ({ area, reason, since, detail, scope })),
     lastOrderAt: loadLastOrderAt(store),
     orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
     unread: countKeptBodies(store),

@@ -1,0 +1,215 @@
+import type { HoldReason } from "../database/hold-names.ts";
+import { EXIT, type ExitCode } from "../platform/errors.ts";
+
+type None = Record<never, never>;
+interface Count {
+  count: number;
+}
+interface Hold {
+  reason: string;
+}
+interface Trouble {
+  error: string;
+  /** English; without the names of folders. */
+  sentence: string;
+}
+
+type HoldCode =
+  | "hold_credentials"
+  | "hold_payment"
+  | "hold_rate_limit"
+  | "hold_refused"
+  | "hold_hand_out_lost"
+  | "hold_tie"
+  | "hold_behind"
+  | "hold_cut"
+  | "hold_unread"
+  | "hold_answer"
+  | "hold_guard"
+  | "hold_table"
+  | "hold_disk"
+  | "hold_mapping"
+  | "hold_account"
+  | "hold_restored"
+  /** A reason of a later version. */
+  | "hold_other";
+
+/** What is known of a condition beside its subject and its beginning. Codes also stand in the database and in answers: none is renamed. */
+export interface Params extends Record<HoldCode, Hold> {
+  database_trouble: Trouble;
+  database_damaged: None;
+  database_log_cut: None;
+  database_older: None;
+  foreign_journal: None;
+  reload_failed: Trouble;
+  credential_replaced: None;
+  not_running: None;
+  not_answering: None;
+  /** `error`: why its last pass failed; null where none has. `why`: the same in words, where they may be shown. */
+  flow_stale: { ageS: number | null; error: string | null; why: string | null };
+  flow_failing: { error: string | null; why: string | null };
+  /** It has not succeeded yet, and has time. */
+  flow_starting: None;
+  unread_batches: Count;
+  refused_confirms: Count;
+  /** `times`: how often the service has served the last of them at least. */
+  unnamed_batches: Count & { times: number };
+  late_confirms: Count;
+  refused_statuses: Count;
+  refused_rows: Count;
+  quarantined: Count;
+  blocked_orders: Count;
+  erp_objects: { names: string };
+  /** Seconds ahead of the service's. */
+  clock_off: { offsetS: number };
+  disk_low: { free: number };
+  channel_unreachable: { error: string };
+  page_silent: { address: string; error: string };
+  orders_untaken: { ageS: number | null };
+  erp_silent: { ageS: number | null };
+  log_grown: { bytes: number };
+}
+
+export type Code = keyof Params;
+
+export interface Trait {
+  /**
+   * `critical`: orders or the database stand still. `error`: a flow does, or goes wrong. `warning`: a person should look.
+   * `notice`: it passes by itself.
+   */
+  severity: "critical" | "error" | "warning" | "notice";
+  /** Of `status`; `error`: that of its error code; null: it does not change the exit code. */
+  exit: ExitCode | "error" | null;
+  /** The reason in `ill` of /health; true: its error code is the reason; false: it makes nothing ill. */
+  unhealthy: string | boolean;
+  /** A flow stands still, or may: no heartbeat goes out. */
+  stalls: boolean;
+  /** How long it must stand before somebody is notified, so that a clock that jumps or a short pause is no alarm. */
+  settleMs: number;
+  /** What programs know its alert by, `$` in the place of the subject; null: nobody is notified. */
+  alert: string | null;
+  /** The next command, `$` in the place of the subject; null: there is none to type. */
+  command: string | null;
+}
+
+/** A pass is at most a minute away after a start or a jump of the clock. */
+const AFTER_A_PASS = 90_000;
+const AFTER_A_WHILE = 5 * 60_000;
+
+const RESTART = "systemctl restart erp-bridge";
+const LOG = "journalctl -u erp-bridge";
+const QUARANTINE = "erp-bridge quarantine list";
+
+/** Everything that is fixed about a code. The order of this table is the order of importance. */
+export const CONDITIONS = {
+  database_trouble: trait("critical", { unhealthy: true, stalls: true, alert: "database" }),
+  database_damaged: trait("critical", {
+    unhealthy: "damage",
+    stalls: true,
+    alert: "database damaged",
+    command: "erp-bridge restore FILE",
+  }),
+  database_log_cut: trait("critical", { unhealthy: "log", stalls: true, alert: "database log", command: RESTART }),
+  database_older: trait("critical", { unhealthy: "older", stalls: true, alert: "database older", command: RESTART }),
+  foreign_journal: trait("critical", {
+    unhealthy: "journal",
+    stalls: true,
+    alert: "database journal",
+    command: RESTART,
+  }),
+  reload_failed: trait("error", { alert: "configuration", command: "erp-bridge check" }),
+  credential_replaced: trait("error", {
+    unhealthy: "credential",
+    settleMs: AFTER_A_WHILE,
+    alert: "client secret",
+    command: RESTART,
+  }),
+  not_running: trait("critical", { stalls: true, command: "systemctl start erp-bridge" }),
+  not_answering: trait("critical", { stalls: true, command: RESTART }),
+  hold_credentials: hold("credentials", "critical", { exit: EXIT.credentials, stalls: true }),
+  hold_account: hold("account", "critical", { stalls: true, command: "erp-bridge check" }),
+  hold_disk: hold("disk", "critical", { stalls: true, command: "df -h" }),
+  hold_unread: hold("unread", "critical", { stalls: true, command: QUARANTINE }),
+  hold_payment: hold("payment", "error", { exit: EXIT.credentials, stalls: true }),
+  hold_hand_out_lost: hold("hand-out lost", "error"),
+  hold_table: hold("table", "error", { stalls: true }),
+  hold_refused: hold("refused", "error", { stalls: true }),
+  hold_guard: hold("guard", "error", { command: "erp-bridge approve $" }),
+  hold_tie: hold("tie", "error"),
+  hold_other: hold("other", "error", { stalls: true }),
+  flow_stale: trait("error", {
+    exit: "error",
+    unhealthy: "stale",
+    stalls: true,
+    settleMs: AFTER_A_PASS,
+    alert: "flow $",
+    command: LOG,
+  }),
+  flow_failing: trait("error", { exit: "error", stalls: true, command: LOG }),
+  erp_objects: trait("error", { unhealthy: "objects", settleMs: AFTER_A_WHILE, alert: "erp objects" }),
+  unread_batches: trait("error", { unhealthy: "unread", alert: "unread batches", command: QUARANTINE }),
+  refused_confirms: trait("error", { alert: "refused confirms" }),
+  unnamed_batches: trait("error", { alert: "batches without ids", command: QUARANTINE }),
+  late_confirms: trait("error"),
+  orders_untaken: trait("error", { unhealthy: "untaken", settleMs: AFTER_A_PASS, alert: "erp reads" }),
+  erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
+  hold_cut: hold("cut", "warning"),
+  hold_answer: hold("answer", "warning"),
+  refused_statuses: trait("warning", { alert: "refused status requests" }),
+  quarantined: trait("warning", { alert: "quarantine $", command: QUARANTINE }),
+  blocked_orders: trait("warning", { alert: "orders blocked by the ERP" }),
+  clock_off: trait("warning", {
+    unhealthy: "clock",
+    settleMs: AFTER_A_WHILE,
+    alert: "clock",
+    command: "timedatectl set-ntp true",
+  }),
+  disk_low: trait("warning", { settleMs: AFTER_A_WHILE, alert: "disk", command: "df -h" }),
+  channel_unreachable: trait("warning"),
+  page_silent: trait("warning", { command: "ss -ltnp" }),
+  log_grown: trait("warning", { settleMs: AFTER_A_PASS, alert: "write-ahead log" }),
+  hold_mapping: hold("mapping", "warning", { unhealthy: false, command: "erp-bridge remap" }),
+  hold_restored: hold("restored", "warning", { unhealthy: false }),
+  refused_rows: trait("notice"),
+  hold_behind: hold("behind", "notice", { settleMs: AFTER_A_WHILE, command: null }),
+  hold_rate_limit: hold("rate limit", "notice", {
+    unhealthy: false,
+    stalls: true,
+    settleMs: AFTER_A_WHILE,
+    command: null,
+  }),
+  flow_starting: trait("notice", { stalls: true }),
+} as const satisfies Record<Code, Trait>;
+
+function trait(severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
+  const none = { unhealthy: false, stalls: false, settleMs: 0, alert: null, command: null };
+  return { severity, exit: EXIT.attention, ...none, ...more };
+}
+
+/** One that passes by itself, or while which everything goes on, is not unhealthy: only a silence after it is. */
+function hold(reason: HoldReason | "other", severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
+  return trait(severity, { unhealthy: reason, alert: `hold $ ${reason}`, command: "erp-bridge resume $", ...more });
+}
+
+const HOLD_CODES: Record<HoldReason, HoldCode> = {
+  credentials: "hold_credentials",
+  payment: "hold_payment",
+  "rate limit": "hold_rate_limit",
+  refused: "hold_refused",
+  "hand-out lost": "hold_hand_out_lost",
+  tie: "hold_tie",
+  behind: "hold_behind",
+  cut: "hold_cut",
+  unread: "hold_unread",
+  answer: "hold_answer",
+  guard: "hold_guard",
+  table: "hold_table",
+  disk: "hold_disk",
+  mapping: "hold_mapping",
+  account: "hold_account",
+  restored: "hold_restored",
+};
+
+export function codeOfHold(reason: string): HoldCode {
+  return Object.hasOwn(HOLD_CODES, reason) ? HOLD_CODES[reason as HoldReason] : "hold_other";
+}

@@ -1,0 +1,223 @@
+import { describeBytes } from "../backup/space-rule.ts";
+import { counted } from "../messages/counted.ts";
+import type { ConditionWords } from "./condition-words.ts";
+import { errorWords, holdWords } from "./status-words.ts";
+import { duration, englishStatus } from "./status-words-en.ts";
+
+const BY_ITSELF = "Nothing to do: it ends by itself.";
+const RESUME = "When the cause is put right, go on at once:";
+const RESTART = "Start the daemon anew:";
+const DATABASE_RECOVERY = "The database can be used again.";
+
+function held({ subject, since, reason }: { subject: string; since: string; reason: string }): string {
+  return `${capitalized(subject)} held since ${since}: ${holdWords(reason, englishStatus)}.`;
+}
+
+function hold(reason: string, next = RESUME) {
+  return { text: held, next, recovery: (area: string) => `${area} is no longer held (${reason}).` };
+}
+
+function counts(
+  what: (n: number, subject: string) => string,
+  next: string,
+  name: string | ((subject: string) => string),
+) {
+  return {
+    text: ({ count, subject }: { count: number; subject: string }) => what(count, subject),
+    next,
+    recovery: (subject: string) => `${typeof name === "string" ? name : name(subject)}: nothing is left of it.`,
+  };
+}
+
+export const englishConditions = {
+  database_trouble: {
+    text: ({ sentence }) => sentence,
+    next: "The first sentence says what to do; it ends by itself with its cause.",
+    recovery: () => DATABASE_RECOVERY,
+  },
+  database_damaged: {
+    text: () => "The database is damaged: restore the newest copy with erp-bridge restore FILE.",
+    next: "Restore the newest copy:",
+    recovery: () => DATABASE_RECOVERY,
+  },
+  database_log_cut: {
+    text: () =>
+      "The database or its -wal was truncated or overwritten: start the daemon, which verifies the database first.",
+    next: RESTART,
+    recovery: () => DATABASE_RECOVERY,
+  },
+  database_older: {
+    text: () => "The database is older than what the service was told: start the daemon, which says what to do.",
+    next: RESTART,
+    recovery: () => DATABASE_RECOVERY,
+  },
+  foreign_journal: {
+    text: () =>
+      "A file with -journal at the end of the database's name keeps other programs out, and nothing is confirmed: move it to another folder, or restart the daemon.",
+    next: "Move the file to another folder, or restart the daemon:",
+    recovery: () => DATABASE_RECOVERY,
+  },
+  reload_failed: {
+    text: ({ sentence }) => sentence,
+    next: "Put the configuration right and reload it. What is wrong with it:",
+    recovery: () => "The configuration was taken over.",
+  },
+  credential_replaced: {
+    text: ({ since }) =>
+      `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
+    next: RESTART,
+    recovery: () => "The Client Secret in use is the one in its file again.",
+  },
+  not_running: {
+    text: () => "The daemon is not running.",
+    next: "Start it:",
+    recovery: () => "The daemon runs again.",
+  },
+  not_answering: {
+    text: ({ since }) =>
+      `The daemon runs and does not answer since ${since}: see its log, then systemctl restart erp-bridge.`,
+    next: RESTART,
+    recovery: () => "The daemon answers again.",
+  },
+  hold_credentials: hold(
+    "credentials",
+    "Compare client_id and client secret with the service's API access settings. A new secret is in force after systemctl restart erp-bridge, which also ends this hold. Where nothing was wrong here, go on at once:",
+  ),
+  hold_payment: hold(
+    "payment",
+    "Pay the import subscription; the bridge tries again by itself every half hour, or at once:",
+  ),
+  hold_rate_limit: hold("rate limit", BY_ITSELF),
+  hold_refused: hold("refused"),
+  hold_hand_out_lost: hold("hand-out lost"),
+  hold_tie: hold("tie"),
+  hold_behind: hold("behind", BY_ITSELF),
+  hold_cut: hold("cut"),
+  hold_unread: hold("unread", "Put the paths of orders in the configuration right. The kept answers:"),
+  hold_answer: hold("answer", "Where these answers are acceptances, say so:"),
+  hold_guard: hold("guard", "Look at the rows that go to zero in the ERP; if they are right, let them through:"),
+  hold_table: hold("table"),
+  hold_disk: hold("disk", "Free some space; it ends by itself then. What is left:"),
+  hold_mapping: {
+    ...hold("mapping"),
+    text: () => "Stored orders hold columns of a former mapping: run erp-bridge remap.",
+    next: "Derive the columns of stored orders again:",
+  },
+  hold_account: hold("account", "Each account has a database of its own. What the configuration names:"),
+  hold_restored: hold("restored", "See what may be missing in the line of the hold; then:"),
+  hold_other: { ...hold("other"), recovery: (area) => `${area} is no longer held.` },
+  flow_stale: {
+    text: ({ subject, ageS, error, why }) =>
+      `${capitalized(subject)} ${ageS === null ? "without success so far" : `without success for ${duration(ageS)}`}${because(error, why)}.`,
+    next: "See the daemon's log:",
+    recovery: (flow) => `${flow} works again.`,
+  },
+  flow_failing: {
+    text: ({ subject, since, error, why }) => `${capitalized(subject)} failing since ${since}${because(error, why)}.`,
+    next: "It is tried again by itself. If it stays, see the daemon's log:",
+    recovery: (flow) => `${flow} works again.`,
+  },
+  flow_starting: {
+    text: ({ subject }) => `${capitalized(subject)} without success so far; the daemon has just started.`,
+    next: BY_ITSELF,
+    recovery: (flow) => `${flow} works.`,
+  },
+  unread_batches: counts(
+    (n) => `${counted(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
+    "Put the paths of orders in the configuration right; the kept batches are then read again. The details:",
+    "unread batches",
+  ),
+  refused_confirms: counts(
+    (n) => `${counted(n, "confirm")} refused by the service.`,
+    "The confirms are sent again. If they stay, orders.confirm.body is wrong. The service's words: SELECT id, last_error FROM batches WHERE state = 'refused'",
+    "refused confirms",
+  ),
+  unnamed_batches: {
+    text: ({ count, times }) =>
+      `${counted(count, "batch", "batches")} cannot be confirmed: none of the records has an id${times === 1 ? "" : `, and the service has served it ${times} times or more`}; orders behind it may wait.`,
+    next: "Show the record to the service's support:",
+    recovery: () => "batches without ids: nothing is left of it.",
+  },
+  late_confirms: {
+    text: ({ count, since }) => `${counted(count, "confirm")} not accepted since ${since}; new orders go on.`,
+    next: "They are sent again. If it stays, show the batch to the service's support: SELECT id, last_error FROM batches WHERE state = 'stored'",
+    recovery: () => "late confirms: nothing is left of it.",
+  },
+  refused_statuses: counts(
+    (n) => `${counted(n, "status request")} refused by the service.`,
+    "Insert a new request, or delete the refused one. The service's words: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
+    "refused status requests",
+  ),
+  refused_rows: counts(
+    (n, flow) => `${counted(n, "row")} of ${flow} refused by the service and tried again.`,
+    BY_ITSELF,
+    (flow) => `refused rows of ${flow}`,
+  ),
+  quarantined: counts(
+    (n, flow) => `${counted(n, "record")} of ${flow} in quarantine.`,
+    "See which records could not be used, and why:",
+    (flow) => `quarantine of ${flow}`,
+  ),
+  blocked_orders: counts(
+    (n) => `${counted(n, "order")} blocked by the ERP.`,
+    "Look at the orders that the ERP has put aside: the view orders_blocked.",
+    "orders blocked by the ERP",
+  ),
+  erp_objects: {
+    text: ({ names }) => `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
+    next: "Drop them; the bridge goes on by itself.",
+    recovery: () => "No triggers or indexes of the ERP's stand on the bridge's tables any more.",
+  },
+  clock_off: {
+    text: ({ offsetS }) =>
+      `This machine's clock is ${duration(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
+    next: "Set the clock right, for example:",
+    recovery: () => "This machine's clock agrees with the service's again.",
+  },
+  disk_low: {
+    text: ({ free }) => `Only ${describeBytes(free)} are free on the disk of the database.`,
+    next: "Free some space. What is left:",
+    recovery: () => "There is room on the disk again.",
+  },
+  channel_unreachable: {
+    text: ({ subject, since, error }) => `${capitalized(subject)} cannot be reached since ${since} (${error}).`,
+    next: "Put alerts or heartbeat in the configuration right, or the place that they name. It ends with the next call that succeeds.",
+    recovery: (channel) => `${channel} can be reached again.`,
+  },
+  page_silent: {
+    text: ({ address, since, error }) =>
+      `The status page cannot listen on ${address} since ${since}: ${error === "EADDRINUSE" ? "another program holds the port" : error}. Orders go on.`,
+    next: "Give http.listen another port, or end the program that holds it. Which one it is:",
+    recovery: () => "The status page listens again.",
+  },
+  orders_untaken: {
+    text: ({ ageS }) => `The ERP has left orders untaken for ${age(ageS)}.`,
+    next: "See whether the ERP's exchange of orders is running.",
+    recovery: () => "The ERP takes orders again.",
+  },
+  erp_silent: {
+    text: ({ subject, ageS }) => `The ERP has not written its table of ${subject} for ${age(ageS)}.`,
+    next: "See whether the ERP's export of its tables is running.",
+    recovery: (feed) => `The ERP writes its table of ${feed} again.`,
+  },
+  log_grown: {
+    text: ({ bytes }) =>
+      `The write-ahead log has grown to ${Math.round(bytes / 1024 / 1024)} MB: some program keeps the database open for reading.`,
+    next: "Close the program that has the database open for hours; lsof names candidates. The log shrinks by itself.",
+    recovery: () => "The write-ahead log is small again.",
+  },
+} as const satisfies ConditionWords;
+
+/** `: the service cannot be reached`, or nothing where no pass has failed. */
+function because(error: string | null, why: string | null): string {
+  const words = (why ?? errorWords(error ?? "", englishStatus)).replace(/\.$/, "");
+  return words === "" ? "" : `: ${words}`;
+}
+
+function age(seconds: number | null): string {
+  return seconds === null ? "?" : duration(seconds);
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

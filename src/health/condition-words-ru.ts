@@ -1,0 +1,223 @@
+import type { ConditionWords } from "./condition-words.ts";
+import { errorWords, holdWords } from "./status-words.ts";
+import { bytesOf, count as counted, duration, named, russianStatus } from "./status-words-ru.ts";
+
+const BY_ITSELF = "Ничего делать не нужно: пройдёт само.";
+const RESUME = "Когда причина устранена, продолжите сразу:";
+const RESTART = "Перезапустите службу:";
+const DATABASE_RECOVERY = "Базой снова можно пользоваться.";
+
+function held({ subject, since, reason }: { subject: string; since: string; reason: string }): string {
+  return `${named(subject)}: остановлено с ${since} — ${holdWords(reason, russianStatus)}.`;
+}
+
+function hold(next = RESUME) {
+  return {
+    text: held,
+    next,
+    recovery: (area: string) => `${named(area)}: больше не остановлено.`,
+  };
+}
+
+function counts(
+  what: (n: number, subject: string) => string,
+  next: string,
+  over: string | ((subject: string) => string),
+) {
+  return {
+    text: ({ count, subject }: { count: number; subject: string }) => what(count, subject),
+    next,
+    recovery: (subject: string) => (typeof over === "string" ? over : over(subject)),
+  };
+}
+
+export const russianConditions = {
+  database_trouble: {
+    text: ({ sentence }) => sentence,
+    next: "Что делать, сказано в первом предложении; пройдёт само вместе с причиной.",
+    recovery: () => DATABASE_RECOVERY,
+  },
+  database_damaged: {
+    text: () => "База повреждена: восстановите последнюю копию командой erp-bridge restore FILE.",
+    next: "Восстановите последнюю копию:",
+    recovery: () => DATABASE_RECOVERY,
+  },
+  database_log_cut: {
+    text: () => "База или её -wal обрезаны или перезаписаны: запустите службу, она сначала проверит базу.",
+    next: RESTART,
+    recovery: () => DATABASE_RECOVERY,
+  },
+  database_older: {
+    text: () => "База старше того, что уже подтверждено сервису: запустите службу, она сообщит, что делать.",
+    next: RESTART,
+    recovery: () => DATABASE_RECOVERY,
+  },
+  foreign_journal: {
+    text: () =>
+      "Рядом с базой лежит файл с её именем и -journal: другие программы не могут её открыть, подтверждения не отправляются. Перенесите файл в другую папку или перезапустите службу.",
+    next: "Перенесите файл в другую папку или перезапустите службу:",
+    recovery: () => DATABASE_RECOVERY,
+  },
+  reload_failed: {
+    text: ({ sentence }) => sentence,
+    next: "Исправьте настройки и перечитайте их. Что в них не так:",
+    recovery: () => "Настройки приняты.",
+  },
+  credential_replaced: {
+    text: ({ since }) =>
+      `Client Secret заменён в ${since}, а systemd передаёт его только при запуске: systemctl restart erp-bridge.`,
+    next: RESTART,
+    recovery: () => "Снова используется Client Secret из файла.",
+  },
+  not_running: {
+    text: () => "Служба не запущена.",
+    next: "Запустите её:",
+    recovery: () => "Служба снова работает.",
+  },
+  not_answering: {
+    text: ({ since }) =>
+      `Служба работает, но не отвечает с ${since}: посмотрите её журнал, затем systemctl restart erp-bridge.`,
+    next: RESTART,
+    recovery: () => "Служба снова отвечает.",
+  },
+  hold_credentials: hold(
+    "Сверьте client_id и client secret с настройками доступа к API в сервисе. Новый секрет вступает в силу после systemctl restart erp-bridge, тогда обмен продолжится сам. Если здесь всё было верно, продолжите сразу:",
+  ),
+  hold_payment: hold("Оплатите подписку на импорт; программа пробует сама раз в полчаса, а сразу так:"),
+  hold_rate_limit: hold(BY_ITSELF),
+  hold_refused: hold(),
+  hold_hand_out_lost: hold(),
+  hold_tie: hold(),
+  hold_behind: hold(BY_ITSELF),
+  hold_cut: hold(),
+  hold_unread: hold("Исправьте пути заказов в настройках. Сохранённые ответы:"),
+  hold_answer: hold("Если такие ответы означают, что всё принято, подтвердите это:"),
+  hold_guard: hold("Проверьте в ERP строки, которые обнуляются; если всё верно, разрешите отправку:"),
+  hold_table: hold(),
+  hold_disk: hold("Освободите место, дальше всё пойдёт само. Сколько осталось:"),
+  hold_mapping: {
+    ...hold("Заново заполните столбцы сохранённых заказов:"),
+    text: () => "Столбцы сохранённых заказов заполнены по прежнему сопоставлению: выполните erp-bridge remap.",
+  },
+  hold_account: hold("У каждой учётной записи своя база. Что задано в настройках:"),
+  hold_restored: hold("Чего может не хватать, сказано в строке остановки; затем:"),
+  hold_other: hold(),
+  flow_stale: {
+    text: ({ subject, ageS, error, why }) =>
+      `${named(subject)}: ${ageS === null ? "пока ни одного удачного обмена" : `нет удачного обмена уже ${duration(ageS)}`}${because(error, why)}.`,
+    next: "Посмотрите журнал службы:",
+    recovery: (flow) => `${named(flow)}: снова работает.`,
+  },
+  flow_failing: {
+    text: ({ subject, since, error, why }) => `${named(subject)}: ошибки с ${since}${because(error, why)}.`,
+    next: "Попытки повторяются сами. Если не проходит, посмотрите журнал службы:",
+    recovery: (flow) => `${named(flow)}: снова работает.`,
+  },
+  flow_starting: {
+    text: ({ subject }) => `${named(subject)}: пока ни одного удачного обмена, служба только что запущена.`,
+    next: BY_ITSELF,
+    recovery: (flow) => `${named(flow)}: работает.`,
+  },
+  unread_batches: counts(
+    (n) =>
+      `${counted(n, ["пачка заказов не прочитана", "пачки заказов не прочитаны", "пачек заказов не прочитано"])}: настройки не подходят к ответам сервиса.`,
+    "Исправьте пути заказов в настройках: сохранённые пачки будут прочитаны снова. Подробности:",
+    "Непрочитанных пачек заказов больше нет.",
+  ),
+  refused_confirms: counts(
+    (n) => `${counted(n, ["подтверждение отклонено", "подтверждения отклонены", "подтверждений отклонено"])} сервисом.`,
+    "Подтверждения отправляются снова. Если не проходит, неверно задано orders.confirm.body. Слова сервиса: SELECT id, last_error FROM batches WHERE state = 'refused'",
+    "Отклонённых подтверждений больше нет.",
+  ),
+  unnamed_batches: {
+    text: ({ count, times }) =>
+      `${counted(count, ["пачку", "пачки", "пачек"])} нельзя подтвердить: ни в одной записи нет номера (id); ${times === 1 ? "" : `сервис отдал её уже не меньше ${times} раз; `}заказы за ней могут ждать.`,
+    next: "Покажите запись поддержке сервиса:",
+    recovery: () => "Пачек заказов без номеров (id) больше нет.",
+  },
+  late_confirms: {
+    text: ({ count, since }) =>
+      `${counted(count, ["подтверждение не принято", "подтверждения не приняты", "подтверждений не принято"])} с ${since}; новые заказы идут.`,
+    next: "Подтверждения отправляются снова. Если не проходит, покажите пачку поддержке сервиса: SELECT id, last_error FROM batches WHERE state = 'stored'",
+    recovery: () => "Все подтверждения приняты.",
+  },
+  refused_statuses: counts(
+    (n) => `${counted(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
+    "Добавьте новый запрос или удалите отклонённый. Слова сервиса: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
+    "Отклонённых смен статуса больше нет.",
+  ),
+  refused_rows: counts(
+    (n, flow) =>
+      `${named(flow)}: ${counted(n, ["строка не принята", "строки не приняты", "строк не принято"])} сервисом, отправка повторяется.`,
+    BY_ITSELF,
+    (flow) => `${named(flow)}: отклонённых строк больше нет.`,
+  ),
+  quarantined: counts(
+    (n, flow) => `${named(flow)}: ${counted(n, ["запись", "записи", "записей"])} в карантине.`,
+    "Посмотрите, какие записи не удалось использовать и почему:",
+    (flow) => `${named(flow)}: в карантине больше ничего нет.`,
+  ),
+  blocked_orders: counts(
+    (n) => `${counted(n, ["заказ отложен", "заказа отложены", "заказов отложено"])} в ERP.`,
+    "Посмотрите заказы, отложенные в ERP: представление orders_blocked.",
+    "Отложенных в ERP заказов больше нет.",
+  ),
+  erp_objects: {
+    text: ({ names }) => `На таблицах моста стоят триггеры или индексы ERP, удалите их: ${names}.`,
+    next: "Удалите их; дальше всё пойдёт само.",
+    recovery: () => "На таблицах моста больше нет триггеров и индексов ERP.",
+  },
+  clock_off: {
+    text: ({ offsetS }) =>
+      `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
+    next: "Выставьте часы, например:",
+    recovery: () => "Часы этой машины снова сходятся с часами сервиса.",
+  },
+  disk_low: {
+    text: ({ free }) => `На диске с базой свободно только ${bytesOf(free)}.`,
+    next: "Освободите место. Сколько осталось:",
+    recovery: () => "На диске снова достаточно места.",
+  },
+  channel_unreachable: {
+    text: ({ subject, since, error }) => `${CHANNELS[subject] ?? subject}: нет связи с ${since} (${error}).`,
+    next: "Исправьте alerts или heartbeat в настройках или проверьте, работает ли получатель. Пройдёт со следующим удачным вызовом.",
+    recovery: (channel) => `${CHANNELS[channel] ?? channel}: связь восстановлена.`,
+  },
+  page_silent: {
+    text: ({ address, since, error }) =>
+      `Страница состояния не открывается на ${address} с ${since}: ${error === "EADDRINUSE" ? "порт занят другой программой" : error}. Заказы продолжают идти.`,
+    next: "Задайте в http.listen другой порт или закройте программу, которая его занимает. Какая это программа:",
+    recovery: () => "Страница состояния снова открывается.",
+  },
+  orders_untaken: {
+    text: ({ ageS }) => `ERP не забирает заказы уже ${age(ageS)}.`,
+    next: "Проверьте, работает ли обмен заказами в ERP.",
+    recovery: () => "ERP снова забирает заказы.",
+  },
+  erp_silent: {
+    text: ({ subject, ageS }) => `ERP не обновляла свою таблицу (${named(subject).toLowerCase()}) уже ${age(ageS)}.`,
+    next: "Проверьте, работает ли выгрузка таблиц из ERP.",
+    recovery: (feed) => `ERP снова обновляет свою таблицу (${named(feed).toLowerCase()}).`,
+  },
+  log_grown: {
+    text: ({ bytes }) =>
+      `Журнал базы вырос до ${Math.round(bytes / 1024 / 1024)} МБ: какая-то программа держит базу открытой для чтения.`,
+    next: "Закройте программу, которая часами держит базу открытой; её поможет найти lsof. Журнал уменьшится сам.",
+    recovery: () => "Журнал базы снова невелик.",
+  },
+} as const satisfies ConditionWords;
+
+const CHANNELS: Readonly<Record<string, string>> = {
+  webhook: "Адрес для оповещений",
+  command: "Программа оповещений",
+  heartbeat: "Контрольный адрес",
+};
+
+function because(error: string | null, why: string | null): string {
+  const words = (why ?? errorWords(error ?? "", russianStatus)).replace(/\.$/, "");
+  return words === "" ? "" : ` — ${words}`;
+}
+
+function age(seconds: number | null): string {
+  return seconds === null ? "?" : duration(seconds);
+}

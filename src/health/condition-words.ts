@@ -1,0 +1,57 @@
+import type { Language } from "../messages/language.ts";
+import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
+import { englishConditions } from "./condition-words-en.ts";
+import { russianConditions } from "./condition-words-ru.ts";
+import type { Condition } from "./conditions.ts";
+import { clockTime } from "./status-words.ts";
+
+/** What a sentence is made of: times come ready to be shown, numbers and spans as they are. */
+export type Shown<C extends Code> = Params[C] & { subject: string; since: string };
+
+/** A code without words is an error of the compiler. */
+export type ConditionWords = {
+  [C in Code]: {
+    text(shown: Shown<C>): string;
+    /** What a person does next; the command, if there is one, comes after it. */
+    next: string;
+    /** What is said when it is over. */
+    recovery(subject: string): string;
+  };
+};
+
+const WORDS: Record<Language, ConditionWords> = { en: englishConditions, ru: russianConditions };
+
+/** A condition in the words of a language. */
+export interface ToldCondition {
+  text: string;
+  next: string;
+  command: string | null;
+}
+
+/** @param say translates what the condition keeps in English; without it that stays as it is */
+export function describeCondition(
+  condition: Condition,
+  { nowMs, language = "en", say }: { nowMs: number; language?: Language; say?: (text: string) => string },
+): ToldCondition {
+  const words = WORDS[language][condition.code] as ConditionWords[Code] & { text(shown: object): string };
+  const { subject, since } = condition;
+  const params = say === undefined ? condition.params : spoken(condition.params, say);
+  return {
+    text: words.text({ ...params, subject, since: since === null ? "?" : clockTime(since, nowMs) }),
+    next: words.next,
+    command: CONDITIONS[condition.code].command?.replace("$", subject) ?? null,
+  };
+}
+
+export function describeRecovery({ code, subject }: Pick<Condition, "code" | "subject">, language: Language): string {
+  return WORDS[language][code].recovery(subject);
+}
+
+function spoken(params: Condition["params"], say: (text: string) => string): object {
+  const english = params as { sentence?: string; why?: string | null };
+  return {
+    ...params,
+    ...(english.sentence === undefined ? {} : { sentence: say(english.sentence) }),
+    ...(english.why == null ? {} : { why: say(english.why) }),
+  };
+}

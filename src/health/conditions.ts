@@ -1,0 +1,236 @@
+/*
+ * What is worth attention now: one list, from which `status`, its page, /health, metrics, alerts, the heartbeat and systemd only
+ * render. Pure: the clock is handed in.
+ */
+
+import { judgeSpace } from "../backup/space-rule.ts";
+import type { HoldScope } from "../database/hold-names.ts";
+import type { DoubtKind } from "../database/progress.ts";
+import { AREA_FLOWS } from "../pass/job-names.ts";
+import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { isOfDatabase } from "../platform/troubles.ts";
+import { CONDITIONS, type Code, codeOfHold, type Params, type Trait } from "./condition-traits.ts";
+import type { Facts, FlowFacts } from "./facts.ts";
+
+export type Condition = {
+  [C in Code]: {
+    code: C;
+    /** A flow, the area of a hold, or `database`, `daemon`, `machine` and the like. */
+    subject: string;
+    /** UTC, ISO 8601; null where it is not known. */
+    since: string | null;
+    params: Params[C];
+  };
+}[Code];
+
+export interface Limits {
+  /** How long an order may wait for the ERP. */
+  erpReadWithinMs: number;
+}
+
+export interface Now {
+  nowMs: number;
+  isRunning: boolean;
+}
+
+/** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
+const WAL_ALARM_BYTES = 256 * 1024 * 1024;
+/** A daemon looks for requests several times a second. */
+const UNANSWERED_MS = 5_000;
+/** A confirm that fails for so long is told apart from passing trouble, which the flow itself shows. */
+const CONFIRM_LATE_MS = 15 * 60_000;
+/** A flow that runs so rarely may wait for its first turn: until then its silence says nothing. */
+const RARE_S = 3_600;
+
+const DOUBT_CODES = {
+  older: "database_older",
+  log: "database_log_cut",
+  damage: "database_damaged",
+} as const satisfies Record<DoubtKind, Code>;
+
+/** Everything that is worth attention, most important first. */
+export function listConditions(facts: Facts, now: Now, limits: Limits): Condition[] {
+  const found = [
+    ...ofDaemon(facts, now),
+    ...facts.holds.map(({ area, reason, since }) => make(codeOfHold(reason), area, since, { reason })),
+    ...facts.flows.flatMap((flow) => ofFlow(flow, facts, now)),
+    ...ofOrders(facts, now, limits),
+    ...ofFeeds(facts, now),
+    ...ofMachine(facts),
+  ];
+  return found.sort((a, b) => RANKS.indexOf(a.code) - RANKS.indexOf(b.code));
+}
+
+const RANKS = Object.keys(CONDITIONS);
+
+/**
+ * Flows that have been silent for too long and stand behind a hold that says it already. What was notified of them is not
+ * over, and nothing new is notified.
+ */
+export function listCovered(facts: Facts, now: Now): Condition[] {
+  return facts.flows.flatMap((flow) => (isSilent(flow, now) && isCovered(flow, facts) ? [silence(flow)] : []));
+}
+
+export function traitOf({ code }: Pick<Condition, "code">): Trait {
+  return CONDITIONS[code];
+}
+
+/** What an alert, a series and a row know a condition by. */
+export function keyOf({ code, subject }: Pick<Condition, "code" | "subject">): string {
+  return `${code} ${subject}`;
+}
+
+/** How much of it there is; 1 where it can only be there or not. */
+export function levelOf({ params }: Pick<Condition, "params">): number {
+  return "count" in params ? params.count : 1;
+}
+
+/** The exit code of a command that found these, in the order of precedence of exit codes. */
+export function exitCodeOfAll(conditions: readonly Condition[]): ExitCode {
+  const codes = conditions.map((condition) => exitOf(condition));
+  return Object.values(EXIT).find((exit) => exit !== EXIT.ok && codes.includes(exit)) ?? EXIT.ok;
+}
+
+/** The exit code of a command that meets a hold. */
+export function exitCodeOfHold(reason: string): ExitCode {
+  return CONDITIONS[codeOfHold(reason)].exit as ExitCode;
+}
+
+function exitOf(condition: Condition): ExitCode | null {
+  const { exit } = traitOf(condition);
+  if (exit !== "error") return exit;
+  const { error } = condition.params as { error: string | null };
+  return exitCodeOf(new BridgeError((error ?? "") as ErrorCode, "")) === EXIT.unreachable
+    ? EXIT.unreachable
+    : EXIT.attention;
+}
+
+function make<C extends Code>(code: C, subject: string, since: string | null, params: Params[C]): Condition {
+  return { code, subject, since, params } as Condition;
+}
+
+function ofDaemon(facts: Facts, { nowMs, isRunning }: Now): Condition[] {
+  const { met, doubt, journalSince, unanswered, pageSilent } = facts;
+  const list: Condition[] = [];
+  const isDatabase = met !== undefined && isOfDatabase(met);
+  if (met !== undefined) {
+    const params = { error: met.code, sentence: met.sentence };
+    list.push(
+      isDatabase
+        ? make("database_trouble", "database", met.since, params)
+        : make("reload_failed", "configuration", met.since, params),
+    );
+  }
+  // What the daemon has met of the database says the same.
+  if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
+  if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));
+  if (!isRunning) list.push(make("not_running", "daemon", null, {}));
+  else if (unanswered !== undefined && isLongAgo(unanswered, nowMs, UNANSWERED_MS))
+    list.push(make("not_answering", "daemon", unanswered, {}));
+  if (isRunning && pageSilent !== undefined) {
+    const { address, error, since } = pageSilent;
+    list.push(make("page_silent", "page", since, { address, error }));
+  }
+  return list;
+}
+
+/** A hold that stops the flow has said it already. */
+function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
+  if (flow.flow === "erp" || !flow.enabled) return [];
+  if (isSilent(flow, now)) return isCovered(flow, facts) ? [] : [silence(flow)];
+  if (flow.failingSince !== null) {
+    if (holdsThatStop(flow, facts).length > 0) return [];
+    return [make("flow_failing", flow.flow, flow.failingSince, { error: flow.errorCode, why: flow.error })];
+  }
+  const isNew = flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S;
+  return isNew && now.isRunning ? [make("flow_starting", flow.flow, null, {})] : [];
+}
+
+/** Where the daemon does not run, every flow is silent, and that it does not run says so. */
+function isSilent(flow: FlowFacts, { isRunning }: Now): boolean {
+  return isRunning && flow.enabled && flow.flow !== "erp" && flow.isStale;
+}
+
+function silence(flow: FlowFacts): Condition {
+  const since = flow.silentSince ?? flow.lastSuccessAt;
+  const isFailing = flow.failingSince !== null;
+  return make("flow_stale", flow.flow, since, {
+    ageS: flow.ageS,
+    error: isFailing ? flow.errorCode : null,
+    why: isFailing ? flow.error : null,
+  });
+}
+
+/** Behind a hold that passes by itself a silence that lasts is worth a word of its own. */
+function isCovered(flow: FlowFacts, facts: Facts): boolean {
+  return holdsThatStop(flow, facts).some(({ reason }) => CONDITIONS[codeOfHold(reason)].unhealthy !== false);
+}
+
+/** With some holds everything goes on. */
+function holdsThatStop({ flow }: FlowFacts, { holds }: Facts): Facts["holds"] {
+  return holds.filter((hold) => CONDITIONS[codeOfHold(hold.reason)].stalls && isHeldBy(hold, flow));
+}
+
+/** Whether the hold is of the flow or of its area. */
+export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, flow: string): boolean {
+  if (area === flow) return true;
+  return (
+    scope !== "flow" && Object.hasOwn(AREA_FLOWS, area) && AREA_FLOWS[area as "orders"].some((name) => name === flow)
+  );
+}
+
+function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
+  const list: Condition[] = [];
+  const { unread, unnamedBatches, failedConfirms, refusedBatches, refusedRequests } = facts;
+  if (unread > 0) list.push(make("unread_batches", "orders", facts.unreadSince ?? null, { count: unread }));
+  if (refusedBatches > 0) list.push(make("refused_confirms", "orders", null, { count: refusedBatches }));
+  if (unnamedBatches !== undefined && unnamedBatches.count > 0)
+    list.push(make("unnamed_batches", "orders", null, unnamedBatches));
+  if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, CONFIRM_LATE_MS))
+    list.push(make("late_confirms", "orders", failedConfirms.since, { count: failedConfirms.count }));
+  if (refusedRequests > 0) list.push(make("refused_statuses", "statuses", null, { count: refusedRequests }));
+  const erp = facts.flows.find(({ flow }) => flow === "erp");
+  if (erp !== undefined && erp.quarantined > 0)
+    list.push(make("blocked_orders", "erp", null, { count: erp.quarantined }));
+  if (erp !== undefined && isLongAgo(erp.waitingSince, nowMs, limits.erpReadWithinMs))
+    list.push(make("orders_untaken", "erp", erp.waitingSince, { ageS: ageOf(erp.waitingSince, nowMs) }));
+  return list;
+}
+
+function ofFeeds({ flows, erpWrites = [] }: Facts, { nowMs }: Now): Condition[] {
+  return [
+    ...flows.flatMap(({ flow, refused }) =>
+      refused > 0 ? [make("refused_rows", flow, null, { count: refused })] : [],
+    ),
+    ...flows.flatMap(({ flow, quarantined }) =>
+      flow !== "erp" && quarantined > 0 ? [make("quarantined", flow, null, { count: quarantined })] : [],
+    ),
+    ...erpWrites.flatMap(({ feed, since, withinS }) =>
+      isLongAgo(since, nowMs, withinS * 1000) ? [make("erp_silent", feed, since, { ageS: ageOf(since, nowMs) })] : [],
+    ),
+  ];
+}
+
+function ofMachine(facts: Facts): Condition[] {
+  const list: Condition[] = [];
+  for (const { name, since, offsetS, names } of facts.notices ?? []) {
+    if (name === "credential") list.push(make("credential_replaced", "machine", since, {}));
+    else if (name === "objects") list.push(make("erp_objects", "machine", since, { names: names ?? "" }));
+    else list.push(make("clock_off", "machine", since, { offsetS: offsetS ?? 0 }));
+  }
+  if (facts.disk !== undefined && judgeSpace(facts.disk, false) !== "room")
+    list.push(make("disk_low", "machine", null, { free: facts.disk.free }));
+  for (const { channel, since, error } of facts.undelivered ?? [])
+    list.push(make("channel_unreachable", channel, since, { error }));
+  if (facts.walBytes > WAL_ALARM_BYTES) list.push(make("log_grown", "database", null, { bytes: facts.walBytes }));
+  return list;
+}
+
+function isLongAgo(since: string | null, nowMs: number, limitMs: number): boolean {
+  return since !== null && nowMs - Date.parse(since) > limitMs;
+}
+
+/** Seconds since then. */
+export function ageOf(since: string | null, nowMs: number): number | null {
+  return since === null ? null : Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000));
+}

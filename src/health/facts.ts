@@ -1,0 +1,81 @@
+import type { DiskSpace } from "../backup/space-rule.ts";
+import type { HoldScope } from "../database/hold-names.ts";
+import type { DoubtKind } from "../database/progress.ts";
+import type { Trouble } from "../platform/troubles.ts";
+
+/*
+ * What is known about how things stand: read from the database in one place (fact-rows.ts), and judged in one place
+ * (conditions.ts).
+ */
+
+/** One row of `sync_status`. */
+export interface FlowFacts {
+  flow: string;
+  enabled: boolean;
+  lastSuccessAt: string | null;
+  ageS: number | null;
+  waiting: number;
+  waitingSince: string | null;
+  held: string | null;
+  quarantined: number;
+  /** Rows of a feed that the service refused while nothing proved that it was about them: they are tried again. */
+  refused: number;
+  isStale: boolean;
+  /** The last success, or the first failure or the start of the program where there was none; absent before ages are measured. */
+  silentSince?: string;
+  /** After so long a silence `isStale`. */
+  staleAfterS: number;
+  /** Feeds: what the site shows is the ERP's table of the last pass, or of the oldest change that waits or is refused. */
+  asOf: string | null;
+  lastRunAt: string | null;
+  failingSince: string | null;
+  errorCode: string | null;
+  error: string | null;
+  sentence: string;
+}
+
+export interface Facts {
+  flows: FlowFacts[];
+  holds: { area: string; reason: string; since: string; detail: string | null; scope?: HoldScope }[];
+  lastOrderAt: string | null;
+  orders: number;
+  unread: number;
+  /** When the oldest of them came that could not be read. */
+  unreadSince?: string | null;
+  refusedBatches: number;
+  /** Batches that no confirm can name, and how often the service has served the last one at least. */
+  unnamedBatches?: { count: number; times: number };
+  /** Stored batches whose confirm fails, and since when the oldest of them waits. */
+  failedConfirms?: { count: number; since: string | null };
+  refusedRequests: number;
+  /** Feeds whose last acceptance was told by the status code alone. */
+  acceptedByStatusOnly: string[];
+  walBytes: number;
+  /** What the database's file system has left; absent where it cannot be told. */
+  disk?: DiskSpace | undefined;
+  /** When the ERP was last seen to write a feed's table, and how long its silence may last. */
+  erpWrites?: { feed: string; since: string; withinS: number }[];
+  /** Receivers of alerts and the heartbeat's address that cannot be reached; `error` is a code. */
+  undelivered?: { channel: string; since: string; error: string }[];
+  /** The address that the status page cannot have, because another program listens there. */
+  pageSilent?: { address: string; since: string; error: string } | undefined;
+  /** What speaks against the database until the daemon has started anew. */
+  doubt?: { kind: DoubtKind; since: string } | undefined;
+  /** Since when a file DATABASE-journal keeps other programs out. */
+  journalSince?: string | undefined;
+  /** What the daemon itself has met; known to it alone. */
+  met?: Trouble | undefined;
+  /** Since when the daemon, if it runs, has left a request of `sync` untaken. */
+  unanswered?: string | undefined;
+  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables. */
+  notices?: { name: "clock" | "credential" | "objects"; since: string; offsetS?: number; names?: string }[];
+}
+
+/** What the service wrote may hold anything, a customer's data included: here its meaning is told, never its words. */
+export function withoutForeignWords(facts: Facts): Facts {
+  return {
+    ...facts,
+    flows: facts.flows.map((flow) => ({ ...flow, error: null })),
+    holds: facts.holds.map((hold) => ({ ...hold, detail: null })),
+  };
+}

@@ -1,0 +1,31 @@
+import type { Clock } from "./ports.ts";
+
+const REST_MIN_MS = 1_000;
+/** At most two per cent of the time goes into loading. */
+const REST_PER_COST = 50;
+
+/** Keeps what `load` gave for a while, or for many times what it cost, whichever is longer. */
+export class TtlCache<T> {
+  readonly #clock: Clock;
+  readonly #load: () => T;
+  readonly #restMinMs: number;
+  readonly #everyMs: number;
+  #value: { of: T; untilMs: number } | undefined;
+
+  /** @param times.everyMs nobody asks more often: what is cheap by that is loaded each time */
+  constructor(clock: Clock, load: () => T, times: { restMinMs?: number; everyMs?: number } = {}) {
+    this.#clock = clock;
+    this.#load = load;
+    this.#restMinMs = times.restMinMs ?? REST_MIN_MS;
+    this.#everyMs = times.everyMs ?? 0;
+  }
+
+  get(): T {
+    if (this.#value !== undefined && this.#clock.monotonicMs() < this.#value.untilMs) return this.#value.of;
+    const startedAt = performance.now();
+    const of = this.#load();
+    const restMs = Math.max(this.#restMinMs, REST_PER_COST * (performance.now() - startedAt) - this.#everyMs);
+    this.#value = { of, untilMs: this.#clock.monotonicMs() + restMs };
+    return of;
+  }
+}
