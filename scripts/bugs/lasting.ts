@@ -247,7 +247,7 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     { step: { do: "flood" } },
   ),
   hostile("confirmed batches kept for ever", "src/daemon/keep-house.ts", [
-    "      batches: (limit: number) => deleteConfirmedBefore(store, isoTime(nowMs - batchesMs), limit),\n",
+    "      batches: (limit: number) => deleteConfirmedBefore(store, before(batchesMs), limit),\n",
     "",
   ]),
   direct("old refusals", "refused confirms counted among the newest alone", "src/orders/batch-rows.ts", [
@@ -285,7 +285,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
   hostile(
     "history removed by the machine's clock alone",
     "src/daemon/keep-house.ts",
-    ["const nowMs = this.#confirmedNow() ?? 0;", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
+    ["const nowMs = this.#confirmedNow();", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
     { step: { do: "clock" } },
   ),
   hostile(

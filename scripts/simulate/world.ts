@@ -236,6 +236,7 @@ export class World implements Scene, Line, CommitHooks {
 
   /** What was committed is checked, and the program starts again: at once where `waitMs` says so. */
   afterDeath(reboot: boolean, waitMs = integerBetween(this.random, 1, 30_000)): void {
+    this.statuses.onDeath();
     this.time.at(waitMs, () => this.#startAgain(reboot));
   }
 

@@ -52,14 +52,15 @@ export class KeepHouse implements Job {
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const { store } = this.#context;
     const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
-    // Earlier than any row where nothing is known.
-    const nowMs = this.#confirmedNow() ?? 0;
+    const nowMs = this.#confirmedNow();
+    // Where nothing is known: before any row, whatever a clock showed that wrote it.
+    const before = (keptMs: number) => (nowMs === undefined ? "" : isoTime(nowMs - keptMs));
     const removals = {
       runs: (limit: number) =>
-        deleteRunsBefore(store, isoTime(nowMs - runsMs), limit) || deleteRunsBeyond(store, RUNS_MAX, limit),
-      events: (limit: number) => deleteEventsBefore(store, isoTime(nowMs - eventsMs), limit),
-      batches: (limit: number) => deleteConfirmedBefore(store, isoTime(nowMs - batchesMs), limit),
-      requests: (limit: number) => deleteSentBefore(store, isoTime(nowMs - requestsMs), limit),
+        deleteRunsBefore(store, before(runsMs), limit) || deleteRunsBeyond(store, RUNS_MAX, limit),
+      events: (limit: number) => deleteEventsBefore(store, before(eventsMs), limit),
+      batches: (limit: number) => deleteConfirmedBefore(store, before(batchesMs), limit),
+      requests: (limit: number) => deleteSentBefore(store, before(requestsMs), limit),
     };
     const counts: Record<string, number> = {};
     let isDone = true;

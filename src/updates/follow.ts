@@ -182,14 +182,13 @@ export function planNextPage(
   rules: FollowRules,
 ): { learned: Learned; verdict: PageVerdict } {
   const { asked, high } = pass;
-  const stamps = page.stamps.filter((stamp) => stamp !== undefined);
-  const isRepeated = stamps.some(({ instantNs }) => instantNs === asked.ns);
+  const { isRepeated, isAtOrAfter, farthest, onward } = lookOver(page.stamps, asked.ns, high?.ns);
   const isMissed = asked.isKnownStamp && !isRepeated;
   const learned: Learned = {
     ...pass.learned,
     boundary: isRepeated ? "inclusive" : isMissed ? "exclusive" : pass.learned.boundary,
     pageMax: Math.max(pass.learned.pageMax, page.stamps.length),
-    form: learnForm(pass.learned.form, stamps),
+    form: learnForm(pass.learned.form, page.stamps),
   };
   const unit = unitOf(learned.form, rules);
   const isFull = page.stamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
@@ -199,13 +198,11 @@ export function planNextPage(
       return { next: "ask", asked: { ...askFrom(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
     const from = (stamp: High) => askAfter(stamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
     // The page's own largest stamp, not the pass's: a page that was asked again must not skip what it was cut at.
-    const farthest = largestOf(stamps);
     if (farthest === undefined) return page.stamps.length > 0 && isFull ? { next: "no stamps" } : { next: "done" };
-    const onward = high === undefined ? undefined : largestOf(stamps, high.ns);
     if (page.fresh > 0 && onward !== undefined && from(onward).ns > asked.ns)
       return { next: "ask", asked: from(onward) };
     // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
-    const mayBeCut = page.stamps.length >= pass.pageMax && stamps.every(({ instantNs }) => instantNs >= asked.ns);
+    const mayBeCut = page.stamps.length >= pass.pageMax && isAtOrAfter;
     if (!mayBeCut) return { next: "done" };
     const beyond = from(farthest);
     if (beyond.ns > asked.ns) {
@@ -278,13 +275,31 @@ function isFuture(ns: bigint, now: bigint | undefined): boolean {
 }
 
 /** Of equal ones the last, as it was written there. */
-function largestOf(stamps: readonly ServedStamp[], atMost?: bigint): High | undefined {
-  let largest: ServedStamp | undefined;
+interface Seen {
+  /** A change bears the very stamp that was asked from. */
+  isRepeated: boolean;
+  /** None is from before it. */
+  isAtOrAfter: boolean;
+  farthest: High | undefined;
+  /** The largest that is no later than what the position may reach. */
+  onward: High | undefined;
+}
+
+/** In one go: a page may hold as many changes as an answer may have values. */
+function lookOver(stamps: readonly (ServedStamp | undefined)[], askedNs: bigint, highNs: bigint | undefined): Seen {
+  let [isRepeated, isAtOrAfter] = [false, true];
+  let farthest: ServedStamp | undefined;
+  let onward: ServedStamp | undefined;
   for (const stamp of stamps) {
-    if (atMost !== undefined && stamp.instantNs > atMost) continue;
-    if (largest === undefined || stamp.instantNs >= largest.instantNs) largest = stamp;
+    if (stamp === undefined) continue;
+    const { instantNs } = stamp;
+    if (instantNs === askedNs) isRepeated = true;
+    else if (instantNs < askedNs) isAtOrAfter = false;
+    if (farthest === undefined || instantNs >= farthest.instantNs) farthest = stamp;
+    if (highNs === undefined || instantNs > highNs) continue;
+    if (onward === undefined || instantNs >= onward.instantNs) onward = stamp;
   }
-  return highOf(largest);
+  return { isRepeated, isAtOrAfter, farthest: highOf(farthest), onward: highOf(onward) };
 }
 
 /** From a stamp that was seen, so that both kinds of service bring the rest of it. */

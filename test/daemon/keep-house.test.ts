@@ -48,6 +48,7 @@ describe("keeping house", () => {
   it.each([
     ["ahead", 3 * 365 * DAY_MS],
     ["behind", -3 * 365 * DAY_MS],
+    ["behind, and shows a year before 1970", -90 * 365 * DAY_MS],
   ])("removes nothing while the clock is years %s, or nobody has told the time", async (_name, offMs) => {
     let serviceMs = Date.UTC(2026, 2, 1, 12);
     const { clock, run, rows, sandbox, restart } = await startTestBridge({

@@ -265,7 +265,7 @@ function isRightlyRefused(
   const isGone = service.statusOf(order_id) === undefined;
   // Somebody else has given the order another status meanwhile: the request is not sent again.
   // So has somebody whose change was not known here yet when the request left, unless its stamp shows that it was made before.
-  const sentMs = statuses.sentAtMs.get(number) ?? Number.NEGATIVE_INFINITY;
+  const sentMs = statuses.leftAtMs(number) ?? Number.NEGATIVE_INFINITY;
   const isTimeTold = forms.date && service.options.dateHeader && service.options.clockOffsetMs === 0;
   const leftMs = sentMs - (isTimeTold ? CLOCKS_MS : UNKNOWN_MS);
   const isOvertaken =

@@ -49,13 +49,15 @@ export class StatusInvariants {
   /** Requests of which it was not known for a while whether they had taken effect. */
   readonly #wasUnknown = new Set<number>();
   readonly #unanswered = new Set<number>();
+  /** Requests that were to leave as the program died, and when that was by the service's clock: it may have sent them. */
+  readonly #lostAtMs = new Map<number, number>();
   /** What the requests of a pass took. */
   #pace = { busyMs: 0, requests: 0, failedReads: 0 };
   /** The ERP held the write lock until then. */
   lockedUntilMs = 0;
   /** Requests that never began to travel the last time that they were to leave, and in which life. */
   readonly #neverLeft = new Map<number, number>();
-  readonly sentAtMs = new Map<number, number>();
+  readonly #sentAtMs = new Map<number, number>();
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
 
@@ -73,7 +75,7 @@ export class StatusInvariants {
     this.#isAnswered.delete(orderId);
     this.#neverLeft.delete(numberOf(request.body.toString("utf8")));
     const number = numberOf(request.body.toString("utf8"));
-    if (!this.sentAtMs.has(number)) this.sentAtMs.set(number, this.#scene.service.now());
+    if (!this.#sentAtMs.has(number)) this.#sentAtMs.set(number, this.#scene.service.now());
     this.#unanswered.add(number);
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
@@ -105,7 +107,8 @@ export class StatusInvariants {
     // A refusal may come from somewhere else than the service, and hide that the status took effect.
     if (route.kind === "status" && told.isTrue) this.#open.delete(orderId);
     if (route.kind === "status" && status < 500 && status !== 408) this.#isAnswered.add(orderId);
-    if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410)) this.#open.delete(orderId);
+    if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410 || isFormer(sent, told)))
+      this.#open.delete(orderId);
   }
 
   /** A pass that waits for one order keeps the others waiting. */
@@ -145,12 +148,26 @@ export class StatusInvariants {
       const isTold = effect?.isStatusNew === true && !this.#scene.versions.hasMoreSince(effect.orderId, effect.atMs);
       if (state === "refused") return isTold ? [`request ${number} is refused and took effect`] : [];
       // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
-      return this.sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
+      return this.#sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
     });
   }
 
+  /** When a request has left, as far as the bridge can tell; undefined where it knows that none did. */
+  leftAtMs(number: number): number | undefined {
+    return this.#sentAtMs.get(number) ?? this.#lostAtMs.get(number);
+  }
+
   wasUnknown(number: number): boolean {
-    return this.#wasUnknown.has(number) || this.#unanswered.has(number);
+    return this.#wasUnknown.has(number) || this.#unanswered.has(number) || this.#lostAtMs.has(number);
+  }
+
+  /** The program has died: of what was committed as about to leave it will not know whether it left. */
+  onDeath(): void {
+    for (const comment of this.#scene.auditor.prepare(SENDING).pluck().all() as string[]) {
+      const number = Number(comment.replace("request ", ""));
+      if (!this.#sentAtMs.has(number) && !this.#lostAtMs.has(number))
+        this.#lostAtMs.set(number, this.#scene.service.now());
+    }
   }
 
   onEntry({ effect, requestBody }: LedgerEntry) {
@@ -184,6 +201,12 @@ export class StatusInvariants {
     if (this.#scene.auditor.prepare(HAS_OTHER_STATUS).get(orderId, before.revision) !== undefined) return false;
     return now.revision !== before.revision || !isBefore(before.stamp ?? undefined, now.stamp ?? undefined);
   }
+}
+
+/** An answer that the order itself was given before: whoever looks sees nothing else. */
+function isFormer({ route, fate }: Sent, told: Told & { kind: "answer" }): boolean {
+  const isRecord = fate?.kind === "lie" && fate.lie.body === "another record" && told.status < 300;
+  return isRecord && told.body.toLowerCase().includes((route.orderId ?? "").toLowerCase());
 }
 
 /** The ERP's comment says which request it is. */
