@@ -5,7 +5,7 @@ import { type Route, routeOf } from "../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { SimulatedTime } from "./clock.ts";
 import type { Lie, LieBody } from "./hostile/grammar.ts";
-import { needsService, withBadBytes } from "./hostile/lies.ts";
+import { asSent, needsService } from "./hostile/lies.ts";
 import type { Asked, Fate } from "./schedule.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -218,7 +218,7 @@ class Exchange {
         : distorted(response, fate, this.#line.service);
     const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed" || fate.kind === "lie";
     const isSuccess = status >= 200 && status < 300;
-    const isTrue = isWhole && isSuccess && response !== undefined && body.equals(withBadBytes(response.body));
+    const isTrue = isWhole && isSuccess && response !== undefined && body.equals(asSent(response.body));
     const isReadable = isTrue || (fate?.kind === "lie" && HAS_IDS.has(fate.lie.body) && isSuccess);
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
     time.at(downMs, () => {
@@ -288,7 +288,7 @@ function distorted(response: SandboxResponse | undefined, fate: Fate | undefined
       return { status, headers, body: body.subarray(0, length) };
     }
     default:
-      return { status, headers, body: withBadBytes(body) };
+      return { status, headers, body: asSent(body) };
   }
 }
 

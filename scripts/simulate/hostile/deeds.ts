@@ -101,14 +101,14 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   versions.hadOdd = true;
 }
 
-/** Whoever runs the service has put the records right. */
+/** Whoever runs the service has put the records right. Of an order that is deleted the last that was said stays so. */
 export function mendValues({ service, versions }: World): void {
-  for (const id of versions.odd) {
+  for (const id of [...versions.odd]) {
     if (service.statusOf(id) === undefined) continue;
     service.changeOrder(id, { raw: null });
     versions.note(id);
+    versions.odd.delete(id);
   }
-  versions.odd.clear();
 }
 
 /** A status that is no text as it should be, or the one that the order has with something new to say. */

@@ -14,6 +14,29 @@ export const HUGE_BYTES = 300_000;
 /** Stands in a record's text for a byte that no UTF-8 has. */
 export const NO_UTF8 = "\ue000";
 
+/** What stands in a record's text for bytes that are no JSON or no UTF-8, those bytes, and what a reader may take for them. */
+const AS_SENT = [
+  [NO_UTF8, "\xff\xff\xff", "???"],
+  ["\ue001", "\t\t\t", "   "],
+  ["\ue002", "\r\n ", "   "],
+  ["\ue003", "\\x ", "   "],
+  ['"\ue004"', "NaN  ", "0    "],
+  ['"\ue005"', "007  ", "7    "],
+  ['"\ue006"', "1,   ", "1    "],
+] as const;
+/** The first bytes of every mark. */
+const MARK = Buffer.from([0xee, 0x80]);
+
+/** JSON texts that are none once they are sent, by name. */
+export const NEAR_JSON: Readonly<Record<string, string>> = {
+  "raw tab": '"a\ue001b"',
+  "raw break": '"a\ue002b"',
+  "unknown escape": '"a\ue003b"',
+  "NaN itself": '"\ue004"',
+  "007": '"\ue005"',
+  "comma before the end": '["\ue006"]',
+};
+
 /** Refusals that speak of what was sent. */
 const SAYS_OF_RECORD: ReadonlySet<number> = new Set([400, 409, 410, 413, 422]);
 /** Of fewer records that are refused with none accepted nobody can tell whether it is they or the service. */
@@ -154,7 +177,7 @@ export function lieResponse(
     lie.status >= 300 && lie.status < 400 ? { location: "http://elsewhere.example/" } : {};
   const isWait = lie.retryAfter !== null && (lie.status === 429 || lie.status === 503);
   const wait: Record<string, string> = isWait ? { "retry-after": lie.retryAfter ?? "" } : {};
-  return { status: lie.status, headers: { ...date, ...location, ...wait, "content-type": type }, body };
+  return { status: lie.status, headers: { ...date, ...location, ...wait, "content-type": type }, body: asSent(body) };
 }
 
 interface Scene {
@@ -310,12 +333,26 @@ function inCp1251(text: string): Buffer {
   return bytes;
 }
 
-/** Bytes that are no UTF-8, where a record's text asks for them. */
-export function withBadBytes(body: Buffer): Buffer {
-  const mark = Buffer.from(NO_UTF8);
-  if (!body.includes(mark)) return body;
+/** The bytes that a record's text stands for. */
+export function asSent(body: Buffer): Buffer {
+  if (!body.includes(MARK)) return body;
   const bytes = Buffer.from(body);
-  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1))
-    bytes.fill(0xff, at, at + mark.length);
+  for (const [text, sent] of AS_SENT) {
+    const mark = Buffer.from(text);
+    for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1))
+      bytes.write(sent, at, mark.length, "latin1");
+  }
   return bytes;
+}
+
+/** Whether a record's text is no JSON once it is sent. */
+export function isNearJson(text = ""): boolean {
+  return AS_SENT.some(([mark]) => mark !== NO_UTF8 && text.includes(mark));
+}
+
+/** An answer as JSON, whatever single values are none. */
+export function asJson(text: string): string {
+  let json = text;
+  for (const [, sent, read] of AS_SENT) json = json.replaceAll(sent, read);
+  return json;
 }

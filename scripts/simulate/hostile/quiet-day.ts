@@ -18,6 +18,7 @@ import type { FeedName } from "../schedule.ts";
 import type { World } from "../world.ts";
 import { mendValues, reload } from "./deeds.ts";
 import { HOUR_MS, MINUTE_MS } from "./grammar.ts";
+import { isNearJson } from "./lies.ts";
 
 /** Longer than the longest wait that any answer may ask for, and the next one. */
 const SETTLED_MS = 70 * MINUTE_MS;
@@ -325,7 +326,7 @@ const UNREAD = [
 ] as const;
 
 function isOfLasting(world: World, what: string, row: string | number): boolean {
-  const { auditor, lies, erp, versions, forms } = world;
+  const { auditor, lies, erp, versions, forms, service } = world;
   // More changes of one stamp than the service's own pages hold: that is how it is, and no trouble that passes.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) {
     // A short page with a stamp that tells nothing is as good as one of a single stamp.
@@ -339,7 +340,8 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   if (what === "reads are owed") return isNamed(world, String(row)) || isBad(world, String(row));
   if (what === "statuses wait") {
     const orderId = erp.asked.find(({ id }) => id === row)?.orderId ?? "";
-    return lies.lasting().has(orderId);
+    // Of a request whose outcome is unknown only the order tells, and the order is no JSON.
+    return lies.lasting().has(orderId) || (versions.odd.has(orderId) && isNearJson(service.newestText(orderId)));
   }
   if (what !== "rows wait to be pushed") return false;
   const key = auditor

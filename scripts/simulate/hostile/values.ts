@@ -1,6 +1,6 @@
 /* Values at the ends of their types, for any field of an order: what a service may say of one of its own orders. */
 import { readJson } from "../../../src/sandbox/json-text.ts";
-import { NO_UTF8 } from "./lies.ts";
+import { NEAR_JSON, NO_UTF8 } from "./lies.ts";
 
 /** JSON texts, by name. */
 export const EXTREMES: Readonly<Record<string, string>> = {
@@ -34,6 +34,7 @@ export const EXTREMES: Readonly<Record<string, string>> = {
   "no UTF-8": `"${NO_UTF8}"`,
   prototype: '{"__proto__":{"x":1}}',
   formula: '"=cmd()|\\u001b[31m"',
+  ...NEAR_JSON,
 };
 
 export const FIELDS = [

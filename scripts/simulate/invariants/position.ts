@@ -3,6 +3,7 @@
  * reason.
  */
 import { readStamp } from "../../../src/sandbox/stamps.ts";
+import { asJson } from "../hostile/lies.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 
@@ -60,7 +61,9 @@ export class PositionInvariants {
     // Nothing is no position, unless it was asked for.
     if (![undefined, "", "0"].includes(token ?? digits) || token === asked) this.#sentTexts.add(token ?? digits ?? "");
     if (!told.isTrue || told.body === "") return;
-    const root = JSON.parse(told.body) as { data?: { updates?: object[] | null } | null; next?: unknown } | object[];
+    const root = JSON.parse(asJson(told.body)) as
+      | { data?: { updates?: object[] | null } | null; next?: unknown }
+      | object[];
     const list = Array.isArray(root) ? (bare ? root : []) : (root.data?.updates ?? []);
     for (const record of list) this.#note(record);
   }
