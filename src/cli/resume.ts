@@ -6,6 +6,7 @@ import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/feed-outbox.ts";
 import { clearPullMark } from "../orders/batch-rows.ts";
+import { acceptSigns, forgetSigns } from "../orders/watch-list.ts";
 import { acceptForms, forgetForms } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
@@ -79,6 +80,7 @@ function lift(store: Store, area: string, loaded: LoadedConfig): string[] {
   if (area === "account") {
     saveMeta(store, "account", accountOf(loaded.config));
     forgetForms(store);
+    forgetSigns(store);
     return ["account"];
   }
   if (area === "observations") return dismissObservations(store);
@@ -93,6 +95,7 @@ function lift(store: Store, area: string, loaded: LoadedConfig): string[] {
   }
   // Somebody has looked at what is answered, and says that it is an acceptance.
   if (acceptForms(store, endpointsOf(area, loaded)) && !reasons.includes("answer")) reasons.push("answer");
+  if (acceptSigns(store, area) && !reasons.includes("answer")) reasons.push("answer");
   for (const feed of FEED_NAMES) {
     if (area !== "imports" && area !== feed) continue;
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);

@@ -19,6 +19,7 @@ export type MetaKey =
   | "unnamed"
   | "anchors"
   | "answers"
+  | "lists"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -40,6 +40,7 @@ import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
+import { readSignsInSlices } from "./list-signs.ts";
 import { newestInSlices } from "./newest-records.ts";
 import { describeMiss, type OrderField } from "./order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
@@ -58,6 +59,7 @@ import {
 } from "./read-answer.ts";
 import { SettleKept } from "./settle-kept.ts";
 import { takeRecord } from "./take-orders.ts";
+import { WatchList } from "./watch-list.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
@@ -110,6 +112,7 @@ export class StoreBatches {
   readonly #journal: JournalBatches;
   /** What is kept because it could not be read. */
   readonly kept: SettleKept;
+  readonly #watch: WatchList;
   #waiting: ServiceAnswer | undefined;
 
   constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
@@ -117,6 +120,7 @@ export class StoreBatches {
     this.#rules = rules;
     this.#journal = journal;
     this.kept = new SettleKept(context, rules);
+    this.#watch = new WatchList(context, "orders", rules.batchOrders.text);
   }
 
   /**
@@ -192,9 +196,12 @@ export class StoreBatches {
     const rules = this.#rules;
     const { clock } = this.#context;
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
-    if (list.elements === undefined) return undefined;
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
+    const beside = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId] };
+    const signs = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, beside);
+    await this.#watch.judge(await readInTurns(clock, answer, signs, signal), signal);
+    if (list.elements === undefined) return undefined;
     const matched = findMatchedPaths(this.#context.store, {
       bytes,
       records: list.elements,

@@ -11,6 +11,7 @@ import { canonicalJson } from "../answers/json-value.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readStamp, type ServedStamp, type StampForm } from "../answers/stamp.ts";
 import { KeySet } from "../feeds/key-set.ts";
+import { type ListSigns, readSignsInSlices } from "../orders/list-signs.ts";
 import { type OrderMapping, readStampText } from "../orders/order-mapping.ts";
 import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -33,6 +34,8 @@ export interface ChangeRules {
   mapping: OrderMapping;
   /** Where the answer keeps the list. */
   changes: JsonPath;
+  /** Where it names the next position. */
+  next: JsonPath | null;
   /** Zone of stamps that name none. */
   timezone: string;
 }
@@ -46,6 +49,8 @@ const CHANGES_MAX = 20_000;
  */
 export class ChangePage {
   readonly list: AnswerList;
+  /** What the page says beside its list. */
+  readonly signs: ListSigns;
   /** What the page is read from in the place of its body, where records of it are no JSON. */
   readonly mended: Buffer | undefined;
   readonly elements: readonly Span[];
@@ -59,8 +64,9 @@ export class ChangePage {
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
 
-  constructor(list: AnswerList, rules: ChangeRules) {
+  constructor(list: AnswerList, signs: ListSigns, rules: ChangeRules) {
     this.list = list;
+    this.signs = signs;
     this.mended = list.mended?.bytes;
     this.elements = list.elements ?? [];
     this.#rules = rules;
@@ -166,6 +172,10 @@ export class KnownPages {
 
   async #read(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
     const list = await readInTurns(this.#clock, answer, readListInSlices(answer, this.#rules.changes), signal);
-    return new ChangePage(list, this.#rules);
+    const { changes, mapping, next } = this.#rules;
+    const size = list.elements?.length ?? 0;
+    const beside = { list: changes, mapping, ignored: next === null ? [] : [next] };
+    const signs = readSignsInSlices(list.mended?.bytes ?? answer.body, { root: list.root, size }, beside);
+    return new ChangePage(list, await readInTurns(this.#clock, answer, signs, signal), this.#rules);
   }
 }

@@ -11,9 +11,11 @@ import { loadMeta, type RestKey } from "../database/meta.ts";
 import { counted } from "../messages/counted.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
+import { type ListSigns, NO_SIGNS, withoutMore } from "../orders/list-signs.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
+import { WatchList } from "../orders/watch-list.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { stopsPass } from "../pass/holds.ts";
@@ -67,6 +69,8 @@ const BACK_MS = 10 * 60_000;
 const PAGES_MAX = 1_000;
 const RECORDS_MAX = 200_000;
 const RECORDS_PER_COMMIT = 100;
+/** Pages in a row without anything new that are read past because they say that there is more. */
+const QUIET_PAGES_MAX = 20;
 
 export interface FollowOptions {
   rules: OrderRules;
@@ -109,6 +113,8 @@ interface Pass {
   isTieOver: boolean;
   changes: ChangeCollector;
   matched: Set<OrderField>;
+  /** Beside the last page. */
+  signs: ListSigns;
 }
 
 interface ReadPage {
@@ -145,6 +151,7 @@ export class FollowUpdates implements Job {
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   readonly #cuts: FindCutChanges;
+  readonly #watch: WatchList;
   #sweepWanted = false;
   readonly #told = { future: false, ahead: false, refused: false };
   /** A token that lies before the one that named it, and until when it is not followed. */
@@ -158,7 +165,8 @@ export class FollowUpdates implements Job {
     this.#readOrders = readOrders;
     this.#cuts = new FindCutChanges(context, options.follow);
     const { rules, follow } = options;
-    const pageRules = { mapping: rules.update, changes: rules.changes, timezone: follow.timezone };
+    this.#watch = new WatchList(context, "updates", rules.changes.text);
+    const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
     this.#pages = new KnownPages(pageRules, context.clock);
     this.#signature = JSON.stringify([rules.signature, rules.next?.text ?? null, follow.since, follow.timezone]);
   }
@@ -248,6 +256,7 @@ export class FollowUpdates implements Job {
       isTieOver: false,
       changes: new ChangeCollector(store, clock),
       matched: new Set(),
+      signs: NO_SIGNS,
     };
   }
 
@@ -257,6 +266,7 @@ export class FollowUpdates implements Job {
     let isComplete: boolean;
     try {
       isComplete = await this.#readPages(pass, this.#context.client.serviceNow);
+      if (isComplete) await this.#watch.judgeEnd(pass.signs, pass.signal);
     } catch (error) {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
       // go on from there is asked from the watermark.
@@ -351,7 +361,7 @@ export class FollowUpdates implements Job {
       }
       // A token that was named counts once it was asked and answered: until then the position is a time.
       if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
-        return page.fresh === 0 ? true : await this.#readByToken(pass, token);
+        return page.fresh === 0 && !this.#watch.saysMore(pass.signs) ? true : await this.#readByToken(pass, token);
       const { learned, verdict } = planNextPage(
         { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
         page,
@@ -439,11 +449,15 @@ export class FollowUpdates implements Job {
     const { pagesMax = PAGES_MAX } = this.#options;
     const seen = new Set<string>();
     let since = first;
+    let quiet = 0;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
       const { page, token } = await this.#readPage(pass, since);
       pass.token = since;
       seen.add(since);
-      if (token === undefined || token === since || page.fresh === 0) return true;
+      quiet = page.fresh === 0 ? quiet + 1 : 0;
+      if (token === undefined || token === since) return true;
+      // A page may be empty because the service leaves out what it would not show.
+      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#watch.saysMore(pass.signs))) return true;
       if (!this.#mayFollow(token, since, seen)) return true;
       since = token;
     }
@@ -477,9 +491,13 @@ export class FollowUpdates implements Job {
     pass.serviceDate ??= answer.date;
     const changes = await this.#pages.open(answer, pass.signal);
     const { list, elements } = changes;
-    const token = answer.status === 204 ? undefined : tokenOf(changes.mended ?? answer.body, list.root, rules);
-    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const body = changes.mended ?? answer.body;
+    const token = answer.status === 204 ? undefined : tokenOf(body, list.root, rules);
+    // Where the answer names the way on, it is followed first.
+    const isFollowed = token !== undefined && token !== since;
+    await this.#watch.judge(isFollowed ? withoutMore(changes.signs) : changes.signs, pass.signal);
+    pass.signs = changes.signs;
+    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);

@@ -15,7 +15,7 @@ const mapping = compileMapping({
   isWritten: () => false,
   whole: false,
 });
-const rules = { mapping, changes: parsePath("$.updates"), timezone: "UTC" };
+const rules = { mapping, changes: parsePath("$.updates"), next: null, timezone: "UTC" };
 
 const change = (n: number, status = "new") => ({
   order_id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,

@@ -1,0 +1,122 @@
+/*
+ * Compares what the answers of one endpoint say beside their list with what they usually say ({@link learnSigns}). What is
+ * learned is needed for no position: after a crash the same answer teaches it again.
+ */
+
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { BridgeError } from "../platform/errors.ts";
+import {
+  acceptDoubted,
+  describeSigns,
+  doubtSigns,
+  findContradictions,
+  findMoreAfterEnd,
+  type LearnedSigns,
+  type ListSigns,
+  learnSigns,
+  NO_SIGNS_LEARNED,
+  saysMore,
+} from "./list-signs.ts";
+
+type Endpoint = "orders" | "updates";
+
+export class WatchList {
+  readonly #context: JobContext;
+  readonly #endpoint: Endpoint;
+  /** The path of the list, for a message. */
+  readonly #path: string;
+
+  constructor(context: JobContext, endpoint: Endpoint, path: string) {
+    this.#context = context;
+    this.#endpoint = endpoint;
+    this.#path = path;
+  }
+
+  /**
+   * An answer was read.
+   * @throws BridgeError `answer_shape` where its list is empty and something beside it says that it should not be.
+   */
+  async judge(signs: ListSigns, signal: AbortSignal): Promise<void> {
+    const learned = loadSigns(this.#context.store, this.#endpoint);
+    await this.#save(learned, learnSigns(learned, signs), signal);
+    const found = signs.size === 0 ? findContradictions(learned, signs) : [];
+    if (found.length === 0) return;
+    throw new BridgeError(
+      "answer_shape",
+      `The list ${this.#path} of the answer is empty, but the answer says that there is something: ${this.#tell(found)}.`,
+      { hint: this.#hint },
+    );
+  }
+
+  /**
+   * No page follows this one.
+   * @throws BridgeError `answer_shape` where it says that there are more, as no last page did before.
+   */
+  async judgeEnd(signs: ListSigns, signal: AbortSignal): Promise<void> {
+    const learned = loadSigns(this.#context.store, this.#endpoint);
+    const found = findMoreAfterEnd(learned, signs);
+    await this.#save(
+      learned,
+      found.length === 0 ? learnSigns(learned, signs, true) : doubtSigns(learned, found),
+      signal,
+    );
+    if (found.length === 0) return;
+    throw new BridgeError(
+      "answer_shape",
+      `The answer says that there are more records (${this.#tell(found)}), and asking from the newest of ${this.#path} brings none.`,
+      { hint: this.#hint },
+    );
+  }
+
+  /** Whether a page says that another one follows. */
+  saysMore(signs: ListSigns): boolean {
+    return saysMore(loadSigns(this.#context.store, this.#endpoint), signs);
+  }
+
+  get #hint(): string {
+    return `Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume ${this.#endpoint}`;
+  }
+
+  #tell(signs: Parameters<typeof describeSigns>[0]): string {
+    return this.#context.client.hideSecrets(describeSigns(signs));
+  }
+
+  async #save(before: LearnedSigns, after: LearnedSigns, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    if (after !== before) await commit(this.#context, signal, () => saveSigns(store, this.#endpoint, after));
+  }
+}
+
+function loadSigns(store: Store, endpoint: Endpoint): LearnedSigns {
+  return loadAll(store)[endpoint] ?? NO_SIGNS_LEARNED;
+}
+
+function saveSigns(store: Store, endpoint: Endpoint, learned: LearnedSigns): void {
+  saveMeta(store, "lists", JSON.stringify({ ...loadAll(store), [endpoint]: learned }));
+}
+
+/** A person has looked at what the answers say. Returns whether anything was doubted. */
+export function acceptSigns(store: Store, area: string): boolean {
+  if (area !== "orders" && area !== "updates") return false;
+  const learned = loadSigns(store, area);
+  const accepted = acceptDoubted(learned);
+  if (accepted !== learned) saveSigns(store, area, accepted);
+  return accepted !== learned;
+}
+
+/** Another account: nothing is known of what answers there. */
+export function forgetSigns(store: Store): void {
+  deleteMeta(store, "lists");
+}
+
+/** What cannot be read was not learned. */
+function loadAll(store: Store): Partial<Record<Endpoint, LearnedSigns>> {
+  try {
+    return JSON.parse(loadMeta(store, "lists") ?? "{}") as Partial<Record<Endpoint, LearnedSigns>>;
+  } catch {
+    return {};
+  }
+}

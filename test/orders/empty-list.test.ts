@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { acceptSigns } from "../../src/orders/watch-list.ts";
+import { startTestBridge } from "../support/bridge.ts";
+import { startFollowed } from "../support/followed.ts";
+import { createOrders, expectComplete } from "../support/pull.ts";
+
+const record = {
+  order_id: "7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a11",
+  status: "cancelled",
+  updated_at: "2026-03-01T12:00:00Z",
+};
+
+/** Beside an empty list. */
+const BESIDE: [string, object][] = [
+  ["records under another name", { data: [record] }],
+  ["new records and a total", { new_records: [record], total: 1 }],
+  ["a count", { count: 2 }],
+  ["a flag and a page", { has_more: true, next_page: "/api/v1/1c/orders?page=2" }],
+];
+
+describe("an empty list whose answer says that there is something", () => {
+  it.each(BESIDE)("is no empty batch: %s", async (_name, beside) => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    await t.run("orders");
+    await t.run("orders");
+    createOrders(t, 1);
+    const body = JSON.stringify({ orders: [], ...beside });
+    const rule = t.sandbox.faults.add({
+      match: { path: "orders" },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    for (let polls = 0; polls < 3; polls++) {
+      const { error } = await t.run("orders");
+      expect(error).toMatchObject({ code: "answer_shape", message: expect.stringContaining("$.orders") });
+    }
+    const kept = t.rows<{ body: Buffer }>("SELECT body FROM batches WHERE state = 'unread'");
+    expect(kept.map((row) => row.body.toString())).toEqual(body.includes("[{") ? [body] : []);
+    t.sandbox.faults.remove(rule);
+    await t.run("orders");
+    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
+  });
+
+  it.each(BESIDE)("is no end of the changes: %s", async (_name, beside) => {
+    const test = await startFollowed(1);
+    await test.poll();
+    const [id] = test.ids as [string];
+    const before = test.watermark();
+    test.change(id, { status: "paid" });
+    const body = JSON.stringify({ updates: [], ...beside });
+    const rule = test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await expect(test.poll()).rejects.toMatchObject({ code: "answer_shape" });
+    expect(test.watermark()).toBe(before);
+    test.sandbox.faults.remove(rule);
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
+  it("counts as empty once a person has said that it means nothing", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    await t.run("orders");
+    const body = '{"orders":[],"has_more":true}';
+    const rule = t.sandbox.faults.add({
+      match: { path: "orders" },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    expect((await t.run("orders")).error).not.toBeNull();
+    expect(t.bridge.store.write(() => acceptSigns(t.bridge.store, "orders"))).toBe(true);
+    expect((await t.run("orders")).error).toBeNull();
+    t.sandbox.faults.remove(rule);
+    await t.run("orders");
+    expectComplete(t);
+  });
+});
+
+describe("a last page of changes that says that there is more", () => {
+  it("moves no position, where former ones did not say so", async () => {
+    const test = await startFollowed(1);
+    const [id] = test.ids as [string];
+    const page = (status: string, at: string, isMore: boolean) =>
+      test.sandbox.faults.add({
+        match: { path: "updates" },
+        times: "forever",
+        do: {
+          kind: "raw",
+          contentType: "application/json",
+          body: JSON.stringify({ updates: [{ order_id: id, status, updated_at: at }], has_more: isMore }),
+        },
+      });
+    const at = (ms: number) => new Date(test.clock.nowMs() + ms).toISOString();
+    const quiet = page("new", at(0), false);
+    await test.poll();
+    test.sandbox.faults.remove(quiet);
+    const before = test.watermark();
+    const later = at(30_000);
+    test.change(id, { status: "paid" });
+    const more = page("paid", later, true);
+    await expect(test.poll()).rejects.toMatchObject({ code: "answer_shape" });
+    expect(test.watermark()).toBe(before);
+    test.sandbox.faults.remove(more);
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { parsePath } from "../../src/answers/json-path.ts";
+import { scanJson } from "../../src/answers/scan-json.ts";
+import { atOnce } from "../../src/answers/slices.ts";
+import {
+  acceptDoubted,
+  describeSigns,
+  findContradictions,
+  findMoreAfterEnd,
+  type LearnedSigns,
+  learnSigns,
+  NO_SIGNS_LEARNED,
+  readSignsInSlices,
+} from "../../src/orders/list-signs.ts";
+import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/orders/order-mapping.ts";
+
+const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
+const mapping = compileMapping({
+  source: "batch",
+  fields: named(ORDER_FIELDS) as never,
+  line: named(LINE_FIELDS) as never,
+  isWritten: () => false,
+  whole: true,
+});
+const list = parsePath("$.orders");
+const order = (n: number) => ({
+  order_id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
+  status: "new",
+  updated_at: "2026-03-01T12:00:00Z",
+});
+
+function signsOf(answer: object) {
+  const bytes = Buffer.from(JSON.stringify(answer));
+  const { orders } = answer as { orders?: unknown[] | null };
+  return atOnce(
+    readSignsInSlices(bytes, { root: scanJson(bytes), size: orders?.length ?? 0 }, { list, mapping, ignored: [] }),
+  );
+}
+
+const learned = (...answers: object[]) =>
+  answers.reduce<LearnedSigns>((known, answer) => learnSigns(known, signsOf(answer)), NO_SIGNS_LEARNED);
+const contradicts = (before: object[], answer: object) =>
+  describeSigns(findContradictions(learned(...before), signsOf(answer)));
+
+const QUIET = [{ orders: [order(1)] }, { orders: [] }];
+const NESTED = { orders: [], result: { page: [{ rows: [order(2)] }] } };
+
+describe("an empty list", () => {
+  it.each<[string, object[], object, string]>([
+    ["records under another name", QUIET, { orders: [], data: [order(2)] }, "data [{…}]"],
+    ["records beside null", QUIET, { orders: null, data: { orders: [order(2)] } }, "data.orders [{…}]"],
+    ["records several levels down", QUIET, NESTED, "result.page.rows [{…}]"],
+    ["records by their ids", QUIET, { orders: [], data: { [order(2).order_id]: order(2) } }, "data.* [{…}]"],
+    ["one record", QUIET, { orders: [], order: order(2) }, "order [{…}]"],
+    ["ids alone, after other answers", QUIET, { orders: [], ids: [{ order_id: order(2).order_id }] }, "ids [{…}]"],
+    [
+      "most of the fields without an id",
+      QUIET,
+      {
+        orders: [],
+        list: [{ id: 1, number: "1", status: "new", currency: "RUB", total: 1, lines: [], created_at: "" }],
+      },
+      "list [{…}]",
+    ],
+    ["records at first contact", [], { orders: [], data: [order(2)] }, "data [{…}]"],
+    ["a count at first contact", [], { orders: [], count: 2 }, "count = 2"],
+    ["a count as a text", QUIET, { orders: [], Count: "2" }, "Count = 2"],
+    ["a new total", QUIET, { orders: [], meta: { total: 2 } }, "meta.total = 2"],
+    [
+      "a total that was 0",
+      [...QUIET, { orders: [order(1)], total: 1 }, { orders: [], total: 0 }],
+      { orders: [], total: 2 },
+      "total = 2",
+    ],
+    ["has_more", QUIET, { orders: [], has_more: true }, "has_more"],
+    ["a next page", QUIET, { orders: [], next_page: "/?page=2" }, "next_page"],
+    [
+      "a list that moves",
+      [...QUIET, { orders: [order(1)], data: [order(1)] }],
+      { orders: [], data: [order(2)] },
+      "data [{…}]",
+    ],
+  ])("is contradicted by %s", (_name, before, answer, told) => {
+    expect(contradicts(before, answer)).toBe(told);
+  });
+
+  it.each<[string, object[], object]>([
+    ["nothing", QUIET, { orders: [], count: 0, has_more: false, next: null, data: [] }],
+    ["a total of the whole shop from the first answer on", [{ orders: [], total: 5123 }], { orders: [], total: 5124 }],
+    ["such a total that was 0 in a new shop", [{ orders: [], total: 0 }], { orders: [], batch_id: null }],
+    [
+      "a new total that lists with records have shown to count everything",
+      [...QUIET, { orders: [], total: 5123 }, { orders: [order(1)], total: 5124 }],
+      { orders: [], total: 5124 },
+    ],
+    ["a cursor that is always named", [{ orders: [], next: "c1" }], { orders: [], next: "c2" }],
+    ["a list of something else", QUIET, { orders: [], warehouses: [{ id: order(1).order_id, name: "A" }] }],
+    [
+      "records that stand beside other records too",
+      [{ orders: [order(1)], cancelled: [order(7)] }],
+      { orders: [], cancelled: [order(8)] },
+    ],
+    ["numbers of other names", QUIET, { orders: [], version: 2, limit: 100, page: 1, took_ms: 4 }],
+  ])("is not contradicted by %s", (_name, before, answer) => {
+    expect(contradicts(before, answer)).toBe("");
+  });
+
+  it("stays contradicted by the same answer until a person says that it means nothing", () => {
+    const answer = { orders: [], has_more: true };
+    const known = learned(...QUIET, answer, answer, { orders: [order(1)], has_more: true }, answer);
+    expect(findContradictions(known, signsOf(answer))).toHaveLength(1);
+    expect(findContradictions(acceptDoubted(known), signsOf(answer))).toEqual([]);
+  });
+
+  it("teaches nothing more once its form is known", () => {
+    const answers = [...QUIET, { orders: [order(1)], count: 1, next: "c" }, { orders: [], count: 0 }];
+    const known = learned(...answers);
+    expect(answers.reduce((now, answer) => learnSigns(now, signsOf(answer)), known)).toBe(known);
+  });
+});
+
+describe("a last page that says that there is more", () => {
+  const last = (...answers: object[]) =>
+    answers.reduce<LearnedSigns>((known, answer) => learnSigns(known, signsOf(answer), true), NO_SIGNS_LEARNED);
+
+  it("is another answer than former last pages were", () => {
+    const known = last({ orders: [order(1)], has_more: false });
+    expect(describeSigns(findMoreAfterEnd(known, signsOf({ orders: [order(1)], has_more: true })))).toBe("has_more");
+  });
+
+  it("says nothing where last pages always say so, or none was read", () => {
+    const more = { orders: [order(1)], has_more: true };
+    expect(findMoreAfterEnd(NO_SIGNS_LEARNED, signsOf(more))).toEqual([]);
+    expect(findMoreAfterEnd(last(more), signsOf(more))).toEqual([]);
+  });
+});
