@@ -9,7 +9,10 @@ export function dumpTables({ rows }: Pick<TestBridge, "rows">): string {
   const tables = rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
   const dumped = tables
     .filter(({ name }) => !BOOKS.has(name))
-    .map(({ name }) => [name, rows(`SELECT * FROM "${name}"`)] as const);
+    // What stands beside lists is learned once from each kind of answer, and covers nothing.
+    .map(
+      ({ name }) => [name, rows(`SELECT * FROM "${name}"${name === "meta" ? " WHERE key <> 'lists'" : ""}`)] as const,
+    );
   return JSON.stringify(dumped, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }
 
