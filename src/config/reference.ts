@@ -141,7 +141,8 @@ function assumedPart(keys: readonly ConfigKey[]): string {
   return `## What is assumed about the service, and how to find out
 
 The interface document leaves these questions open; each default below is a guess. An answer whose shape does not match
-is an error that names the path tried and the keys seen, and is never acted on. Other wrong guesses are quiet: a status
+is an error that names the path tried and the keys seen, and is never acted on. So is an empty list beside which the answer holds
+records, a count above 0 or a next page, unless the service says so in any answer: what is usual is learned. Other wrong guesses are quiet: a status
 name that never appears, a field that only stays empty, reserves that are subtracted twice. Look at those before the
 first real use.
 
