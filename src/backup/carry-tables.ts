@@ -39,6 +39,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   matched_paths: "both",
   quarantine: "own",
   holds: "theirs",
+  conditions: "anew",
   runs: "theirs",
   flows: "theirs",
   sync_requests: "anew",

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked, type LockHolder } from "../database/instance-lock.ts";
+import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
+import { CONDITIONS } from "../health/condition-traits.ts";
+import { describeCondition } from "../health/condition-words.ts";
+import type { Condition } from "../health/conditions.ts";
 import { loadFacts } from "../health/fact-rows.ts";
 import { measureAges } from "../health/health.ts";
-import { describeStatus } from "../health/status.ts";
+import { describeStatus, type Voice } from "../health/status.ts";
 import { statusWords } from "../health/status-words.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
@@ -75,6 +79,7 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
     const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
     const noticed = describeObservations(observations);
     const { language } = loaded.config;
+    const kept = language === "en" ? [] : loadConditions(store);
     const told = describeStatus(facts, now, limits, { language, say });
     const next = (command: string | null) =>
       command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
@@ -83,7 +88,9 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
       told.sentence,
       ...next(worst?.command ?? null).map((line) => `  ${line}`),
       ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
-      ...flows.filter(({ enabled }) => enabled).map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${say(sentence)}`),
+      ...flows
+        .filter(({ enabled }) => enabled)
+        .map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${sayRow(sentence, kept, { language, say })}`),
       ...holds.flatMap(({ area, reason, detail }) =>
         detail === null ? [] : [`  hold: ${area} (${reason}): ${detail}`],
       ),
@@ -102,4 +109,13 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
 function startOf(holder: LockHolder | undefined, nowMs: number): number {
   const startedAtMs = Date.parse(holder?.since ?? "");
   return Number.isNaN(startedAtMs) ? nowMs : startedAtMs;
+}
+
+/** A sentence of `sync_status`: the condition that it may begin with has words of its own in each language. */
+function sayRow(sentence: string, kept: readonly ConditionRow[], voice: Required<Voice>): string {
+  const first = kept.find(({ code, text }) => Object.hasOwn(CONDITIONS, code) && sentence.startsWith(`${text} `));
+  if (first === undefined) return voice.say(sentence);
+  const condition = first as unknown as Condition;
+  const { text } = describeCondition(condition, { nowMs: Date.parse(first.seenAt), ...voice });
+  return `${text} ${voice.say(sentence.slice(first.text.length + 1))}`;
 }

@@ -13,6 +13,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
     "feed_drops",
   ],
   ...[
+    "conditions",
     "feed_outbox",
     "feed_rows",
     "feed_sent",

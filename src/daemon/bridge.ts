@@ -14,7 +14,7 @@ import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
 import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
-import { saveFlow } from "../pass/runs.ts";
+import { endFirstPasses, saveFlow } from "../pass/runs.ts";
 import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
@@ -162,6 +162,7 @@ export class Bridge {
   /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
   #saveFlows(): void {
     const { store } = this;
+    endFirstPasses(store);
     for (const name of [...JOB_NAMES, ...UPKEEP_NAMES]) {
       const runner = this.runners.get(name);
       const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);

@@ -5,6 +5,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { routeOf } from "../config/route.ts";
 import { Channels } from "../health/channels.ts";
 import type { AlertMessage } from "../health/plan-alerts.ts";
+import { SaveConditions } from "../health/save-conditions.ts";
 import { type Receiver, SendAlerts } from "../health/send-alerts.ts";
 import { SendHeartbeat } from "../health/send-heartbeat.ts";
 import { LOOK_MS, type Look, Watch } from "../health/watch.ts";
@@ -37,6 +38,8 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
     { name: "machine", look: (signal) => machine.look(signal) },
   ];
   const watched = watchConditions(context.store, context.clock, { erpReadWithinMs: erp.read_within }, LOOK_MS);
+  const saved = new SaveConditions(context, watched);
+  looks.push({ name: "conditions", look: (signal) => saved.look(signal) });
   const receivers = buildReceivers(loaded);
   const names = receivers.map(({ name }) => name);
   const channels = new Channels(context, heartbeat === null ? names : [...names, "heartbeat"]);

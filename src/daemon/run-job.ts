@@ -8,7 +8,7 @@ import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import type { HoldRow } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { type RunRow, saveRun } from "../pass/runs.ts";
+import { isFirstPass, type RunRow, saveFirstPass, saveRun } from "../pass/runs.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { HoldGate } from "./gate.ts";
@@ -31,9 +31,20 @@ export type RunResult =
 /** Never throws: what went wrong is in the result, in `runs` and in one log line. */
 export async function runJob(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   const startedAt = isoTime(context.clock.nowMs());
+  await noteFirstPass(job, context, startedAt, signal);
   const result = await attempt(job, context, gate, signal);
   await saveResult(job, context, { startedAt, result }, signal);
   return result;
+}
+
+/** Bookkeeping alone: where it cannot be written, the pass says why. */
+async function noteFirstPass(job: Job, context: JobContext, at: string, signal: AbortSignal): Promise<void> {
+  const { store, log } = context;
+  try {
+    if (isFirstPass(store, job.name)) await commit(context, signal, () => saveFirstPass(store, job.name, at));
+  } catch (error) {
+    log.debug({ job: job.name, errorCode: asError(error).code }, "The first pass could not be noted.");
+  }
 }
 
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {

@@ -150,6 +150,18 @@ export const holds = sqliteTable(
   (table) => [primaryKey({ columns: [table.area, table.reason] })],
 );
 
+export const conditions = sqliteTable("conditions", {
+  rank: integer().primaryKey(),
+  code: text().notNull(),
+  severity: text({ enum: ["critical", "error", "warning", "notice"] }).notNull(),
+  subject: text().notNull(),
+  since: text(),
+  params: text({ mode: "json" }).$type<object>().notNull(),
+  text: text().notNull(),
+  command: text(),
+  seenAt: text("seen_at").notNull(),
+});
+
 export const runs = sqliteTable("runs", {
   id: integer().primaryKey({ autoIncrement: true }),
   job: text().notNull(),

@@ -50,6 +50,8 @@ export interface Params extends Record<HoldCode, Hold> {
   flow_failing: { error: string | null; why: string | null };
   /** It has not succeeded yet, and has time. */
   flow_starting: None;
+  /** Its first pass is under way, which may take long. */
+  first_pass: None;
   unread_batches: Count;
   refused_confirms: Count;
   /** `times`: how often the service has served the last of them at least. */
@@ -178,6 +180,7 @@ export const CONDITIONS = {
     settleMs: AFTER_A_WHILE,
     command: null,
   }),
+  first_pass: trait("notice", { stalls: true }),
   flow_starting: trait("notice", { stalls: true }),
 } as const satisfies Record<Code, Trait>;
 

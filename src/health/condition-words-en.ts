@@ -117,6 +117,11 @@ export const englishConditions = {
     next: "It is tried again by itself. If it stays, see the daemon's log:",
     recovery: (flow) => `${flow} works again.`,
   },
+  first_pass: {
+    text: ({ subject, since }) => `${capitalized(subject)}: the first pass is running since ${since}.`,
+    next: BY_ITSELF,
+    recovery: (flow) => `${flow} works.`,
+  },
   flow_starting: {
     text: ({ subject }) => `${capitalized(subject)} without success so far; the daemon has just started.`,
     next: BY_ITSELF,

@@ -113,6 +113,11 @@ export const russianConditions = {
     next: "Попытки повторяются сами. Если не проходит, посмотрите журнал службы:",
     recovery: (flow) => `${named(flow)}: снова работает.`,
   },
+  first_pass: {
+    text: ({ subject, since }) => `${named(subject)}: первый обмен идёт с ${since}.`,
+    next: BY_ITSELF,
+    recovery: (flow) => `${named(flow)}: работает.`,
+  },
   flow_starting: {
     text: ({ subject }) => `${named(subject)}: пока ни одного удачного обмена, служба только что запущена.`,
     next: BY_ITSELF,

@@ -137,13 +137,15 @@ function ofDaemon(facts: Facts, { nowMs, isRunning }: Now): Condition[] {
 /** A hold that stops the flow has said it already. */
 function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
   if (flow.flow === "erp" || !flow.enabled) return [];
+  const isNew = flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S && now.isRunning;
+  if (isNew && flow.failingSince === null && flow.firstPassSince != null)
+    return [make("first_pass", flow.flow, flow.firstPassSince, {})];
   if (isSilent(flow, now)) return isCovered(flow, facts) ? [] : [silence(flow)];
   if (flow.failingSince !== null) {
     if (holdsThatStop(flow, facts).length > 0) return [];
     return [make("flow_failing", flow.flow, flow.failingSince, { error: flow.errorCode, why: flow.error })];
   }
-  const isNew = flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S;
-  return isNew && now.isRunning ? [make("flow_starting", flow.flow, null, {})] : [];
+  return isNew ? [make("flow_starting", flow.flow, null, {})] : [];
 }
 
 /** Where the daemon does not run, every flow is silent, and that it does not run says so. */

@@ -45,6 +45,7 @@ export function loadFacts(store: Store): Facts {
       `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
          quarantined, refused, is_stale AS isStale,
          coalesce((SELECT stale_after_s FROM flows f WHERE f.flow = s.flow), 0) AS staleAfterS, as_of AS asOf,
+         (SELECT first_pass_since FROM flows f WHERE f.flow = s.flow) AS firstPassSince,
          last_run_at AS lastRunAt, failing_since AS failingSince, error_code AS errorCode, error, sentence
        FROM sync_status s`,
     )

@@ -27,6 +27,8 @@ export interface FlowFacts {
   staleAfterS: number;
   /** Feeds: what the site shows is the ERP's table of the last pass, or of the oldest change that waits or is refused. */
   asOf: string | null;
+  /** A pass of a flow that has never succeeded is under way. */
+  firstPassSince?: string | null;
   lastRunAt: string | null;
   failingSince: string | null;
   errorCode: string | null;

@@ -22,11 +22,27 @@ export function saveRun(store: Store, run: RunRow): void {
        ON CONFLICT (flow) DO UPDATE SET last_run_at = @at,
          last_success_at = CASE WHEN @good THEN @at ELSE last_success_at END,
          failing_since = CASE WHEN @good THEN NULL WHEN @bad THEN coalesce(failing_since, @at) ELSE failing_since END,
-         failures = CASE WHEN @good THEN 0 ELSE failures + @bad END,
+         first_pass_since = NULL, failures = CASE WHEN @good THEN 0 ELSE failures + @bad END,
          error_code = CASE WHEN @good THEN NULL WHEN @bad THEN @code ELSE error_code END,
          error = CASE WHEN @good THEN NULL WHEN @bad THEN @error ELSE error END`,
     )
     .run({ job: run.job, at: run.finishedAt, good, bad, code: run.errorCode, error: run.error });
+}
+
+/** Whether the flow has never succeeded, and its first pass is not known to be under way. */
+export function isFirstPass(store: Store, flow: string): boolean {
+  const sql = "SELECT 1 FROM flows WHERE flow = ? AND last_success_at IS NULL AND first_pass_since IS NULL";
+  return store.prepare(sql).get(flow) !== undefined;
+}
+
+/** A first pass may take an hour: whoever looks meanwhile is to see it. */
+export function saveFirstPass(store: Store, flow: string, at: string): void {
+  store.prepare("UPDATE flows SET first_pass_since = ? WHERE flow = ?").run(at, flow);
+}
+
+/** After a start no pass is under way. */
+export function endFirstPasses(store: Store): void {
+  store.prepare("UPDATE flows SET first_pass_since = NULL WHERE first_pass_since IS NOT NULL").run();
 }
 
 /** Tells `sync_status` which flows run and when their silence is worth attention. */

@@ -57,6 +57,7 @@ const STATES: Partial<Record<Code, FlowState>> = {
   flow_stale: "stale",
   flow_failing: "failing",
   flow_starting: "starting",
+  first_pass: "starting",
   orders_untaken: "late",
 };
 /** What the row says in its own words. */

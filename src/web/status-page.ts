@@ -84,7 +84,7 @@ ${footer(view)}
 
 /** What a start brings along. */
 function isOfStart({ code }: Condition): boolean {
-  return code === "flow_starting";
+  return code === "flow_starting" || code === "first_pass";
 }
 
 function verdictOf({ facts, conditions, problems }: Reading): Verdict {

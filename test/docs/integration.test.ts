@@ -199,6 +199,7 @@ async function lookAround({ erp, follow, run, restart }: Reader): Promise<void> 
   ]);
   expect(follow("quarantined rows")).toMatchObject([{ reference: "BAD" }]);
   expect(follow("status").map(({ flow }) => flow)).toContain("stocks");
+  expect(follow("conditions")).toEqual([]);
   expect(follow("holds")).toEqual([]);
   await restart({ ...SETTINGS, imports: { stocks: { table: "my_stock" } } });
 }

@@ -75,7 +75,7 @@ const OF_OTHERS: ReadonlySet<Code> = new Set(
 
 function textOf(code: Code): string {
   const text = englishConditions[code].text as (shown: object) => string;
-  const flow = ["quarantined", "refused_rows", "flow_stale", "flow_failing", "flow_starting"];
+  const flow = ["quarantined", "refused_rows", "flow_stale", "flow_failing", "flow_starting", "first_pass"];
   const subject = code === "erp_silent" ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
   const times = { since: "TIME", ageS: 600, offsetS: 600 };
   const words = { names: "NAMES", address: "ADDRESS", error: code === "page_silent" ? "EADDRINUSE" : "CODE" };

@@ -105,6 +105,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   refused_rows: flows("stocks", { refused: 2 }),
   hold_behind: held("updates", "behind"),
   hold_rate_limit: held("orders", "rate limit"),
+  first_pass: flows("orders", { lastSuccessAt: null, ageS: null, isStale: true, firstPassSince: ago(40) }),
   flow_starting: flows("orders", { lastSuccessAt: null, ageS: null }),
 };
 
