@@ -39,6 +39,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
     ...checkObjects(loaded),
     checkRuntime(),
     checkDisk(loaded),
+    ...checkCopies(loaded),
     ...(await checkSources(loaded)),
     await checkListen(loaded),
     ...checkInstances(loaded, call.terminal.env),
@@ -157,6 +158,37 @@ function checkDisk(loaded: LoadedConfig): CheckResult {
 }
 
 /** The folder of the images, where the feed reads files: its absence stops that feed alone. */
+/** Whether copies and the journal can be written where they are to stand; a folder that is not there yet is made by the daemon. */
+function checkCopies({ config: { backup } }: LoadedConfig): CheckResult[] {
+  return [backup.dir, backup.journal].flatMap((folder) => {
+    if (folder === null) return [];
+    const lacks = whyUnwritable(folder);
+    return lacks === undefined
+      ? []
+      : [
+          {
+            check: "backup",
+            ok: false,
+            message: `${folder} ${lacks}; no copy can be kept there`,
+            exitCode: EXIT.attention,
+          },
+        ];
+  });
+}
+
+function whyUnwritable(folder: string): string | undefined {
+  try {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (found === undefined)
+      return path.dirname(folder) === folder ? "is not a folder" : whyUnwritable(path.dirname(folder));
+    if (!found.isDirectory()) return "is not a folder";
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch {
+    return "may not be written";
+  }
+}
+
 function checkImages({ config }: LoadedConfig): CheckResult[] {
   const { path: importPath, send, folder } = config.imports.images;
   if (importPath === null || send === "url" || folder === null) return [];

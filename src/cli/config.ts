@@ -38,7 +38,9 @@ export const configCheck: Command = (call) => {
   }
   const stale = findStaleCredential(isLocked(database)?.holder?.secret);
   if (stale !== undefined) throw stale;
-  const message = `${loaded.file} is valid`;
+  const message = existsSync(database)
+    ? `${loaded.file} is valid`
+    : `${loaded.file} is valid; there is no database at ${database} yet, so a running daemon would not take it over`;
   call.terminal.out(call.json ? jsonLine({ ok: true, file: loaded.file }) : message);
   return EXIT.ok;
 };

@@ -38,6 +38,12 @@ describe("config check", () => {
     expect(await check()).toMatchObject({ code: 78, err: expect.stringContaining("another account") });
     writeFileSync(shop.configFile, stringify({ service, database: { path: "elsewhere.db" } }));
     expect(await check()).toMatchObject({ code: 78, err: expect.stringContaining("There is no database at") });
+    // Outside of a reload nobody knows whether a daemon runs.
+    const asked = await runCommand(["config", "check", "--config", shop.configFile], {});
+    expect(asked).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/elsewhere\.db yet, so a running daemon would not/),
+    });
     writeFileSync(shop.configFile, stringify({ service: { ...service, client_secret: "s" } }));
     expect(await check()).toMatchObject({ code: 78, err: expect.stringContaining("must have 4 to 4000 characters") });
   });

@@ -73,6 +73,8 @@ export const commands = {
   "the running bridge cannot listen on {address} ({error}); orders go on":
     "работающая программа не может занять {address} ({error}); заказы продолжают идти",
   "{file} is valid": "{file}: ошибок нет",
+  "{file} is valid; there is no database at {database} yet, so a running daemon would not take it over":
+    "{file}: ошибок нет; базы {database} ещё нет, поэтому работающая служба эти настройки не примет",
   "{file} does not exist yet and is made at the first start": "{file}: файла ещё нет, он появится при первом запуске",
   "{file} is damaged ({found*}).": "{file}: файл повреждён ({found}).",
   "Restore a backup: erp-bridge restore FILE.": "Восстановите резервную копию: erp-bridge restore ФАЙЛ.",

@@ -65,7 +65,9 @@ export const images = {
   "Make it or mount it, or set imports.images.folder. Nothing is sent meanwhile, and no image is refused.":
     "Создайте или подключите её либо укажите imports.images.folder. Пока ничего не отправляется, и ни одно изображение не отклонено.",
   "{folder=} {why!}; no image is sent": "{folder}: {why}; изображения не отправляются",
+  "{folder=} {why!}; no copy can be kept there": "{folder}: {why}; копии там хранить нельзя",
   "is not a folder": "не папка",
+  "may not be written": "недоступна для записи",
   "may not be read": "недоступна для чтения",
   "Stopped while looking at images.": "Остановлено во время осмотра изображений.",
 } as const;
