@@ -10,7 +10,7 @@ import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
 
-type SignKind = "records" | "count" | "more";
+type SignKind = "records" | "count" | "more" | "part";
 
 /** One thing beside the list. */
 export interface Sign {
@@ -44,6 +44,10 @@ interface KnownSign {
   state: "new" | "seen" | "falls" | "free";
   /** It contradicts an answer: a person may say that it means nothing. */
   isDoubted?: true;
+  /** Of a count: in how many batches it was the number of the records, three at most; 0: in one it was another number. */
+  equal?: number;
+  /** It says that a batch is not whole: likewise. */
+  isShort?: true;
 }
 
 /** What is known of the answers of one endpoint. */
@@ -72,6 +76,13 @@ const COUNT_NAME =
 /** They may as well count everything that there is. */
 const TOTAL_NAME =
   /^(?:(?:grand|overall)?total|totals?(?:count|size|records|items|rows|results|orders|updates|elements|pages)|(?:record|row|item|order|element)s?total|всего|итого)$/;
+/** They count the list that they stand beside, and not what waits. */
+const SIZE_NAME =
+  /^(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
+/** They say of themselves that the list is not whole. */
+const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|неполный)$/;
+/** After so many batches a count is known to be that of the records. */
+const EQUAL_TIMES = 3;
 /** They say of themselves that something follows. */
 const MORE_FLAG =
   /^(?:(?:has|is|there(?:is|are)?)?(?:more|next)(?:page|pages|data|items|results|records|orders)?|truncated|istruncated|incomplete|естьеще|ещё|еще)$/;
@@ -180,6 +191,8 @@ function readSign(bytes: Buffer, value: Span, { name, place }: { name: string; p
     const count = Number(text);
     return { kind: "count", place, says: count > 0, count, isClear: COUNT_NAME.test(name) };
   }
+  if (kind === "boolean" && PART_FLAG.test(name) && !MORE_FLAG.test(name))
+    return { kind: "part", place, says: text === "true", isClear: false };
   if (kind === "boolean" && MORE_FLAG.test(name))
     return { kind: "more", place, says: text === "true", isClear: text === "true" };
   if (!NEXT_NAME.test(name) && !MORE_FLAG.test(name)) return undefined;
@@ -197,10 +210,58 @@ export function findContradictions(learned: LearnedSigns, { signs }: ListSigns):
   return signs.filter((sign) => {
     if (!sign.says) return false;
     const { state } = learned.known[keyOf(sign)] ?? { state: "new" };
-    if (state === "free") return false;
+    // Of an empty list no part is missing.
+    if (state === "free" || sign.kind === "part") return false;
     // A name that no empty answer had before is another shape; at first sight only what is clear is one.
     return state === "falls" || sign.isClear || (learned.hasEmpty && state === "new");
   });
+}
+
+/**
+ * What says that a batch holds more records than its list shows, which a confirm of the whole batch would cover unseen: a flag, or a
+ * count that was the number of the records in every batch before.
+ */
+export function findShortfall(learned: LearnedSigns, { signs, size }: ListSigns): readonly Sign[] {
+  if (size === 0) return [];
+  return signs.filter((sign) => {
+    const known = learned.known[keyOf(sign)];
+    if (known?.state === "free") return false;
+    if (isPartFlag(sign)) return sign.says;
+    return isSize(sign) && (sign.count ?? 0) > size && (known?.equal ?? 0) >= EQUAL_TIMES;
+  });
+}
+
+function isPartFlag({ place }: Sign): boolean {
+  return PART_FLAG.test(lastName(place));
+}
+
+function isSize({ kind, place }: Sign): boolean {
+  return kind === "count" && SIZE_NAME.test(lastName(place));
+}
+
+function lastName(place: string): string {
+  return plainOf(place.split(".").at(-1) ?? "");
+}
+
+/** A batch was read. What contradicts it is kept for a person's word, and teaches nothing. */
+export function learnSizes(learned: LearnedSigns, answer: ListSigns): LearnedSigns {
+  if (answer.size === 0) return learned;
+  const short = findShortfall(learned, answer);
+  let next = learned;
+  for (const sign of answer.signs) {
+    const known = next.known[keyOf(sign)];
+    if (known === undefined) continue;
+    if (short.includes(sign)) {
+      if (known.isShort !== true) next = withKnown(next, sign, { ...known, isShort: true });
+    } else if (isSize(sign) && known.equal !== 0 && (known.equal ?? 0) < EQUAL_TIMES) {
+      next = withKnown(next, sign, { ...known, equal: sign.count === answer.size ? (known.equal ?? 0) + 1 : 0 });
+    }
+  }
+  return next;
+}
+
+function withKnown(learned: LearnedSigns, sign: Sign, known: KnownSign): LearnedSigns {
+  return { ...learned, known: { ...learned.known, [keyOf(sign)]: known } };
 }
 
 /** Where the way on is followed, that there is one contradicts nothing. */
@@ -264,7 +325,10 @@ function learnEnd(learned: LearnedSigns, { signs, size }: ListSigns): LearnedSig
     ([key, { state }]) => state === "seen" && !said.has(key) && (size === 0 || key.startsWith("more ")),
   );
   if (fallen.length === 0) return next;
-  return { ...next, known: { ...next.known, ...Object.fromEntries(fallen.map(([key]) => [key, FALLS])) } };
+  return {
+    ...next,
+    known: { ...next.known, ...Object.fromEntries(fallen.map(([key, sign]) => [key, { ...sign, ...FALLS }])) },
+  };
 }
 
 const FALLS: KnownSign = { state: "falls" };
@@ -275,7 +339,9 @@ function withSign(learned: LearnedSigns, sign: Sign, state: KnownSign["state"]):
   if (before?.state === state) return learned;
   if (before === undefined && Object.keys(learned.known).length >= KNOWN_MAX) return learned;
   const isDoubted = before?.isDoubted === true && state !== "free";
-  return { ...learned, known: { ...learned.known, [key]: { state, ...(isDoubted ? { isDoubted } : {}) } } };
+  const { equal, isShort } = before ?? {};
+  const kept = { ...(equal === undefined ? {} : { equal }), ...(isShort && state !== "free" ? { isShort } : {}) };
+  return { ...learned, known: { ...learned.known, [key]: { state, ...(isDoubted ? { isDoubted } : {}), ...kept } } };
 }
 
 /** These contradict an answer. */
@@ -284,8 +350,7 @@ export function doubtSigns(learned: LearnedSigns, signs: readonly Sign[]): Learn
   for (const sign of signs) {
     const key = keyOf(sign);
     const before = next.known[key] ?? { state: "new" };
-    if (before.isDoubted !== true)
-      next = { ...next, known: { ...next.known, [key]: { state: before.state, isDoubted: true } } };
+    if (before.isDoubted !== true) next = { ...next, known: { ...next.known, [key]: { ...before, isDoubted: true } } };
   }
   return next;
 }
@@ -293,8 +358,10 @@ export function doubtSigns(learned: LearnedSigns, signs: readonly Sign[]): Learn
 /** A person says that what contradicted the answers means nothing. */
 export function acceptDoubted(learned: LearnedSigns): LearnedSigns {
   const entries = Object.entries(learned.known);
-  if (!entries.some(([, { isDoubted }]) => isDoubted)) return learned;
-  const known = entries.map(([key, sign]) => [key, sign.isDoubted ? { state: "free" as const } : sign] as const);
+  if (!entries.some(([, { isDoubted, isShort }]) => isDoubted || isShort)) return learned;
+  const known = entries.map(
+    ([key, sign]) => [key, sign.isDoubted || sign.isShort ? { state: "free" as const } : sign] as const,
+  );
   return { ...learned, known: Object.fromEntries(known) };
 }
 

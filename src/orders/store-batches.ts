@@ -83,8 +83,8 @@ interface ReadBatch {
   orderIds: string;
   /** Paths that matched for the first time, to be remembered with the batch. */
   matched: OrderField[];
-  /** The words of an error that the answer reports beside its orders. */
-  error: string | undefined;
+  /** What the answer says beside its orders: an error, or that there are more of them. */
+  error: BridgeError | undefined;
 }
 
 /** The row under which the body of a batch is kept while it is stored. */
@@ -151,8 +151,8 @@ export class StoreBatches {
     const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
     if (read?.error === undefined) return stored;
-    if (stored === undefined) throw reportedError(read.error);
-    pass.failure ??= reportedError(read.error);
+    if (stored === undefined) throw read.error;
+    pass.failure ??= read.error;
     return stored;
   }
 
@@ -198,9 +198,11 @@ export class StoreBatches {
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
-    const beside = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId] };
-    const signs = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, beside);
-    await this.#watch.judge(await readInTurns(clock, answer, signs, signal), signal);
+    const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId] };
+    const signs = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
+    const read = await readInTurns(clock, answer, signs, signal);
+    await this.#watch.judge(read, signal);
+    const shortfall = await this.#watch.judgeBatch(read, signal);
     if (list.elements === undefined) return undefined;
     const matched = findMatchedPaths(this.#context.store, {
       bytes,
@@ -212,7 +214,16 @@ export class StoreBatches {
     const batchId = readBatchId(bytes, list.root, rules);
     const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
     const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
-    return { body, bytes, records, batchId, fingerprint, orderIds, matched, error: list.error };
+    return {
+      body,
+      bytes,
+      records,
+      batchId,
+      fingerprint,
+      orderIds,
+      matched,
+      error: list.error === undefined ? shortfall : reportedError(list.error),
+    };
   }
 
   async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {

@@ -5,6 +5,7 @@
 
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import { counted } from "../messages/counted.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -14,9 +15,11 @@ import {
   doubtSigns,
   findContradictions,
   findMoreAfterEnd,
+  findShortfall,
   type LearnedSigns,
   type ListSigns,
   learnSigns,
+  learnSizes,
   NO_SIGNS_LEARNED,
   saysMore,
 } from "./list-signs.ts";
@@ -67,6 +70,22 @@ export class WatchList {
     throw new BridgeError(
       "answer_shape",
       `The answer says that there are more records (${this.#tell(found)}), and asking from the newest of ${this.#path} brings none.`,
+      { hint: this.#hint },
+    );
+  }
+
+  /**
+   * A batch was read. Gives an error where the answer says that the batch holds more than its list shows: what came is stored then, and a
+   * confirm that names the batch alone would cover what did not come.
+   */
+  async judgeBatch(signs: ListSigns, signal: AbortSignal): Promise<BridgeError | undefined> {
+    const learned = loadSigns(this.#context.store, this.#endpoint);
+    const found = findShortfall(learned, signs);
+    await this.#save(learned, learnSizes(learned, signs), signal);
+    if (found.length === 0) return undefined;
+    return new BridgeError(
+      "answer_shape",
+      `The answer says that its batch holds more than the ${counted(signs.size, "record", "records")} in it (${this.#tell(found)}); the batch is not confirmed.`,
       { hint: this.#hint },
     );
   }

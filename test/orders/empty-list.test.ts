@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { acceptSigns } from "../../src/orders/watch-list.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
-import { createOrders, expectComplete } from "../support/pull.ts";
+import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
 
 const record = {
   order_id: "7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a11",
@@ -107,5 +107,69 @@ describe("a last page of changes that says that there is more", () => {
     test.sandbox.faults.remove(more);
     await test.poll();
     expect(test.statusOf(id).status).toBe("paid");
+  });
+});
+
+describe("a batch whose answer says that it is not whole", () => {
+  /** Orders that came one by one, and in pairs, with their number beside them. */
+  async function startCounted() {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
+    const serve = (batch: string, orders: readonly string[], beside: object) => {
+      const records = orders.map((id) => t.sandbox.service.newestText(id)).join(",");
+      const body = `{"batch_id":"${batch}","orders":[${records}],${JSON.stringify(beside).slice(1)}`;
+      return t.sandbox.faults.add({
+        match: { path: "orders" },
+        times: "forever",
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+    };
+    for (let batch = 0; batch < 3; batch++) {
+      const rule = serve(`b-${batch}`, createOrders(t, 1 + (batch % 2)), { count: 1 + (batch % 2), partial: false });
+      await t.run("orders");
+      t.sandbox.faults.remove(rule);
+    }
+    return { t, serve };
+  }
+  const isConfirmed = (t: Pick<Awaited<ReturnType<typeof startCounted>>["t"], "sandbox">) =>
+    confirmBodies(t).some((body) => body?.includes("b-short"));
+
+  it.each([
+    ["a count", { count: 5, partial: false }],
+    ["a flag", { count: 2, partial: true }],
+  ])("is stored, and not confirmed until it is: %s", async (_name, beside) => {
+    const { t, serve } = await startCounted();
+    const ids = createOrders(t, 2);
+    const rule = serve("b-short", ids, beside);
+    for (let polls = 0; polls < 4; polls++) {
+      const { error } = await t.run("orders");
+      expect(error).toMatchObject({ code: "answer_shape", message: expect.stringContaining("holds more than") });
+    }
+    expect(isConfirmed(t)).toBe(false);
+    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 6 }]);
+    t.sandbox.faults.remove(rule);
+    serve("b-short", ids, { count: 2, partial: false });
+    await t.run("orders");
+    await t.run("orders");
+    expect(isConfirmed(t)).toBe(true);
+  });
+
+  it("is confirmed once a person says that the count means nothing", async () => {
+    const { t, serve } = await startCounted();
+    serve("b-short", createOrders(t, 2), { count: 5, partial: false });
+    await t.run("orders");
+    expect(isConfirmed(t)).toBe(false);
+    t.bridge.store.write(() => acceptSigns(t.bridge.store, "orders"));
+    await t.run("orders");
+    await t.run("orders");
+    expect(isConfirmed(t)).toBe(true);
+  });
+
+  it("is whole beside the number of all that waits, which was never that of its orders", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
+    const records = createOrders(t, 1).map((id) => t.sandbox.service.newestText(id));
+    const body = `{"batch_id":"b-1","orders":[${records.join(",")}],"count":250,"total":250,"has_more":true}`;
+    t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+    await t.run("orders");
+    expect(confirmBodies(t).some((text) => text?.includes("b-1"))).toBe(true);
   });
 });

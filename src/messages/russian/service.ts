@@ -76,6 +76,8 @@ export const service = {
   // answers
   "The list {path} of the answer is empty, but the answer says that there is something: {what~}.":
     "Список {path} в ответе пуст, но из самого ответа видно, что данные есть: {what}.",
+  "The answer says that its batch holds more than the {count#} record[s] in it ({what~}); the batch is not confirmed.":
+    "По ответу в пакете больше записей, чем пришло ({count}): {what}; пакет не подтверждён.",
   "The answer says that there are more records ({what~}), and asking from the newest of {path} brings none.":
     "По ответу записи ещё есть ({what}), но запрос от самой новой из {path} ничего не приносит.",
   "Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume {area}":
