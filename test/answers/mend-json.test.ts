@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { textOf } from "../../src/answers/json-text.ts";
+import { mendInSlices } from "../../src/answers/mend-json.ts";
 import { compileMapping } from "../../src/orders/order-mapping.ts";
 import { readList, readRecords } from "../../src/orders/read-answer.ts";
 
@@ -106,6 +107,19 @@ describe("what is not the fault of single records stays unreadable", () => {
   it("is no page of HTML either", () => {
     expect(() => read("<html>\n</html>")).toThrow(/web page/);
   });
+});
+
+it.each([
+  [50_000, 50_000],
+  [50_001, undefined],
+])("is no list of broken records where %s are", (count, broken) => {
+  const steps = mendInSlices(Buffer.from(`[${"NaN,".repeat(count - 1)}NaN]`), 1);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done !== true) continue;
+    expect("broken" in value ? value.broken.size : undefined).toBe(broken);
+    return;
+  }
 });
 
 it("never takes a text that was cut for a whole one", () => {

@@ -73,6 +73,28 @@ describe("a record of more than 16 MB", () => {
     expect(parts(t)).toBe(Math.ceil(Buffer.byteLength(record) / MIB));
   });
 
+  it("loses none of the others where the program dies before they are stored", async () => {
+    const t = await startTestBridge();
+    answer(t, "orders", `{"batch_id":"B1","orders":[${large["one long text"]},${order(OTHER)}]}`);
+    const { store } = t.bridge;
+    const write = store.write.bind(store);
+    let isGone = false;
+    store.write = (fn) =>
+      write(() => {
+        const result = fn();
+        isGone ||= orderCount(t) > 0;
+        if (isGone) throw new Error("the process is gone");
+        return result;
+      });
+    await t.run("orders");
+    expect([orderCount(t), confirmBodies(t)]).toEqual([0, []]);
+    await t.restart();
+    // The service has handed it out once.
+    await t.run("orders");
+    expect([orderCount(t), held(t).length]).toEqual([1, 1]);
+    expect(confirmBodies(t)).toHaveLength(1);
+  });
+
   it("is written once where it is served again, and a good record releases it", async () => {
     const t = await startTestBridge();
     const record = large["one long text"]!;

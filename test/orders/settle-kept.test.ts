@@ -46,6 +46,21 @@ describe("a kept answer that cannot be read", () => {
     expectComplete(t);
   });
 
+  it("is settled while confirms fail", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+    const ids = createOrders(t, 1);
+    answerOnce(t, `{"result":[${ids.map((id) => textOf(t, id)).join()}]}`);
+    await t.run("orders");
+    expect(kept(t)).toBe(1);
+    t.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 500 } });
+    for (let polls = 0; polls < 3; polls++) {
+      createOrders(t, 1);
+      t.clock.advance(HOUR_MS / 12);
+      expect(await t.run("orders")).toMatchObject({ error: { code: "unavailable" } });
+    }
+    expect(kept(t)).toBe(0);
+  });
+
   it("waits while one of its orders is missing, and that one is asked for after an hour", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchSize: 100 } } });
     const [id] = createOrders(t, 1) as [string];
