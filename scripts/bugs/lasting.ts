@@ -246,6 +246,23 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     ],
     { step: { do: "flood" } },
   ),
+  hostile(
+    "one record that is no JSON hides the others",
+    "src/orders/read-answer.ts",
+    ['if ("element" in mended) throw', 'if ("element" in mended || mended.broken.size > 0) throw'],
+    {
+      step: {
+        do: "value",
+        value: ["raw tab", "raw break", "unknown escape", "NaN itself", "007", "comma before the end"],
+      },
+    },
+  ),
+  hostile(
+    "a refused confirm sent again after a minute",
+    "src/orders/confirm-batches.ts",
+    ["untilMs: nowMs + Math.max(waitMs, refusedMs)", "untilMs: nowMs + waitMs"],
+    { step: lie({ on: "confirm", status: [401, 402, 403] }) },
+  ),
   hostile("confirmed batches kept for ever", "src/daemon/keep-house.ts", [
     "      batches: (limit: number) => deleteConfirmedBefore(store, before(batchesMs), limit),\n",
     "",

@@ -73,25 +73,28 @@ describe("a record of more than 16 MB", () => {
     expect(parts(t)).toBe(Math.ceil(Buffer.byteLength(record) / MIB));
   });
 
-  it("loses none of the others where the program dies before they are stored", async () => {
+  it.each([
+    ["alone", []],
+    ["with another", [order(OTHER)]],
+  ])("is not lost where the program dies before it is quarantined: %s", async (_, others) => {
     const t = await startTestBridge();
-    answer(t, "orders", `{"batch_id":"B1","orders":[${large["one long text"]},${order(OTHER)}]}`);
+    answer(t, "orders", `{"batch_id":"B1","orders":[${[large["one long text"], ...others].join()}]}`);
     const { store } = t.bridge;
     const write = store.write.bind(store);
     let isGone = false;
     store.write = (fn) =>
       write(() => {
         const result = fn();
-        isGone ||= orderCount(t) > 0;
+        isGone ||= held(t).length > 0;
         if (isGone) throw new Error("the process is gone");
         return result;
       });
     await t.run("orders");
-    expect([orderCount(t), confirmBodies(t)]).toEqual([0, []]);
+    expect([held(t), confirmBodies(t)]).toEqual([[], []]);
     await t.restart();
     // The service has handed it out once.
     await t.run("orders");
-    expect([orderCount(t), held(t).length]).toEqual([1, 1]);
+    expect([orderCount(t), held(t).length]).toEqual([others.length, 1]);
     expect(confirmBodies(t)).toHaveLength(1);
   });
 
