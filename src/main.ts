@@ -106,8 +106,12 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   addRepairs(program, add, act);
   add(program, "resume", "lift a hold after its cause was put right", "resume imports")
     .argument("<area>", "orders, updates, statuses, imports, a feed, account, or observations")
-    .action((area: string, common: Common) =>
-      act(async () => (await import("./cli/resume.ts")).resume, common, { area }),
+    .option(
+      "--hold <reason>",
+      "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
+    )
+    .action((area: string, options: Common & { hold?: string }) =>
+      act(async () => (await import("./cli/resume.ts")).resume, options, { area, hold: options.hold }),
     );
   add(program, "approve", "let through what a feed's guard holds", "approve stocks")
     .argument("<feed>", "stocks, prices, catalog or images")

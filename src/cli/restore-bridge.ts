@@ -330,7 +330,7 @@ function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): 
   if (open !== null) parts.push(`Open from before: ${open.replace(WHAT_TO_DO, "").slice(0, OPEN_GAP_CHARACTERS)}`);
   parts.push(
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have " +
-      "the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",
+      "the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
   );
   return parts.join(" ");
 }

@@ -1,14 +1,16 @@
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
+import type { HoldReason } from "../database/hold-names.ts";
 import { saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/feed-outbox.ts";
 import { clearPullMark } from "../orders/batch-rows.ts";
-import { acceptSigns, forgetSigns } from "../orders/watch-list.ts";
-import { acceptForms, forgetForms } from "../pass/answer-form-rows.ts";
+import { acceptSigns, forgetSigns, isListDoubted } from "../orders/watch-list.ts";
+import { acceptForms, forgetForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
+import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, planLift } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
@@ -16,7 +18,7 @@ import { dismissObservations } from "../probe/observations.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { type Command, load, requireDatabase, unknownWord } from "./command.ts";
+import { asTyped, type Command, load, requireDatabase, unknownWord } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
 /**
@@ -34,30 +36,49 @@ const AREAS: Record<string, readonly JobName[]> = {
   observations: [],
 };
 
-/** Lifts a hold after its cause was put right. */
 const ROWS_PER_STATEMENT = 1_000;
 
-export const resume: Command<{ area: string }> = (call, { area }) => {
+/** Lifts what one word may lift after its cause was put right: see {@link planLift}. */
+export const resume: Command<{ area: string; hold: string | undefined }> = (call, { area, hold }) => {
   const jobs = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined;
   if (jobs === undefined) throw unknownWord("area or feed", area, Object.keys(AREAS));
+  if (hold !== undefined && !isHoldReason(hold)) throw unknownWord("hold", hold, HOLD_REASONS);
   const loaded = load(call);
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
   try {
-    const lifted = store.write(() => lift(store, area, loaded));
+    const { lifted, left } = store.write(() => lift(store, { area, hold }, loaded));
     const enabled = jobs.filter((job) => isOn(job, loaded));
     const asked = lifted.length > 0 && askDaemon(store, enabled);
-    if (call.json) call.terminal.out(jsonLine({ area, lifted, asked }));
-    else if (lifted.length === 0 && loadHoldsOf(store, area).length > 0)
-      call.terminal.out(`${area}: the guard waits for approval: erp-bridge approve ${area}`);
-    else if (lifted.length === 0) call.terminal.out(`${area}: nothing was held.`);
-    else if (area === "observations") call.terminal.out(`observations: not shown any more (${lifted.join(", ")}).`);
-    else call.terminal.out(`${area}: goes on (${lifted.join(", ")})${asked ? "; the daemon tries now." : "."}`);
-    return EXIT.ok;
+    const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
+    if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting }));
+    else for (const line of describe({ area, hold, lifted, asked, waiting })) call.terminal.out(line);
+    return left.length === 0 ? EXIT.ok : EXIT.attention;
   } finally {
     store.close();
   }
 };
+
+interface Outcome {
+  area: string;
+  hold: string | undefined;
+  lifted: readonly string[];
+  asked: boolean;
+  waiting: readonly { reason: string; command: string }[];
+}
+
+function describe({ area, hold, lifted, asked, waiting }: Outcome): string[] {
+  const stays = waiting.map(({ reason, command }) => {
+    const ending = endingOf(reason);
+    if (typeof ending === "string") return `${area}: the guard waits for approval: ${command}`;
+    return `${area}: "${reason}" stays. To lift it states ${ending.states}; then: ${command}`;
+  });
+  if (lifted.length === 0 && stays.length > 0) return stays;
+  if (lifted.length === 0)
+    return [hold === undefined ? `${area}: nothing was held.` : `${area}: no hold "${hold}" stands.`];
+  if (area === "observations") return [`observations: not shown any more (${lifted.join(", ")}).`];
+  return [`${area}: goes on (${lifted.join(", ")})${asked ? "; the daemon tries now." : "."}`, ...stays];
+}
 
 function isOn(job: JobName, { config }: LoadedConfig): boolean {
   if (job === "statuses") return config.statuses.path !== null;
@@ -75,32 +96,59 @@ function endpointsOf(area: string, { config: { imports, statuses } }: LoadedConf
   });
 }
 
-/** The reasons that were lifted. */
-function lift(store: Store, area: string, loaded: LoadedConfig): string[] {
-  if (area === "account") {
-    saveMeta(store, "account", accountOf(loaded.config));
-    forgetForms(store);
-    forgetSigns(store);
-    return ["account"];
+/** The reasons that were lifted, and those that were left as they are. */
+function lift(
+  store: Store,
+  { area, hold }: { area: string; hold: string | undefined },
+  loaded: LoadedConfig,
+): { lifted: string[]; left: string[] } {
+  if (area === "account" || area === "observations") {
+    const isMeant = hold === undefined || hold === area;
+    return { lifted: isMeant ? accept(store, area, loaded) : [], left: [] };
   }
-  if (area === "observations") return dismissObservations(store);
-  // What the guard holds back goes on with approve alone.
-  const reasons = loadHoldsOf(store, area).flatMap(({ reason }) => (reason === "guard" ? [] : [reason]));
-  for (const reason of reasons) deleteHold(store, area, reason);
-  // Whether a refusal holds an area or its flows one by one is nothing that a person has to look up.
-  const flows: readonly JobName[] = AREA_FLOWS[area as Area] ?? [];
-  for (const reason of ["credentials", "payment"] as const) {
-    const lifted = flows.filter((flow) => deleteHold(store, flow, reason));
-    if (lifted.length > 0 && !reasons.includes(reason)) reasons.push(reason);
+  const endpoints = endpointsOf(area, loaded);
+  const { lifted, left } = planLift(standingReasons(store, area, endpoints), hold);
+  for (const reason of lifted) {
+    deleteHold(store, area, reason);
+    if (isOfFlows(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
+    // Somebody has looked at what is answered, and says that it is an acceptance.
+    if (reason === "answer") {
+      acceptForms(store, endpoints);
+      acceptSigns(store, area);
+    }
+    // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
+    if (reason === "hand-out lost") clearPullMark(store);
   }
-  // Somebody has looked at what is answered, and says that it is an acceptance.
-  if (acceptForms(store, endpointsOf(area, loaded)) && !reasons.includes("answer")) reasons.push("answer");
-  if (acceptSigns(store, area) && !reasons.includes("answer")) reasons.push("answer");
   for (const feed of FEED_NAMES) {
     if (area !== "imports" && area !== feed) continue;
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);
   }
-  // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
-  if (reasons.includes("hand-out lost")) clearPullMark(store);
-  return reasons;
+  return { lifted, left };
+}
+
+function accept(store: Store, area: "account" | "observations", loaded: LoadedConfig): string[] {
+  if (area === "observations") return dismissObservations(store);
+  saveMeta(store, "account", accountOf(loaded.config));
+  forgetForms(store);
+  forgetSigns(store);
+  return ["account"];
+}
+
+function standingReasons(store: Store, area: string, endpoints: readonly string[]): HoldReason[] {
+  const own = loadHoldsOf(store, area).map(({ reason }) => reason);
+  // Whether a refusal holds an area or its flows one by one is nothing that a person has to look up.
+  const ofFlows = flowsOf(area)
+    .flatMap((flow) => loadHoldsOf(store, flow))
+    .flatMap(({ reason }) => (isOfFlows(reason) ? [reason] : []));
+  const answered: HoldReason[] =
+    listUnaccepted(store, endpoints).length > 0 || isListDoubted(store, area) ? ["answer"] : [];
+  return [...new Set([...own, ...ofFlows, ...answered])];
+}
+
+function flowsOf(area: string): readonly JobName[] {
+  return AREA_FLOWS[area as Area] ?? [];
+}
+
+function isOfFlows(reason: HoldReason): boolean {
+  return reason === "credentials" || reason === "payment";
 }

@@ -137,7 +137,7 @@ function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "olde
       `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy ?? "FILE"}.`,
     );
   parts.push(
-    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders",
+    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
   );
   return parts.join(" ");
 }

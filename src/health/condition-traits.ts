@@ -1,4 +1,5 @@
 import type { HoldReason } from "../database/hold-names.ts";
+import { commandToLift } from "../pass/holds.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 
 type None = Record<never, never>;
@@ -136,9 +137,9 @@ export const CONDITIONS = {
   hold_hand_out_lost: hold("hand-out lost", "error"),
   hold_table: hold("table", "error", { stalls: true }),
   hold_refused: hold("refused", "error", { stalls: true }),
-  hold_guard: hold("guard", "error", { command: "erp-bridge approve $" }),
+  hold_guard: hold("guard", "error"),
   hold_tie: hold("tie", "error"),
-  hold_other: hold("other", "error", { stalls: true }),
+  hold_other: hold("other", "error", { stalls: true, command: "erp-bridge resume $" }),
   flow_stale: trait("error", {
     exit: "error",
     unhealthy: "stale",
@@ -191,7 +192,12 @@ function trait(severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
 
 /** One that passes by itself, or while which everything goes on, is not unhealthy: only a silence after it is. */
 function hold(reason: HoldReason | "other", severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
-  return trait(severity, { unhealthy: reason, alert: `hold $ ${reason}`, command: "erp-bridge resume $", ...more });
+  return trait(severity, {
+    unhealthy: reason,
+    alert: `hold $ ${reason}`,
+    command: commandToLift("$", reason),
+    ...more,
+  });
 }
 
 const HOLD_CODES: Record<HoldReason, HoldCode> = {

@@ -6,6 +6,7 @@ import { duration, englishStatus } from "./status-words-en.ts";
 
 const BY_ITSELF = "Nothing to do: it ends by itself.";
 const RESUME = "When the cause is put right, go on at once:";
+const COMPARED = "Compare what may be missing with the site, as the line of the hold says; then:";
 const RESTART = "Start the daemon anew:";
 const DATABASE_RECOVERY = "The database can be used again.";
 
@@ -89,8 +90,8 @@ export const englishConditions = {
   ),
   hold_rate_limit: hold("rate limit", BY_ITSELF),
   hold_refused: hold("refused"),
-  hold_hand_out_lost: hold("hand-out lost"),
-  hold_tie: hold("tie"),
+  hold_hand_out_lost: hold("hand-out lost", COMPARED),
+  hold_tie: hold("tie", COMPARED),
   hold_behind: hold("behind", BY_ITSELF),
   hold_cut: hold("cut"),
   hold_unread: hold("unread", "Put the paths of orders in the configuration right. The kept answers:"),

@@ -3,6 +3,7 @@ import { errorWords, holdWords } from "./status-words.ts";
 import { bytesOf, count as counted, duration, named, russianStatus } from "./status-words-ru.ts";
 
 const BY_ITSELF = "Ничего делать не нужно: пройдёт само.";
+const COMPARED = "Сверьте с сайтом то, чего может не хватать, как сказано в строке остановки; затем:";
 const RESUME = "Когда причина устранена, продолжите сразу:";
 const RESTART = "Перезапустите службу:";
 const DATABASE_RECOVERY = "Базой снова можно пользоваться.";
@@ -86,8 +87,8 @@ export const russianConditions = {
   hold_payment: hold("Оплатите подписку на импорт; программа пробует сама раз в полчаса, а сразу так:"),
   hold_rate_limit: hold(BY_ITSELF),
   hold_refused: hold(),
-  hold_hand_out_lost: hold(),
-  hold_tie: hold(),
+  hold_hand_out_lost: hold(COMPARED),
+  hold_tie: hold(COMPARED),
   hold_behind: hold(BY_ITSELF),
   hold_cut: hold(),
   hold_unread: hold("Исправьте пути заказов в настройках. Сохранённые ответы:"),

@@ -148,7 +148,7 @@ export class PullOrders implements Job {
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     const detail =
       `An answer of GET /orders was lost at ${mark.openedAt} and has not been served again. Confirms wait, because ` +
-      "they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders";
+      'they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"';
     const isNew = await commit(this.#context, signal, () =>
       saveHold(store, { area: "orders", reason: "hand-out lost", since: at, nextProbeAt: null, detail }),
     );

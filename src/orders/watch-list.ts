@@ -96,7 +96,7 @@ export class WatchList {
   }
 
   get #hint(): string {
-    return `Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume ${this.#endpoint}`;
+    return `Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume ${this.#endpoint} --hold answer`;
   }
 
   #tell(signs: Parameters<typeof describeSigns>[0]): string {
@@ -117,13 +117,19 @@ function saveSigns(store: Store, endpoint: Endpoint, learned: LearnedSigns): voi
   saveMeta(store, "lists", JSON.stringify({ ...loadAll(store), [endpoint]: learned }));
 }
 
-/** A person has looked at what the answers say. Returns whether anything was doubted. */
-export function acceptSigns(store: Store, area: string): boolean {
+/** Whether something that the answers of an area say waits to be accepted. */
+export function isListDoubted(store: Store, area: string): boolean {
   if (area !== "orders" && area !== "updates") return false;
+  const learned = loadSigns(store, area);
+  return acceptDoubted(learned) !== learned;
+}
+
+/** A person has looked at what the answers say. */
+export function acceptSigns(store: Store, area: string): void {
+  if (area !== "orders" && area !== "updates") return;
   const learned = loadSigns(store, area);
   const accepted = acceptDoubted(learned);
   if (accepted !== learned) saveSigns(store, area, accepted);
-  return accepted !== learned;
 }
 
 /** Another account: nothing is known of what answers there. */

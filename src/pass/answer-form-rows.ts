@@ -20,11 +20,15 @@ export function saveForms(store: Store, endpoint: string, learned: LearnedForms)
   saveMeta(store, "answers", JSON.stringify(Object.fromEntries(entries)));
 }
 
-/** A person says that what these endpoints answer now is right. Returns whether there was something new about it. */
-export function acceptForms(store: Store, endpoints: readonly string[]): boolean {
-  const fresh = endpoints.filter((endpoint) => loadForms(store, endpoint).fresh.length > 0);
-  for (const endpoint of fresh) saveForms(store, endpoint, acceptFresh(loadForms(store, endpoint)));
-  return fresh.length > 0;
+/** Those of these endpoints that have answered in a form which nobody has accepted. */
+export function listUnaccepted(store: Store, endpoints: readonly string[]): string[] {
+  return endpoints.filter((endpoint) => loadForms(store, endpoint).fresh.length > 0);
+}
+
+/** A person says that what these endpoints answer now is right. */
+export function acceptForms(store: Store, endpoints: readonly string[]): void {
+  for (const endpoint of listUnaccepted(store, endpoints))
+    saveForms(store, endpoint, acceptFresh(loadForms(store, endpoint)));
 }
 
 /** Another account: nothing is known of what answers there. */

@@ -41,6 +41,71 @@ export function scopeOfReason(reason: HoldReason): HoldScope {
   return OF_ONE_FLOW.has(reason) ? "flow" : "area";
 }
 
+const PUT_RIGHT = { states: "that its cause was put right" };
+/**
+ * How each hold ends. `itself`: by a probe or by what the bridge sees, so that to lift one costs a request at most.
+ * `approve`: by that command alone. Otherwise by a person who states something that nobody can take back.
+ */
+const ENDINGS: Record<HoldReason, "itself" | "approve" | { states: string }> = {
+  credentials: "itself",
+  payment: "itself",
+  "rate limit": "itself",
+  refused: "itself",
+  unread: "itself",
+  behind: "itself",
+  cut: "itself",
+  table: "itself",
+  disk: "itself",
+  guard: "approve",
+  "hand-out lost": { states: "that the orders on the site were compared with the database" },
+  restored: { states: "that the orders that may be missing were looked for" },
+  tie: { states: "that the changes that may be missing were looked for" },
+  answer: { states: "that these answers of the service are acceptances" },
+  mapping: PUT_RIGHT,
+  account: PUT_RIGHT,
+};
+
+/** How the hold ends. Nothing says of a reason of a later version that it passes. */
+export function endingOf(reason: string): "itself" | "approve" | { states: string } {
+  return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason as HoldReason] : PUT_RIGHT;
+}
+
+export function isHoldReason(text: string): text is HoldReason {
+  return Object.hasOwn(ENDINGS, text);
+}
+
+export const HOLD_REASONS = Object.keys(ENDINGS) as readonly HoldReason[];
+
+/** The command that ends a hold, and no other one with it. */
+export function commandToLift(area: string, reason: string): string {
+  const ending = endingOf(reason);
+  if (ending === "approve") return `erp-bridge approve ${area}`;
+  const named = reason.includes(" ") ? `"${reason}"` : reason;
+  return `erp-bridge resume ${area}${ending === "itself" ? "" : ` --hold ${named}`}`;
+}
+
+/**
+ * What `resume AREA` lifts, and what it leaves. One word never answers two questions: it lifts what would end by itself,
+ * and a hold that asks for a statement only where it is named or nothing else stands.
+ *
+ * @example
+ * planLift(["credentials", "hand-out lost"]); // lifts credentials, leaves the other one
+ * planLift(["hand-out lost"]); // lifts it
+ * planLift(["credentials", "hand-out lost"], "hand-out lost"); // lifts that alone
+ * @param standing the reasons of the area's holds
+ */
+export function planLift<Reason extends string>(
+  standing: readonly Reason[],
+  named?: string,
+): { lifted: Reason[]; left: Reason[] } {
+  const meant = named === undefined ? standing : standing.filter((reason) => reason === named);
+  const isLifted = (reason: Reason) => {
+    const ending = endingOf(reason);
+    return ending !== "approve" && (ending === "itself" || meant.length === 1);
+  };
+  return { lifted: meant.filter(isLifted), left: meant.filter((reason) => !isLifted(reason)) };
+}
+
 /** What the service last said to a flow of an area, in this process. */
 export interface Verdict {
   flow: string;

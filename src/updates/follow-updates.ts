@@ -608,9 +608,9 @@ export class FollowUpdates implements Job {
     const detail =
       stamp === undefined
         ? `A full page of ${counted(count, "change")} has no time at ${this.#options.rules.update.paths.updated_at.text}, so that those after them cannot be ` +
-          "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates"
+          "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie"
         : `A full page of ${counted(count, "change")} carries the stamp ${stamp}. If the service had more with it, they were not ` +
-          "served: compare those orders with the site, then: erp-bridge resume updates";
+          "served: compare those orders with the site, then: erp-bridge resume updates --hold tie";
     const isNew = await commit(this.#context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
     pass.isTieOver = false;
     if (isNew) log.error({ stamp, count }, detail);

@@ -122,6 +122,23 @@ describe("beside a running daemon", PATIENT, () => {
     expect(held.err).toMatch(/^orders: held \(hand-out lost\): An answer of GET \/orders was lost/m);
     expect(shop.sandbox.ledger.ofKind("confirm")).toEqual([]);
     expect((await shop.command("status")).out).toContain("an answer with orders was lost, and confirms wait");
+    // Another trouble beside it: to answer that one says nothing of the orders that were lost.
+    shop.write(
+      `INSERT INTO holds (area, reason, since, next_probe_at, scope)
+       VALUES ('orders', 'credentials', '2026-01-01T00:00:00.000Z', '2126-01-01T00:00:00.000Z', 'area')`,
+    );
+    expect((await shop.command("status")).out).toContain('erp-bridge resume orders --hold "hand-out lost"');
+    expect(await shop.command("resume", "orders")).toMatchObject({
+      code: 2,
+      out: [
+        "orders: goes on (credentials); the daemon tries now.",
+        'orders: "hand-out lost" stays. To lift it states that the orders on the site were compared with the database; then: ' +
+          `erp-bridge resume orders --hold "hand-out lost" --config ${shop.configFile}`,
+      ].join("\n"),
+    });
+    await shop.command("sync", "orders");
+    expect(shop.sandbox.ledger.ofKind("confirm")).toEqual([]);
+    expect(shop.rows("SELECT reason FROM holds")).toEqual([{ reason: "hand-out lost" }]);
     const confirmed = nextRequest(shop, "confirm");
     expect((await shop.command("resume", "orders")).out).toContain("goes on (hand-out lost)");
     await confirmed;

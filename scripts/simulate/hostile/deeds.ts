@@ -3,6 +3,7 @@
 import { retryRecords } from "../../../src/daemon/repair.ts";
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/pass/held-rows.ts";
+import { planLift } from "../../../src/pass/holds.ts";
 import { writeStamp } from "../../../src/sandbox/stamps.ts";
 import { KEYS } from "../erp.ts";
 import type { Changed } from "../forms.ts";
@@ -152,10 +153,11 @@ function actAsPerson(world: World, what: PersonDeed, name: string) {
     case "resume":
       world.discipline.reopen();
       return store.write(() => {
-        const reasons = store.db.prepare("SELECT reason FROM holds WHERE area = ?").pluck().all(name);
+        const reasons = store.db.prepare("SELECT reason FROM holds WHERE area = ?").pluck().all(name) as string[];
         // To give a batch up is a decision about orders, and its loss is a person's.
         if (reasons.includes("hand-out lost")) return;
-        store.db.prepare("DELETE FROM holds WHERE area = ?").run(name);
+        for (const reason of planLift(reasons).lifted)
+          store.db.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(name, reason);
       });
   }
 }

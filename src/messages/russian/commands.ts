@@ -26,8 +26,15 @@ export const commands = {
   "account, database, folders and port are shared with none of: {names}":
     "учётная запись, база, папки и порт не общие ни с одним из: {names}",
   "{area}: nothing was held.": "{area}: остановок не было.",
-  "{area}: the guard waits for approval: erp-bridge approve {area}":
-    "{area}: предохранитель ждёт разрешения: erp-bridge approve {area}",
+  "{area}: the guard waits for approval: {command=}": "{area}: предохранитель ждёт разрешения: {command}",
+  '{area}: "{reason}" stays. To lift it states {states~}; then: {command=}':
+    "{area}: «{reason}» не снято. Снять — значит подтвердить, что {states}; затем: {command}",
+  '{area}: no hold "{hold}" stands.': "{area}: остановки «{hold}» нет.",
+  "that the orders on the site were compared with the database": "заказы на сайте сверены с базой",
+  "that the orders that may be missing were looked for": "поиск заказов, которых может не хватать, проведён",
+  "that the changes that may be missing were looked for": "изменения, которых может не хватать, сверены с сайтом",
+  "that these answers of the service are acceptances": "такие ответы сервиса означают, что данные приняты",
+  "that its cause was put right": "причина устранена",
   "It is named in {place}.": "Он указан здесь: {place}.",
   'It is named in {place}; did you mean "{near}"?': "Он указан здесь: {place}; возможно, имелось в виду «{near}»?",
   "observations: not shown any more ({names}).": "observations: больше не показывается ({names}).",

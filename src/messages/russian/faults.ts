@@ -91,8 +91,8 @@ export const faults = {
   "{count#} order[s] not readable there; what cannot be read is read from the service.":
     "Там не прочитано заказов: {count}; они читаются из сервиса.",
   "Not all could be read of: {names}.": "Прочитано не полностью: {names}.",
-  "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders":
-    "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders",
+  "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored":
+    "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
   "The restored database came out damaged ({found*}); nothing was changed.":
     "Восстановленная база оказалась повреждена ({found}); ничего не изменено.",
   "Look at the disk and at the memory of this machine.": "Проверьте диск и память этой машины.",
@@ -148,8 +148,8 @@ export const faults = {
     "То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore {file}.",
   "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore FILE.":
     "То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore FILE.",
-  "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders":
-    "Сверьте последние заказы на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders",
+  "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored":
+    "Сверьте последние заказы на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
   "{path}-wal was truncated by another program; it was begun anew.":
     "{path}-wal обрезан другой программой; журнал начат заново.",
   "{path}-wal was truncated or overwritten by another program; what only it held may be lost.":

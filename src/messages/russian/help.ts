@@ -20,6 +20,8 @@ export const help = {
   "is all well? one sentence, then a line a flow": "всё ли в порядке: одна фраза, затем по строке на поток обмена",
   "again every two seconds, until it is interrupted": "повторять каждые две секунды, пока не прервут",
   "lift a hold after its cause was put right": "снять остановку, когда её причина устранена",
+  "lift this hold alone; one that asks for a statement of yours beside others is lifted so":
+    "снять только эту остановку; так снимается та, что ждёт вашего подтверждения рядом с другими",
   "orders, updates, statuses, imports, a feed, account, or observations":
     "orders, updates, statuses, imports, имя выгрузки, account или observations",
   "let through what a feed's guard holds": "разрешить отправку того, что задержал предохранитель выгрузки",

@@ -70,8 +70,8 @@ export const jobs = {
   // orders, batches, confirms
   "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?":
     "Сервис принимает подтверждение пачки и всё равно выдаёт её снова: того ли он ждёт в orders.confirm.body?",
-  "An answer of GET /orders was lost at {at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders":
-    "Ответ на GET /orders потерян в {at} и больше не выдавался. Подтверждения ждут, иначе они подтвердили бы его непрочитанным. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders",
+  'An answer of GET /orders was lost at {at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"':
+    'Ответ на GET /orders потерян в {at} и больше не выдавался. Подтверждения ждут, иначе они подтвердили бы его непрочитанным. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders --hold "hand-out lost"',
   "Only {free~} are free in {folder}: no further orders are asked for until there is room.":
     "В {folder} свободно только {free}: новые заказы не запрашиваются, пока нет места.",
   "There is room on the disk again; orders are asked for.": "Место на диске снова есть; заказы запрашиваются.",
@@ -97,10 +97,10 @@ export const jobs = {
     "Сервис назвал позицию изменений раньше той, с которой спрашивали; по ней не идём.",
   "The service refuses its own position for changes; they are asked for by the last time known instead.":
     "Сервис не принимает свою же позицию изменений; вместо неё берётся последнее известное время.",
-  "A full page of {count#} change[s] has no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates":
-    "У целой страницы изменений ({count}) нет времени в {path}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates",
-  "A full page of {count#} change[s] carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates":
-    "У целой страницы изменений ({count}) одна метка времени {stamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates",
+  "A full page of {count#} change[s] has no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie":
+    "У целой страницы изменений ({count}) нет времени в {path}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates --hold tie",
+  "A full page of {count#} change[s] carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates --hold tie":
+    "У целой страницы изменений ({count}) одна метка времени {stamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates --hold tie",
   "Changes carry stamps from the service's future; the watermark leaves them out.":
     "У изменений метки времени из будущего сервиса; отметка их не учитывает.",
   "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.":

@@ -80,8 +80,8 @@ export const service = {
     "По ответу в пакете больше записей, чем пришло ({count}): {what}; пакет не подтверждён.",
   "The answer says that there are more records ({what~}), and asking from the newest of {path} brings none.":
     "По ответу записи ещё есть ({what}), но запрос от самой новой из {path} ничего не приносит.",
-  "Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume {area}":
-    "Сверьте ответ с настройками. Если так сказано в любом ответе, что бы в нём ни было: erp-bridge resume {area}",
+  "Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume {area} --hold answer":
+    "Сверьте ответ с настройками. Если так сказано в любом ответе, что бы в нём ни было: erp-bridge resume {area} --hold answer",
   "The answer has no {path}: {miss!} (it says: {words*}).": "В ответе нет {path}: {miss} (в нём сказано: {words}).",
   "The answer has no {path}: {miss!}.": "В ответе нет {path}: {miss}.",
   "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.":

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { startShop } from "../support/shop.ts";
+
+const SINCE = "2026-01-01T00:00:00.000Z";
+
+async function startHeld(...held: [area: string, reason: string][]) {
+  const shop = await startShop();
+  shop.sandbox.service.createOrder();
+  await shop.command("sync");
+  for (const [area, reason] of held)
+    shop.write(`INSERT INTO holds (area, reason, since, scope) VALUES ('${area}', '${reason}', '${SINCE}', 'flow')`);
+  const standing = () => shop.rows<{ name: string }>("SELECT area || ' ' || reason AS name FROM holds ORDER BY 1");
+  return { ...shop, standing: () => standing().map(({ name }) => name) };
+}
+
+describe("resume", () => {
+  it.each([
+    ["orders", "credentials", "restored"],
+    ["updates", "credentials", "tie"],
+    ["stocks", "refused", "answer"],
+    ["stocks", "refused", "guard"],
+    ["orders", "rate limit", "of a later version"],
+  ])("%s lifts %s, and leaves %s to a word of its own", async (area, passing, asking) => {
+    const shop = await startHeld([area, passing], [area, asking]);
+    const { code, out } = await shop.command("resume", area, "--json");
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toMatchObject({ lifted: [passing], left: [{ reason: asking }] });
+    expect(shop.standing()).toEqual([`${area} ${asking}`]);
+  });
+
+  it("lifts neither of two that ask for a statement, and each by its name", async () => {
+    const shop = await startHeld(["orders", "hand-out lost"], ["orders", "restored"]);
+    const { code, out } = await shop.command("resume", "orders");
+    expect(code).toBe(2);
+    expect(out).toContain('erp-bridge resume orders --hold "hand-out lost" --config ');
+    expect(out).toContain("erp-bridge resume orders --hold restored --config ");
+    expect(out).not.toContain("goes on");
+    expect(await shop.command("resume", "orders", "--hold", "hand-out lost")).toMatchObject({
+      code: 0,
+      out: "orders: goes on (hand-out lost).",
+    });
+    expect(shop.standing()).toEqual(["orders restored"]);
+    expect((await shop.command("resume", "orders", "--hold", "hand-out lost")).out).toBe(
+      'orders: no hold "hand-out lost" stands.',
+    );
+    expect(await shop.command("resume", "orders")).toMatchObject({ code: 0, out: "orders: goes on (restored)." });
+    expect(shop.standing()).toEqual([]);
+  });
+
+  it("leaves the guard to approve, and knows the names of holds", async () => {
+    const shop = await startHeld(["stocks", "guard"]);
+    for (const words of [[], ["--hold", "guard"]]) {
+      const { code, out } = await shop.command("resume", "stocks", ...words);
+      expect({ code, out }).toEqual({
+        code: 2,
+        out: expect.stringContaining("stocks: the guard waits for approval: erp-bridge approve stocks"),
+      });
+    }
+    expect(shop.standing()).toEqual(["stocks guard"]);
+    const { code, err } = await shop.command("resume", "stocks", "--hold", "handout lost");
+    expect(code).toBe(64);
+    expect(err).toContain("Did you mean hand-out lost?");
+  });
+
+  it("does not take answers in a new form for acceptances because credentials were put right", async () => {
+    const shop = await startHeld(["orders", "credentials"]);
+    const forms = () => shop.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'answers'");
+    const usual = JSON.parse(forms()[0]?.value ?? "{}").confirm;
+    const other = { ...(usual.known[0] ?? usual.fresh[0]), signs: ["another"], isAlone: false };
+    shop.write(
+      "UPDATE meta SET value = ? WHERE key = 'answers'",
+      JSON.stringify({ confirm: { ...usual, fresh: [other] } }),
+    );
+    const before = forms();
+    expect(await shop.command("resume", "orders")).toMatchObject({ code: 2 });
+    expect(forms()).toEqual(before);
+    expect(await shop.command("resume", "orders", "--hold", "answer")).toMatchObject({ code: 0 });
+    expect(forms()).not.toEqual(before);
+  });
+});
