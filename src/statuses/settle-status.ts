@@ -90,6 +90,8 @@ export class StatusSettler {
   readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
   /** The new form in which a request was answered. */
   readonly #unusual = new Map<bigint, AnswerForm>();
+  /** Requests that a new form was answered to without effect: each speaks once, so that one order hides no proof of others. */
+  readonly #disproved = new Set<bigint>();
   readonly #forms: AnswerForms;
   /** Requests whose order was read since they were refused. */
   readonly #looked = new Set<bigint>();
@@ -118,6 +120,7 @@ export class StatusSettler {
     this.#movedAtMs.delete(id);
     this.#refusals.delete(id);
     this.#unusual.delete(id);
+    this.#disproved.delete(id);
     this.#looked.delete(id);
   }
 
@@ -411,7 +414,7 @@ export class StatusSettler {
           markSent(store, id, { httpStatus: null, at });
           return "sent";
         }
-        if (unusual !== undefined) this.#forms.saveProof(unusual, false);
+        if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
         if (compared === "former") {
           markPendingAgain(store, id, null);
           return "again";
@@ -427,6 +430,7 @@ export class StatusSettler {
       signal,
     );
     if (verdict instanceof BridgeError) throw verdict;
+    if (unusual !== undefined && verdict === "again") this.#disproved.add(id);
     if (verdict === "lost") return { kind: "lost", untilMs, error };
     if (verdict === "moved") {
       this.#movedAtMs.set(id, movedAtMs);

@@ -165,6 +165,32 @@ describe("a status that is answered in another form than usual", () => {
   });
 });
 
+describe("a status that never shows at its order", () => {
+  it("hides no proof that others give of a new form", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, states, clock } = await startStatusBridge({ orders: 8 });
+    for (const id of ids.slice(0, 3)) ask(id, "paid");
+    await send();
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    sandbox.service.handle = (asked) => {
+      if (asked.method === "GET" || !asked.path.endsWith("/status")) return handle(asked);
+      const answered = asked.path.includes(ids[3]!) ? undefined : handle(asked);
+      const headers = { ...answered?.headers, "content-type": "application/json" };
+      return { status: 200, headers, body: Buffer.from('{"job":"a1"}'), delivery: { kind: "plain" } };
+    };
+    const never = ask(ids[3]!, "paid");
+    await sendFor(5);
+    expect(request(never).state).not.toBe("sent");
+    for (const id of ids.slice(4, 7)) {
+      ask(id, "paid");
+      await sendFor(20);
+    }
+    clock.advance(3_600_000);
+    ask(ids[7]!, "paid");
+    await sendFor(20);
+    expect(states()).toEqual(Array(8).fill("sent"));
+  });
+});
+
 describe("a confirm that is answered in another form than usual", () => {
   async function startUsedConfirms() {
     const t = await startTestBridge({ sandbox: { options: { batchSize: 1 } } });

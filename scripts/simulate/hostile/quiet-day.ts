@@ -258,8 +258,10 @@ function refusedRequests({ auditor }: World): RefusedRequest[] {
 
 function isRightlyRefused(
   { erp, statuses, service, lies, versions, forms }: World,
-  { id, order_id, last_error }: RefusedRequest,
+  { id, order_id, http_status, last_error }: RefusedRequest,
 ): boolean {
+  // An absurd record is served as it stands and shows no status that its order was given: a refusal in words is all there is.
+  if (versions.odd.has(order_id) && http_status !== null) return true;
   if (last_error?.startsWith("there is no order") === true) return true;
   const number = erp.asked.findIndex((each) => each.id === id) + 1;
   if (erp.asked[number - 1]?.isOdd === true) return true;
