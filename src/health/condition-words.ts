@@ -22,7 +22,7 @@ export type ConditionWords = {
 const WORDS: Record<Language, ConditionWords> = { en: englishConditions, ru: russianConditions };
 
 /** A condition in the words of a language. */
-export interface ToldCondition {
+export interface DescribedCondition {
   text: string;
   next: string;
   command: string | null;
@@ -32,7 +32,7 @@ export interface ToldCondition {
 export function describeCondition(
   condition: Condition,
   { nowMs, language = "en", say }: { nowMs: number; language?: Language; say?: (text: string) => string },
-): ToldCondition {
+): DescribedCondition {
   const words = WORDS[language][condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
   const params = say === undefined ? condition.params : spoken(condition.params, say);

@@ -69,6 +69,12 @@ describe("sync where the service does not let it work", () => {
       out: expect.stringMatching(/FAIL imports: .*subscription is not paid/),
     });
 
+    const reconcile = await shop.command("sync", "reconcile");
+    expect(reconcile.code, "a hold of the imports stops no comparison of orders").toBe(0);
+    expect(reconcile.err).not.toContain("imports");
+    const next = `! Imports held since .* Next: erp-bridge resume imports --config ${shop.configFile}`;
+    expect((await shop.command("status")).out).toMatch(new RegExp(`^${next}$`, "m"));
+
     shop.sandbox.service.setOptions({ paid: true });
     expect((await shop.command("resume", "imports")).code).toBe(0);
     await shop.command("sync", "stocks");

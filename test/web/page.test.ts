@@ -54,6 +54,22 @@ describe("the status page", () => {
     expect(ill).toContain("<code>erp-bridge resume orders</code>");
   });
 
+  it("says in the row of a flow what its conditions are, and what comes next", async () => {
+    const t = await startWebBridge({ settings: { statuses: { path: "/orders/{order_id}/status" } } });
+    await runAll(t);
+    await t.run("statuses");
+    const insert = t.bridge.store.db.prepare(
+      "INSERT INTO status_requests (order_id, status, state) VALUES (?, 'paid', 'refused')",
+    );
+    for (let n = 0; n < 4; n++) insert.run(`${n}`);
+    const page = await look(t);
+    expect(heading(page)).toBe("4 status requests refused by the service.");
+    const row = /<li><span class="name">Statuses[\s\S]*?<\/li>/.exec(page)?.[0] ?? "";
+    expect(row).toContain('<span class="state look">');
+    expect(row.replaceAll("\u00a0", " ")).toContain("4 status requests refused by the service.");
+    expect(page).toContain("SELECT id, order_id, last_error FROM status_requests");
+  });
+
   it("needs no script, loads nothing, carries no style of an element, and lets in its own style sheet only", async () => {
     const t = await startWebBridge();
     await runAll(t);
