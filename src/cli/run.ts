@@ -5,8 +5,6 @@ import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import type { FileTrouble } from "../database/store.ts";
-import { loadFacts } from "../health/fact-rows.ts";
-import { measureAges } from "../health/health.ts";
 import { describeStanding } from "../health/status.ts";
 import { speaking } from "../messages/translator.ts";
 import { acquireAccountLock } from "../platform/account-lock.ts";
@@ -266,8 +264,7 @@ function statusLine(bridge: Bridge, { config }: LoadedConfig): string {
 function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   try {
     const { language } = config;
-    const nowMs = Date.now();
-    const facts = measureAges(loadFacts(bridge.store), { nowMs, startedAtMs: bridge.startedAtMs });
+    const { facts, nowMs } = bridge.watched();
     const limits = { erpReadWithinMs: config.erp.read_within };
     return describeStanding(facts, { nowMs, isRunning: true }, limits, { language, say: speaking(language) });
   } catch (error) {

@@ -9,7 +9,8 @@ import type { FileTrouble, Store } from "../database/store.ts";
 import { finishSwap } from "../database/swap-files.ts";
 import { disarmTriggers } from "../feeds/feed-triggers.ts";
 import { savePageSilent } from "../health/page-silence.ts";
-import type { Watch } from "../health/watch.ts";
+import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
+import { type Watched, watchConditions } from "../health/watched.ts";
 import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
@@ -66,10 +67,10 @@ export class Bridge {
   readonly context: JobContext;
   readonly runners: ReadonlyMap<FlowName, JobRunner>;
   readonly watch: Watch;
+  /** How things stand, for everything that looks every few seconds. */
+  readonly watched: () => Watched;
   /** Undefined where it is switched off. */
   readonly web: WebServer | undefined;
-  /** A flow that has never succeeded is silent from then on. */
-  readonly startedAtMs: number;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncDesk;
@@ -87,7 +88,7 @@ export class Bridge {
    * @throws BridgeError `instance_running`, `database_…`, `account_changed`
    */
   constructor(options: BridgeOptions, command: string) {
-    this.startedAtMs = options.clock.nowMs();
+    const startedAtMs = options.clock.nowMs();
     const { config } = options.loaded;
     const { total, import: importing } = config.service.timeouts;
     this.#hangingMs = Math.max(total, importing) + HANGING_MS;
@@ -154,7 +155,9 @@ export class Bridge {
       this.#lock.release();
       throw error;
     }
-    this.watch = buildWatch(beside, options.loaded);
+    const limits = { erpReadWithinMs: config.erp.read_within };
+    this.watched = watchConditions({ store, clock, startedAtMs, everyMs: WATCH_MS }, limits);
+    this.watch = buildWatch(beside, options.loaded, this.watched);
     this.web = buildWeb(this.context, options.loaded);
     this.#desk = new SyncDesk(this.context, (name, only) => this.runJob(name as JobName, only));
   }

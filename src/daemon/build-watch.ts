@@ -8,9 +8,9 @@ import type { AlertMessage } from "../health/plan-alerts.ts";
 import { SaveConditions } from "../health/save-conditions.ts";
 import { type Receiver, SendAlerts } from "../health/send-alerts.ts";
 import { SendHeartbeat } from "../health/send-heartbeat.ts";
-import { LOOK_MS, type Look, Watch } from "../health/watch.ts";
+import { type Look, Watch } from "../health/watch.ts";
 import { WatchMachine } from "../health/watch-machine.ts";
-import { watchConditions } from "../health/watched.ts";
+import type { Watched } from "../health/watched.ts";
 import { speaking } from "../messages/translator.ts";
 import { compileOrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -24,9 +24,9 @@ const USER_AGENT = "erp-bridge";
 const MESSAGE_VERSION = 1;
 
 /** Everything that looks at the flows from beside them. */
-export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
+export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: () => Watched): Watch {
   const { config, written } = loaded;
-  const { orders, updates, service, statuses, erp, heartbeat } = config;
+  const { orders, updates, service, statuses, heartbeat } = config;
   const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
   const observe = new ObserveOrders(
     context,
@@ -37,7 +37,6 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig): Watch {
     { name: "observe", look: (signal) => observe.look(signal) },
     { name: "machine", look: (signal) => machine.look(signal) },
   ];
-  const watched = watchConditions(context.store, context.clock, { erpReadWithinMs: erp.read_within }, LOOK_MS);
   const saved = new SaveConditions(context, watched);
   looks.push({ name: "conditions", look: (signal) => saved.look(signal) });
   const receivers = buildReceivers(loaded);

@@ -3,25 +3,29 @@ import type { Clock } from "../platform/ports.ts";
 import { TtlCache } from "../platform/ttl-cache.ts";
 import { type Condition, type Limits, listConditions, listCovered } from "./conditions.ts";
 import { loadFacts } from "./fact-rows.ts";
-import { withoutForeignWords } from "./facts.ts";
+import { type Facts, withoutForeignWords } from "./facts.ts";
 import { measureAges } from "./health.ts";
 
 /** How things stand, for what looks every few seconds. */
 export interface Watched {
+  nowMs: number;
+  facts: Facts;
   conditions: readonly Condition[];
   covered: readonly Condition[];
 }
 
 /** One look at the database for everything that asks at the same time; a costly one is followed by a rest. */
-export function watchConditions(store: Store, clock: Clock, limits: Limits, everyMs: number): () => Watched {
-  const startedAtMs = clock.nowMs();
+export function watchConditions(
+  { store, clock, startedAtMs, everyMs }: { store: Store; clock: Clock; startedAtMs: number; everyMs: number },
+  limits: Limits,
+): () => Watched {
   const cache = new TtlCache(
     clock,
     () => {
       const nowMs = clock.nowMs();
       const facts = measureAges(withoutForeignWords(loadFacts(store)), { nowMs, startedAtMs });
       const now = { nowMs, isRunning: true };
-      return { conditions: listConditions(facts, now, limits), covered: listCovered(facts, now) };
+      return { nowMs, facts, conditions: listConditions(facts, now, limits), covered: listCovered(facts, now) };
     },
     { restMinMs: 0, everyMs },
   );
