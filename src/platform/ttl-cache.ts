@@ -4,7 +4,7 @@ const REST_MIN_MS = 1_000;
 /** At most two per cent of the time goes into loading. */
 const REST_PER_COST = 50;
 
-/** Keeps what `load` gave for a while, or for many times what it cost, whichever is longer. */
+/** Keeps what `load` gave for a while, or for many times the processor time that it took, whichever is longer. */
 export class TtlCache<T> {
   readonly #clock: Clock;
   readonly #load: () => T;
@@ -22,9 +22,10 @@ export class TtlCache<T> {
 
   get(): T {
     if (this.#value !== undefined && this.#clock.monotonicMs() < this.#value.untilMs) return this.#value.of;
-    const startedAt = performance.now();
+    const before = process.threadCpuUsage();
     const of = this.#load();
-    const restMs = Math.max(this.#restMinMs, REST_PER_COST * (performance.now() - startedAt) - this.#everyMs);
+    const { user, system } = process.threadCpuUsage(before);
+    const restMs = Math.max(this.#restMinMs, (REST_PER_COST * (user + system)) / 1000 - this.#everyMs);
     this.#value = { of, untilMs: this.#clock.monotonicMs() + restMs };
     return of;
   }
