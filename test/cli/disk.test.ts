@@ -1,9 +1,20 @@
-import { expect, it, vi } from "vitest";
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { expect, it, onTestFinished } from "vitest";
 import { startShop } from "../support/shop.ts";
 
 const MB = 1024 * 1024;
-const space = vi.hoisted(() => ({ free: 0, total: 1e12 }));
-vi.mock("../../src/backup/disk-space.ts", () => ({ readDiskSpace: () => space }));
+
+/** Every file system has so much left, until the test has ended. */
+function leave(free: number): void {
+  const real = fs.statfsSync;
+  onTestFinished(() => {
+    fs.statfsSync = real;
+    syncBuiltinESMExports();
+  });
+  fs.statfsSync = (() => ({ bavail: free, bfree: free, blocks: 1e12, bsize: 1 })) as never;
+  syncBuiltinESMExports();
+}
 
 it.each([
   [100 * MB, true],
@@ -11,14 +22,11 @@ it.each([
   [600 * MB, false],
 ])("check and status judge a disk with %i bytes left alike", async (free, isLow) => {
   const shop = await startShop();
-  space.free = 1e12;
   await shop.command("sync", "orders");
-  space.free = free;
+  leave(free);
   const check = await shop.command("check");
   const status = await shop.command("status", "--json");
-  const { conditions } = JSON.parse(status.out) as { conditions: { code: string; command: string | null }[] };
-  expect([/^FAIL disk: only/m.test(check.out), conditions.some(({ code }) => code === "disk_low")]).toEqual([
-    isLow,
-    isLow,
-  ]);
+  const { conditions } = JSON.parse(status.out) as { conditions: { code: string }[] };
+  const isSaid = [/^FAIL disk: only/m.test(check.out), conditions.some(({ code }) => code === "disk_low")];
+  expect(isSaid).toEqual([isLow, isLow]);
 });
