@@ -2,6 +2,7 @@ import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
 import { readScalar } from "../orders/order-mapping.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
+import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import { isNothing, readErrorWords } from "../service/error-words.ts";
 import { shortWords } from "../service/service-error.ts";
 import type { FeedRules } from "./feed.ts";
@@ -17,6 +18,8 @@ export type ImportResult =
       told: "status" | "records";
       /** The whole of the answer, where that is all that it says of the records. */
       acceptance?: Acceptance & { kind: "accepted" };
+      /** Its numbers. */
+      counts?: AnswerCounts;
     }
   /** The named ones are refused, and an error beside them leaves open what became of all others. */
   | { kind: "partial"; rejected: { index: number; message: string }[]; words: string }
@@ -41,9 +44,10 @@ export function readImportResult(
   const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
   // Records that were named are believed beside an error. A report of none beside one is no report.
   const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
-  if (isReport) return read;
+  const counts = readCounts(answer.body, root);
+  if (isReport) return read.kind === "accepted" ? { ...read, counts } : read;
   if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
-  return { kind: "accepted", rejected: [], told: read === undefined ? "status" : "records", acceptance };
+  return { kind: "accepted", rejected: [], told: read === undefined ? "status" : "records", acceptance, counts };
 }
 
 function readRejected(

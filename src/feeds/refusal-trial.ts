@@ -73,6 +73,11 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     this.#parts.push(rows);
   }
 
+  /** What was answered tells something only after others were. */
+  postpone(rows: readonly R[]): void {
+    this.#parts.unshift(rows);
+  }
+
   /** @param lastInQueue a row from the far end of what waits, where there is one that can be sent. */
   async next(lastInQueue: () => Promise<R | undefined>): Promise<TrialStep<R>> {
     const isStuck = !this.hasAccepted && this.#refusedInRow >= REFUSED_BEFORE_CONTROL;
@@ -102,10 +107,17 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     // What is too large says nothing of how well the service is.
     if (rows.length === 1 || refusal.status !== 413) this.#refusedInRow += 1;
     if (rows.length <= 1) return this.refuseEach(rows.map((row) => ({ ...refusal, row })));
+    this.divide(rows);
+    return [];
+  }
+
+  /** Some of the rows were taken, and nobody knows which. */
+  divide(rows: readonly R[]): readonly (readonly R[])[] {
     const half = Math.ceil(rows.length / 2);
     // The first half goes first, so that rows keep their order of urgency.
-    this.#parts.push(rows.slice(half), rows.slice(0, half));
-    return [];
+    const halves = [rows.slice(half), rows.slice(0, half)];
+    this.#parts.push(...halves);
+    return halves;
   }
 
   /** Each of these rows was refused by name, and none beside them was accepted. */

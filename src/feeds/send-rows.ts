@@ -12,6 +12,7 @@ import { releaseQuarantined, saveQuarantinedRow } from "../pass/quarantine-rows.
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { UNREADABLE_WORDS } from "../service/acceptance.ts";
+import type { AnswerCounts, ShortCount } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { sendImport } from "../service/imports.ts";
@@ -80,7 +81,12 @@ type Outcome =
   | { kind: "partial"; status: number; words: string; named: readonly Named[] }
   | Refused;
 
-type Refused = Refusal & { kind: "refused"; code: "request_refused" | "redirected" };
+type Refused = Refusal & {
+  kind: "refused";
+  code: "request_refused" | "redirected";
+  /** The service has counted fewer records than were sent. `isEarly`: of a half, before the other one was sent. */
+  short?: ShortCount & { isEarly: boolean };
+};
 
 export class SendRows {
   readonly #context: FeedContext;
@@ -97,6 +103,10 @@ export class SendRows {
   readonly #forms: AnswerForms;
   /** Rows that an answer in a new form leaves in doubt. */
   readonly #unusual = new Set<number>();
+  /** Rows of requests of which the service has counted only a part, in this pass. */
+  readonly #short = new Set<number>();
+  /** Halves of such requests that were not answered since, with what was counted before and after. */
+  readonly #divided = new Map<string, { name: string; count: number; counted: number; left: number }>();
   /** The last request of several records failed: one failure alone passes by itself. */
   #hasFailed = false;
 
@@ -124,6 +134,8 @@ export class SendRows {
     this.#lastRefused = undefined;
     this.#failure = undefined;
     this.#before.clear();
+    this.#short.clear();
+    this.#divided.clear();
   }
 
   /**
@@ -142,7 +154,7 @@ export class SendRows {
     if (this.#options.rules.scope === "whole") return await this.#sendWhole(rows, counts, signal);
     const trial = this.#trial;
     for (const row of rows) if (!this.#before.has(row.id)) this.#before.set(row.id, row);
-    const sizes = { refused: false, alone: false, largest: 0 };
+    const sizes = { refused: false, alone: false, largest: 0, short: 0 };
     // The last part goes first. A record that the service has failed at goes by itself, after all others.
     for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
     const others = rows.filter((row) => !hasFailedAlone(row));
@@ -173,13 +185,24 @@ export class SendRows {
         continue;
       }
       this.#lastRefused = outcome;
-      if (outcome.status === 413) sizes[part.length === 1 ? "alone" : "refused"] = true;
       const standing = part.map(inDoubt);
+      // Whether changes are counted is known once the other half was answered.
+      if (outcome.short?.isEarly) {
+        trial.postpone(standing);
+        continue;
+      }
+      if (outcome.short !== undefined) sizes.short += 1;
+      if (outcome.status === 413 || outcome.short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
+      if (outcome.short !== undefined && outcome.short.count > 0) {
+        this.#divide(standing, outcome.short);
+        continue;
+      }
       const refusal = { status: outcome.status, words: wordsOf(outcome) };
       await this.#setAside(trial.refuse(standing, refusal), signal);
     }
-    // A record that is too large by itself says nothing of the others.
-    if (sizes.refused && !sizes.alone && sizes.largest > 0) await this.#learnChunk(sizes.largest, signal);
+    // A record that is too large by itself says nothing of the others, nor does one request that was counted short.
+    if (sizes.refused && sizes.short !== 1 && !sizes.alone && sizes.largest > 0)
+      await this.#learnChunk(sizes.largest, signal);
   }
 
   /**
@@ -398,7 +421,18 @@ export class SendRows {
       const words = this.#context.client.hideSecrets(result.words);
       return { kind: "partial", status: answer.status, words, named };
     }
-    const { acceptance } = result;
+    const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
+    const short = await this.#findShort(rows, counted, signal);
+    if (short !== undefined && rules.scope !== "whole") {
+      await this.#end(rows, "over");
+      for (const { id } of rows) this.#short.add(id);
+      const words = this.#context.client.hideSecrets(`${short.name}: ${short.count} of ${counted.size}`);
+      return { kind: "refused", code: "request_refused", status: answer.status, words, short };
+    }
+    const acceptance =
+      short === undefined || result.acceptance === undefined
+        ? result.acceptance
+        : { ...result.acceptance, doubt: { why: "counts" as const, words: `${short.name}: ${short.count}` } };
     const own = new Set(entries.flatMap(({ key }) => key));
     const judged = acceptance === undefined ? undefined : this.#forms.judge(answer.body, acceptance, own);
     if (judged?.isUnusual && !(await this.#waitsLongEnough(judged, signal))) {
@@ -411,8 +445,42 @@ export class SendRows {
         effect: "unknown",
       });
     }
-    await this.#acknowledge(rows, { refusals: named, told: result.told, judged }, counts, signal);
+    await this.#acknowledge(rows, { refusals: named, told: result.told, judged, counted }, counts, signal);
     return { kind: "accepted", status: answer.status, accepted: entries.length - named.length, named };
+  }
+
+  /**
+   * What says that the service has taken fewer records than were sent. Some count only what was changed by them: then both
+   * halves of such a request together are counted less when they go again.
+   */
+  async #findShort(
+    rows: readonly OutboxRow[],
+    { counts, size }: { counts: AnswerCounts; size: number },
+    signal: AbortSignal,
+  ): Promise<(ShortCount & { isEarly: boolean }) | undefined> {
+    const { log } = this.#context;
+    const { name } = this.#options.rules;
+    const divided = this.#divided.get(partKeyOf(rows));
+    this.#divided.delete(partKeyOf(rows));
+    if (divided !== undefined) {
+      divided.counted += counts[divided.name] ?? size;
+      divided.left -= 1;
+      if (divided.left === 0 && divided.counted < divided.count)
+        await commit(this.#context, signal, () => this.#forms.saveCountOfChanges(divided.name));
+    }
+    const isPart = rows.length > 0 && rows.every(({ id }) => this.#short.has(id));
+    const short = this.#forms.findShort(counts, { size, isPart });
+    if (short === undefined) return undefined;
+    const said = `${short.name}: ${short.count}`;
+    if (this.#short.size === 0)
+      log.warn({ feed: name, size }, `${name}: the service has counted fewer than ${size} records as taken (${said}).`);
+    return { ...short, isEarly: short.count === 0 && divided?.left === 1 };
+  }
+
+  /** The halves of a part of which only some rows were counted. */
+  #divide(part: readonly OutboxRow[], { name, count }: ShortCount): void {
+    const divided = { name, count, counted: 0, left: 2 };
+    for (const half of this.#trial.divide(part)) this.#divided.set(partKeyOf(half), divided);
   }
 
   /** Nobody knows what an answer in a new form says, until all of them have been in it for long enough. */
@@ -594,7 +662,12 @@ export class SendRows {
 
   async #acknowledge(
     rows: readonly OutboxRow[],
-    outcome: { refusals: readonly Named[]; told: "status" | "records"; judged: JudgedAnswer | undefined },
+    outcome: {
+      refusals: readonly Named[];
+      told: "status" | "records";
+      judged: JudgedAnswer | undefined;
+      counted: { counts: AnswerCounts; size: number };
+    },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -606,6 +679,7 @@ export class SendRows {
       await commit(this.#context, signal, () => {
         this.#saveAccepted(some, outcome.told);
         if (index === 0 && judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
+        if (index === 0 && refused.size === 0) this.#forms.saveCounts(outcome.counted.counts, outcome.counted.size);
       });
     }
     if (refused.size > 0) await this.#end(rows.filter(isRefused), "over");
@@ -693,6 +767,10 @@ export function parentsFirst(rows: readonly OutboxRow[]): OutboxRow[] {
     for (const one of above.reverse()) ordered.add(one);
   }
   return [...ordered];
+}
+
+function partKeyOf(rows: readonly OutboxRow[]): string {
+  return `${rows[0]?.id} ${rows.length}`;
 }
 
 function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {

@@ -6,6 +6,15 @@
 import { isoTime } from "../platform/ports.ts";
 import type { Acceptance } from "../service/acceptance.ts";
 import {
+  type AnswerCounts,
+  countsChanges,
+  findShortCount,
+  type LearnedCounts,
+  learnCountOfChanges,
+  learnCounts,
+  type ShortCount,
+} from "../service/answer-counts.ts";
+import {
   type AnswerForm,
   describeForm,
   formOf,
@@ -56,13 +65,36 @@ export class AnswerForms {
   }
 
   judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, own?: ReadonlySet<string>): JudgedAnswer {
-    const form = formOf(body, acceptance, own);
     const learned = this.#learned;
+    const { doubt, ...plain } = acceptance;
+    const isOfChanges = doubt?.why === "counts" && countsChanges(learned.counts ?? {});
+    const form = formOf(body, isOfChanges ? plain : acceptance, own);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
     const shown = acceptance.doubt?.words ?? describeForm(form);
     const words = isNew ? shortWords(this.#context.client.hideSecrets(shown)) : "";
     return { form, isUnusual: isNew, words, usual: usual === undefined ? undefined : describeForm(usual) };
+  }
+
+  /** A count that says that fewer were taken than were sent. */
+  findShort(counts: AnswerCounts, sent: { size: number; isPart: boolean }): ShortCount | undefined {
+    return findShortCount(this.#learned.counts ?? {}, counts, sent);
+  }
+
+  /** Inside the transaction that settles what was accepted, all of it. */
+  saveCounts(counts: AnswerCounts, size: number): void {
+    this.#saveCounts((learned) => learnCounts(learned, counts, size));
+  }
+
+  /** Inside a transaction: this one counts changes. */
+  saveCountOfChanges(name: string): void {
+    this.#saveCounts((learned) => learnCountOfChanges(learned, name));
+  }
+
+  #saveCounts(change: (learned: LearnedCounts) => LearnedCounts): void {
+    const { counts = {}, ...learned } = this.#learned;
+    const next = change(counts);
+    if (next !== counts) saveForms(this.#context.store, this.#endpoint, { ...learned, counts: next });
   }
 
   /**
@@ -103,7 +135,9 @@ export class AnswerForms {
   #save(change: (learned: LearnedForms) => LearnedForms): LearnedForms {
     const learned = this.#learned;
     const next = change(learned);
-    if (next !== learned) saveForms(this.#context.store, this.#endpoint, next);
+    const { counts } = learned;
+    if (next !== learned)
+      saveForms(this.#context.store, this.#endpoint, { ...next, ...(counts === undefined ? {} : { counts }) });
     return next;
   }
 

@@ -107,7 +107,9 @@ export class ImportedFeeds {
   /** Refuses the request or its bad records, as `reject.how` says, and plans to accept the rest. */
   private judge(records: readonly ImportRecord[], feed: Feed, feedOptions: ImportOptions): Plan {
     const bad = records.filter(({ problem }) => problem !== undefined);
-    const good = bad.length === 0 ? records : records.filter(({ problem }) => problem === undefined);
+    const { takenRecords } = this.site.options.limits;
+    const sound = bad.length === 0 ? records : records.filter(({ problem }) => problem === undefined);
+    const good = takenRecords === null ? sound : sound.slice(0, takenRecords);
     const words = bad[0]?.problem ?? "";
     const { how } = this.site.options.reject;
     if (bad.length > 0 && (how === "422" || how === "500")) return refuse(Number(how), words);
@@ -120,10 +122,11 @@ export class ImportedFeeds {
       accepted: good.map(({ key, text }) => ({ key, record: text })),
       rejected: bad.map(({ key, problem = "" }) => ({ key, message: problem })),
     };
-    return { ...this.acceptance(good.length, bad), effect, commit: () => this.accept(effect, feedOptions) };
+    const changed = effect.accepted.filter(({ key, record }) => this.of(feed).get(key) !== record).length;
+    return { ...this.acceptance(good.length, changed, bad), effect, commit: () => this.accept(effect, feedOptions) };
   }
 
-  private acceptance(accepted: number, bad: readonly ImportRecord[]): Plan {
+  private acceptance(accepted: number, changed: number, bad: readonly ImportRecord[]): Plan {
     if (bad.length > 0) {
       const errors = bad.map(({ named, problem }) => `{${named},"message":${JSON.stringify(problem)}}`);
       return answerText(200, `{"accepted":${accepted},"errors":[${errors.join(",")}]}`);
@@ -131,6 +134,8 @@ export class ImportedFeeds {
     switch (this.site.options.importAnswer) {
       case "counts":
         return answerText(200, `{"accepted":${accepted},"errors":[]}`);
+      case "changes":
+        return answerText(200, `{"status":"ok","updated":${changed}}`);
       case "success":
         return answerText(200, '{"success":true}');
       case "empty":

@@ -110,11 +110,12 @@ const ALL = {
     refusal: oneOf(409, 422),
   },
   imports: Object.fromEntries(FEEDS.map((feed) => [feed, IMPORT])),
-  importAnswer: oneOf("counts", "success", "empty", "text"),
+  importAnswer: oneOf("counts", "changes", "success", "empty", "text"),
   reject: { skus: either(list(text), oneOf("all")), how: oneOf("422", "500", "per-record", "success-false") },
   limits: {
     maxBodyBytes: either(whole(0), nothing),
     maxRecords: either(whole(0), nothing),
+    takenRecords: either(whole(1), nothing),
     requestsPerMinute: either(whole(0), nothing),
   },
   paid: flag,

@@ -114,10 +114,17 @@ export interface SandboxOptions {
     refusal: 409 | 422;
   };
   imports: Record<Feed, ImportOptions>;
-  importAnswer: "counts" | "success" | "empty" | "text";
+  /** `changes`: how many of the records differ from what it had. */
+  importAnswer: "counts" | "changes" | "success" | "empty" | "text";
   /** Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200, or makes the service fail. */
   reject: { skus: readonly string[] | "all"; how: "422" | "500" | "per-record" | "success-false" };
-  limits: { maxBodyBytes: number | null; maxRecords: number | null; requestsPerMinute: number | null };
+  /** `takenRecords`: the first so many of a request are taken; only the counts of its answer say so. */
+  limits: {
+    maxBodyBytes: number | null;
+    maxRecords: number | null;
+    takenRecords: number | null;
+    requestsPerMinute: number | null;
+  };
   /** Whether the import subscription is paid. */
   paid: boolean;
   /** Areas that refuse even the right credentials. */
@@ -212,7 +219,7 @@ export function defaultOptions(): SandboxOptions {
     },
     importAnswer: "counts",
     reject: { skus: [], how: "422" },
-    limits: { maxBodyBytes: null, maxRecords: null, requestsPerMinute: null },
+    limits: { maxBodyBytes: null, maxRecords: null, takenRecords: null, requestsPerMinute: null },
     paid: true,
     refuse: [],
   };

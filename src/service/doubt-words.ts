@@ -11,7 +11,7 @@ import { shortWords } from "./service-error.ts";
 const TAKEN_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed)(?:count|total|records|items|rows)?$/;
 /** Of these 0 alone says it; a count of changes is 0 too where nothing differs. */
-const TAKEN_AT_ALL_NAME =
+export const TAKEN_AT_ALL_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
 const SAME_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found)(?:count|total|records|items|rows)?$/;

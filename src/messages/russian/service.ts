@@ -74,6 +74,8 @@ export const service = {
   "the service cannot be reached ({what~})": "нет связи с сервисом ({what})",
   "the service is out of order ({what~})": "сервис неисправен ({what})",
   // answers
+  "{feed}: the service has counted fewer than {size#} records as taken ({said~}).":
+    "{feed}: по счёту сервиса принято меньше записей, чем {size} ({said}).",
   "The list {path} of the answer is empty, but the answer says that there is something: {what~}.":
     "Список {path} в ответе пуст, но из самого ответа видно, что данные есть: {what}.",
   "The answer says that its batch holds more than the {count#} record[s] in it ({what~}); the batch is not confirmed.":

@@ -1,0 +1,105 @@
+/*
+ * The counts in the answers to an import. A service that takes only a part of a request may say so in its usual form: with a
+ * number that is smaller than that of the records. Some count only what they have changed: what is usual is learned. Pure.
+ */
+
+import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { TAKEN_AT_ALL_NAME } from "./doubt-words.ts";
+
+/** Numbers of the answer by name: `data.imported`. */
+export type AnswerCounts = Readonly<Record<string, number>>;
+
+/** What is known of one count. */
+interface KnownCount {
+  /** Different numbers of records that it was equal to, two at most. */
+  sizes: readonly number[];
+  /** It counts what the records have changed, or something else, and not the records. */
+  of?: "changes" | "else";
+}
+
+export type LearnedCounts = Readonly<Record<string, KnownCount>>;
+
+const NAME_MAX = 40;
+const COUNTS_MAX = 20;
+const SIZES_MAX = 2;
+
+/** The numbers at the top and one level below. */
+export function readCounts(body: Buffer, root: Span | undefined): AnswerCounts {
+  const counts: Record<string, number> = {};
+  if (root !== undefined && kindOf(body, root) === "object") addCounts(body, root, { counts, above: "" });
+  return counts;
+}
+
+function addCounts(
+  body: Buffer,
+  object: Span,
+  { counts, above }: { counts: Record<string, number>; above: string },
+): void {
+  someMember(body, object, ({ key, value }) => {
+    if (Object.keys(counts).length >= COUNTS_MAX) return true;
+    // A key of a record, a number or an id is another one in each answer.
+    if (key.length > NAME_MAX || /\d{3}/.test(key)) return false;
+    const kind = kindOf(body, value);
+    if (kind === "object" && above === "") addCounts(body, value, { counts, above: `${key}.` });
+    if (kind !== "number" && kind !== "string") return false;
+    const text = kind === "number" ? textOf(body, value) : stringOf(body, value);
+    if (/^\d{1,9}$/.test(text)) counts[`${above}${key}`] = Number(text);
+    return false;
+  });
+}
+
+/** Says by its name alone that it counts what was taken. */
+function isTakenName(name: string): boolean {
+  return TAKEN_AT_ALL_NAME.test((name.split(".").at(-1) ?? "").replace(/[_\- .]/g, "").toLowerCase());
+}
+
+export interface ShortCount {
+  name: string;
+  count: number;
+}
+
+/**
+ * A count that is known to follow the number of records, or is called so, and is smaller. Undefined where there is none.
+ * @param size how many records the answer does not name as refused
+ * @param isPart whether the records were in a request of which only a part was counted: then 0 is such a count too, and else
+ * it says that none was taken or that nothing has changed.
+ */
+export function findShortCount(
+  learned: LearnedCounts,
+  counts: AnswerCounts,
+  { size, isPart }: { size: number; isPart: boolean },
+): ShortCount | undefined {
+  let short: ShortCount | undefined;
+  for (const [name, count] of Object.entries(counts)) {
+    const known = learned[name];
+    if (known?.of !== undefined || count >= size || (count === 0 && !isPart)) continue;
+    const isFollowing = isTakenName(name) || (known?.sizes.length ?? 0) >= SIZES_MAX;
+    if (isFollowing && (short === undefined || count < short.count)) short = { name, count };
+  }
+  return short;
+}
+
+/** All records of such a request were taken, as far as is known. The same object where nothing is new. */
+export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: number): LearnedCounts {
+  let next = learned;
+  for (const [name, count] of Object.entries(counts)) {
+    const known = next[name];
+    if (known?.of !== undefined || (known === undefined && Object.keys(next).length >= COUNTS_MAX)) continue;
+    const sizes = known?.sizes ?? [];
+    if (count === size) {
+      if (sizes.length < SIZES_MAX && !sizes.includes(size)) next = { ...next, [name]: { sizes: [...sizes, size] } };
+    } else if (sizes.length < SIZES_MAX && !(isTakenName(name) && count < size))
+      next = { ...next, [name]: { sizes: [], of: "else" } };
+  }
+  return next;
+}
+
+/** It was smaller where nothing was left out. */
+export function learnCountOfChanges(learned: LearnedCounts, name: string): LearnedCounts {
+  return learned[name]?.of === "changes" ? learned : { ...learned, [name]: { sizes: [], of: "changes" } };
+}
+
+/** Whether a count of what was taken is known to count changes alone: then 0 says nothing against an acceptance. */
+export function countsChanges(learned: LearnedCounts): boolean {
+  return Object.entries(learned).some(([name, { of }]) => of === "changes" && isTakenName(name));
+}

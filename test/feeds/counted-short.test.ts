@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+
+/** How many articles the site shows with another number than the table has. */
+const differing = ({ erp, level }: Awaited<ReturnType<typeof startFeeds>>) =>
+  (erp.prepare("SELECT sku, quantity FROM stock").all() as { sku: string; quantity: number }[]).filter(
+    ({ sku, quantity }) => level(sku) !== quantity,
+  ).length;
+
+async function minutes(feeds: Awaited<ReturnType<typeof startFeeds>>, count: number) {
+  for (let passed = 0; passed < count; passed++) await feeds.minute();
+}
+
+describe("a service that takes only the first records of a request and counts them", () => {
+  it("has all of them in the end", async () => {
+    const feeds = await startFeeds();
+    const { erp, sandbox, run, logs, holds, quarantined } = feeds;
+    fillStock(erp, 6);
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 11 WHERE sku < 'S-5'");
+    await run("stocks");
+    sandbox.service.setOptions({ limits: { takenRecords: 100 } });
+    erp.exec("DELETE FROM stock");
+    fillStock(erp, 250, 7);
+    await minutes(feeds, 5);
+    expect(differing(feeds)).toBe(0);
+    expect(logs.filter(({ message }) => message.includes("has counted fewer"))).not.toEqual([]);
+    expect([holds(), quarantined()]).toEqual([[], []]);
+    // The limit is known from then on.
+    feeds.requests();
+    erp.exec("UPDATE stock SET quantity = 8");
+    await minutes(feeds, 3);
+    expect(differing(feeds)).toBe(0);
+    expect(Math.max(...feeds.requests().map(({ records }) => records.length))).toBeLessThanOrEqual(100);
+  });
+
+  it("shows the one record that it leaves out", async () => {
+    const feeds = await startFeeds();
+    const { erp, sandbox, run, quarantined } = feeds;
+    fillStock(erp, 6);
+    await run("stocks");
+    const { service } = sandbox;
+    const answer = (accepted: number) => ({
+      kind: "raw" as const,
+      contentType: "application/json",
+      body: JSON.stringify({ accepted, errors: [] }),
+    });
+    erp.exec("UPDATE stock SET quantity = 3");
+    // It takes five of six, and none where the sixth is alone.
+    for (const accepted of [5, 3, 2, 2, 0, 1])
+      sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: answer(accepted) });
+    await run("stocks");
+    await minutes(feeds, 2);
+    expect(quarantined()).toMatchObject([{ state: "held", reason: expect.stringContaining("0 of 1") }]);
+    // The way back of any refused record.
+    await minutes(feeds, 90);
+    expect(quarantined()).toMatchObject([{ state: "released" }]);
+    expect([...service.imported("stocks").values()]).toHaveLength(6);
+    expect(differing(feeds)).toBe(0);
+  });
+});
+
+describe("a service that counts only what was changed", () => {
+  it("is known by a record that it does not count twice, and blocks nothing", async () => {
+    const feeds = await startFeeds({ sandbox: { options: { importAnswer: "changes" } } });
+    const { erp, sandbox, run, clock, holds, quarantined } = feeds;
+    fillStock(erp, 20);
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 5 WHERE sku IN ('S-1', 'S-2', 'S-3')");
+    await run("stocks");
+    // Accepted, and the answer is lost: the rows go again, and all but one change nothing.
+    const losesAnswer = async (quantity: number) => {
+      sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: { kind: "reset" } });
+      erp.exec(`UPDATE stock SET quantity = ${quantity}`);
+      await run("stocks");
+      feeds.requests();
+      erp.exec(`UPDATE stock SET quantity = ${quantity + 1} WHERE sku = 'S-7'`);
+      clock.advance(IMPORT_TIMEOUT_MS);
+      await minutes(feeds, 40);
+      expect(differing(feeds)).toBe(0);
+      expect(holds()).toEqual([]);
+      expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+      expect(feeds.rows("SELECT 1 FROM feed_outbox")).toEqual([]);
+      return feeds.requests().map(({ records }) => records.length);
+    };
+    expect((await losesAnswer(6)).length).toBeGreaterThan(1);
+    // From then on such a count divides nothing.
+    expect(await losesAnswer(8)).toEqual([20]);
+  });
+});
