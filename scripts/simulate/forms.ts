@@ -46,6 +46,8 @@ export interface Forms {
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
   readonly maxRecords: number | null;
+  /** The service takes the first so many records of a request, and only its counts say so. */
+  readonly takenRecords: number | null;
   readonly prices: boolean;
   readonly whole: boolean;
   readonly guard: boolean;
@@ -115,6 +117,7 @@ export function chooseForms(random: Random): Forms {
     rejectHow: one("422", "422", "per-record", "success-false"),
     chunk: one(2, 3, 500),
     maxRecords: chance(0.2) ? one(1, 2) : null,
+    takenRecords: null,
     prices: chance(0.4),
     whole: chance(0.15),
     guard: chance(0.2),
@@ -175,7 +178,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     goneStatus: forms.gone,
     status: { transitions: forms.transitions ? TRANSITIONS : null, refusal: forms.statusRefusal },
     importAnswer: forms.importAnswer,
-    limits: { maxRecords: forms.whole ? null : forms.maxRecords },
+    limits: { maxRecords: forms.whole ? null : forms.maxRecords, takenRecords: forms.takenRecords },
     imports: { stocks: { replace: forms.whole } },
   };
 }

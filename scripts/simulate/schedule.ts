@@ -307,7 +307,7 @@ function makeHostile(seed: number): Schedule {
     steps.push({ after: MINUTE, do: "flood", count: FLOOD });
     steps.push({ after: HOUR_MS, do: "wait" });
   }
-  forms = newestFirst(seed, forms);
+  forms = countedShort(seed, newestFirst(seed, forms));
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
@@ -322,6 +322,14 @@ function newestFirst(seed: number, forms: Forms): Forms {
   // Two or three changes in any order often look as if the oldest came first.
   const isShuffled = forms.page >= 5 && random() < 0.4;
   return { ...forms, keeps: "newest", order: isShuffled ? "shuffled" : "descending" };
+}
+
+/** Some services take only the first records of a request. Drawn apart as well. */
+function countedShort(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x2c51);
+  for (let turn = 0; turn < 4; turn++) random();
+  if (forms.whole || random() > 0.15) return forms;
+  return { ...forms, importAnswer: "counts", chunk: 500, maxRecords: null, takenRecords: integerBetween(random, 1, 3) };
 }
 
 function chooseHostile(random: Random, forms: Forms): Step[] {

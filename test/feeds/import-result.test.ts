@@ -14,7 +14,7 @@ function read(body: string, options: { result?: typeof RESULT | null; contentTyp
   const answer = { contentType: options.contentType ?? "application/json", body: Buffer.from(body) };
   const read = readImportResult(answer, KEYS, options.result ?? null);
   if (read.kind !== "accepted") return read;
-  const { acceptance: _, ...rest } = read;
+  const { acceptance: _, counts: __, ...rest } = read;
   return rest;
 }
 

@@ -30,6 +30,7 @@ export const BODIES = [
   "another form",
   "stale",
   "nothing new",
+  "contradicted",
   "changing shape",
   "changing record",
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
@@ -87,6 +88,7 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "another form": ["confirm", "status", "import"],
   stale: ["orders", "updates", "snapshot"],
   "nothing new": ["orders", "updates"],
+  contradicted: ["orders", "updates"],
   "changing shape": ["orders", "updates", "snapshot"],
   "changing record": ["orders", "updates", "snapshot"],
   "next empty": ["updates"],
@@ -153,7 +155,8 @@ export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
   return safe(lie, forms);
 }
 
-function isPossible(body: LieBody, { next }: Forms): boolean {
+function isPossible(body: LieBody, { next, bare }: Forms): boolean {
+  if (body === "contradicted") return !bare;
   return !body.startsWith("next ") || next !== "none";
 }
 
@@ -202,7 +205,8 @@ function safe(lie: Lie, forms: Forms): Lie {
     return status >= 300 && status < 500 && status !== 408 ? { ...lie, when: "before" } : lie;
   }
   if (on !== "orders") return lie;
-  const hidesOrders = BODYLESS.has(status) || body === "nothing new" || body === "stale" || body === "null";
+  const hidesOrders =
+    BODYLESS.has(status) || body === "nothing new" || body === "contradicted" || body === "stale" || body === "null";
   if (isSuccess && body === "right") return { ...lie, when: "after" };
   if (namesBatches(forms)) return lie;
   if (status >= 300 && status < 500 && status !== 408) return { ...lie, when: "before" };

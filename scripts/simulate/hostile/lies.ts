@@ -248,6 +248,8 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
     case "stale":
       if (lie.on === "orders") return former.oldest("orders") ?? Buffer.from("{}");
       return service.handleStale(request, lie.ageMs).body;
+    case "contradicted":
+      return Buffer.from(`{${contradicted(lie.on, scene.number)}}`);
     case "nothing new":
       return Buffer.from(forms.bare ? "[]" : `{${emptyRight(lie.on, forms)}}`);
     default:
@@ -306,6 +308,19 @@ function emptyRight(on: Asked, { bare }: Forms): string {
   if (on === "orders") return bare ? '"data":[]' : '"data":{"orders":[]}';
   if (on === "updates") return bare ? '"data":[]' : '"data":{"updates":[]}';
   return on === "import" ? '"accepted":0' : '"ok":true';
+}
+
+/** What says that an empty list should not be empty. */
+const SOMETHING = [
+  ...['"count":2', '"has_more":true', '"records_count":"7"', '"meta":{"more":true}'],
+  '"one":{"order_id":"00000000-0000-4000-8000-000000000000","status":"new","updated_at":"2026-03-01T12:00:00Z"}',
+];
+
+function contradicted(on: Asked, number: number): string {
+  const list = on === "orders" ? "orders" : "updates";
+  const beside = SOMETHING[number % SOMETHING.length] ?? "";
+  // Inside what holds the list, or around it.
+  return number % 2 === 0 ? `"data":{"${list}":[],${beside}}` : `"data":{"${list}":[]},${beside}`;
 }
 
 const NEXT = /"next":("[^"]*"|[\d.]+)/;

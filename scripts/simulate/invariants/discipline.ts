@@ -37,7 +37,17 @@ interface Closed {
 
 /** Successes that tell nothing of records. */
 const NO_ANSWERS: ReadonlySet<LieBody> = new Set<LieBody>([
-  ...(["error beside nothing", "refusal", "html", "false", "0", "success false", "success 0", "success text"] as const),
+  ...([
+    "error beside nothing",
+    "refusal",
+    "html",
+    "false",
+    "0",
+    "success false",
+    "success 0",
+    "success text",
+    "contradicted",
+  ] as const),
 ]);
 
 function saysNothingTrue({ status, body }: Lie): boolean {
