@@ -144,9 +144,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "413 drops the chunk",
     SEND,
-    '      if (outcome.status === 413) sizes[part.length === 1 ? "alone" : "refused"] = true;',
+    "      if (outcome.short !== undefined) sizes.short += 1;",
     `      if (outcome.status === 413) {
-        await this.#acknowledge(part, { refusals: [], told: "status" }, counts, signal);
+        const counted = { counts: {}, size: part.length };
+        await this.#acknowledge(part, { refusals: [], told: "status", judged: undefined, counted }, counts, signal);
         continue;
       }`,
   ),
