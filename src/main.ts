@@ -90,7 +90,11 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .argument("[jobs...]", `of ${JOB_NAMES.join(", ")}; without a name all but reconcile`)
     .option("--dry-run", "what would be sent, old and new value, from the database alone")
     .option("--only <key>", "of one feed only this row, for example A-1 or A-1/north")
-    .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string }) =>
+    .option(
+      "--again",
+      "of the named feeds every row, also what the service has accepted: it was restored or lost something",
+    )
+    .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string; again?: boolean }) =>
       act(async () => (await import("./cli/sync.ts")).sync, options, { ...options, jobs: jobs ?? [] }),
     );
   add(program, "check", "configuration, database, permissions and disk", "check --online")

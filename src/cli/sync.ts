@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inertText } from "../answers/inert-text.ts";
-import type { FeedName } from "../config/feed-names.ts";
+import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
+import { sendAllAgain } from "../feeds/feed-rows.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/counted.ts";
@@ -17,7 +18,7 @@ import { systemClock } from "../platform/clock.ts";
 import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
+import { type Call, type Command, load, requireDatabase, unknownWord, worstOf } from "./command.ts";
 import { describeKey } from "./preview.ts";
 import { previewSync } from "./sync-dry-run.ts";
 import { SyncProgress } from "./sync-progress.ts";
@@ -29,13 +30,17 @@ const LOOK_MS = 100;
 const TAKEN_WITHIN_MS = 30_000;
 
 /** One bounded pass of the named jobs; beside a running daemon it asks the daemon and follows. */
-export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string }> = async (call, options) => {
-  const { jobs, dryRun = false, only } = options;
+export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; again?: boolean }> = async (
+  call,
+  options,
+) => {
+  const { jobs, dryRun = false, only, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
   if (unknown !== undefined) throw unknownWord("job", unknown, JOB_NAMES);
   const loaded = load(call);
   const names = chooseJobs(jobs, loaded);
   if (only !== undefined) refuseOnly(names, loaded);
+  if (again) sendAgain(loaded, names, options);
   if (dryRun) return previewSync(call, loaded, { names, only });
   const outcomes: SyncOutcome[] = [];
   const show = (outcome: SyncOutcome) => {
@@ -78,6 +83,30 @@ function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
     throw new BridgeError("usage", `${name} is sent whole with every request (imports.${name}.scope).`, {
       hint: `erp-bridge sync ${name} sends the table.`,
     });
+  }
+}
+
+/** Before the passes: every row of these feeds goes again. */
+function sendAgain(
+  loaded: LoadedConfig,
+  names: readonly JobName[],
+  { jobs, dryRun, only }: { jobs: readonly string[]; dryRun?: boolean; only?: string },
+): void {
+  const feeds = FEED_NAMES.filter((feed) => (names as readonly string[]).includes(feed));
+  if (jobs.length === 0 || feeds.length < names.length || only !== undefined || dryRun === true) {
+    throw new BridgeError("usage", "--again needs the names of feeds before it, and neither --only nor --dry-run.", {
+      hint: "For example: erp-bridge sync stocks prices --again",
+    });
+  }
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "command");
+  try {
+    refuseOtherAccount(store, loaded);
+    store.write(() => {
+      for (const feed of feeds) sendAllAgain(store, feed, "a person's request");
+    });
+  } finally {
+    store.close();
   }
 }
 

@@ -62,6 +62,24 @@ export function markCompared(store: Store, rules: FeedRules, at: string): void {
 }
 
 /**
+ * What the service acknowledged is not trusted any more: a new epoch takes it for what was on the site, not for what is. The next pass
+ * compares the whole source, sends each row again with its newest value, and rows that are gone as gone.
+ * @param because for the log
+ */
+export function sendAllAgain(store: Store, name: FeedName, because: string): void {
+  store
+    .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
+    .run(because, name);
+  store
+    .prepare(
+      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)
+       SELECT feed_id, k0, k1, k2, k3 FROM feed_sent WHERE gone = 1 AND feed_id = (SELECT feed_id FROM feeds WHERE name = ?)
+       ON CONFLICT DO NOTHING`,
+    )
+    .run(name);
+}
+
+/**
  * Other rules than those that the feed was filled with: what was accepted or refused under the old ones says nothing
  * of the new. Rows that went to another address are owed to this one.
  */

@@ -49,6 +49,9 @@ export const commands = {
   "{area}: held ({reason})": "{area}: остановлено ({reason})",
   "{name} is switched off.": "{name}: выключено.",
   "Set its path in the configuration.": "Укажите path этой выгрузки в настройках.",
+  "--again needs the names of feeds before it, and neither --only nor --dry-run.":
+    "Перед --again нужны имена выгрузок; с --only и --dry-run он не сочетается.",
+  "For example: erp-bridge sync stocks prices --again": "Например: erp-bridge sync stocks prices --again",
   "--only KEY needs the name of one feed before it.": "Перед --only КЛЮЧ нужно имя одной выгрузки.",
   "For example: erp-bridge sync stocks --only A-1": "Например: erp-bridge sync stocks --only A-1",
   "{name} is sent whole with every request (imports.{name}.scope).":

@@ -12,6 +12,8 @@ export const help = {
   "of {jobs}; without a name all but reconcile": "из {jobs}; без имени — все, кроме reconcile",
   "what would be sent, old and new value, from the database alone":
     "что было бы отправлено, прежнее и новое значение; только по базе, без обращений к сервису",
+  "of the named feeds every row, also what the service has accepted: it was restored or lost something":
+    "все строки названных выгрузок, в том числе уже принятые сервисом: его восстановили из копии или он потерял данные",
   "of one feed only this row, for example A-1 or A-1/north":
     "из одной выгрузки только эта строка, например A-1 или A-1/north",
   "configuration, database, permissions and disk": "проверка настроек, базы, прав и диска",

@@ -5,6 +5,7 @@ export const jobs = {
   "the configuration was changed": "настройки изменены",
   "changes were not noted before": "изменения раньше не отмечались",
   "a retry": "повтор",
+  "a person's request": "по запросу человека",
   // backup and the journal
   "Making a copy in {folder}": "Создание копии в {folder}",
   "A verified copy of the database was made ({size~}).": "Сделана проверенная копия базы ({size}).",
