@@ -4,7 +4,7 @@
  */
 
 import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
-import { TAKEN_AT_ALL_NAME } from "./doubt-words.ts";
+import { SAME_NAME, TAKEN_AT_ALL_NAME, TAKEN_NAME } from "./doubt-words.ts";
 
 /** Numbers of the answer by name: `data.imported`. */
 export type AnswerCounts = Readonly<Record<string, number>>;
@@ -50,7 +50,19 @@ function addCounts(
 
 /** Says by its name alone that it counts what was taken. */
 function isTakenName(name: string): boolean {
-  return TAKEN_AT_ALL_NAME.test((name.split(".").at(-1) ?? "").replace(/[_\- .]/g, "").toLowerCase());
+  return isCalled(TAKEN_AT_ALL_NAME, name);
+}
+
+function isCalled(pattern: RegExp, name: string): boolean {
+  return pattern.test((name.split(".").at(-1) ?? "").replace(/[_\- .]/g, "").toLowerCase());
+}
+
+/** Whether other counts say what became of the rest: `{created: 2, updated: 4}`, `{imported: 12, unchanged: 488}`. */
+function isExplained(counts: AnswerCounts, name: string, size: number): boolean {
+  const isPart = (other: string) =>
+    other === name || isCalled(SAME_NAME, other) || (!isTakenName(name) && isCalled(TAKEN_NAME, other));
+  const total = Object.entries(counts).reduce((sum, [other, count]) => sum + (isPart(other) ? count : 0), 0);
+  return total >= size;
 }
 
 export interface ShortCount {
@@ -73,8 +85,10 @@ export function findShortCount(
   for (const [name, count] of Object.entries(counts)) {
     const known = learned[name];
     if (known?.of !== undefined || count >= size || (count === 0 && !isPart)) continue;
-    const isFollowing = isTakenName(name) || (known?.sizes.length ?? 0) >= SIZES_MAX;
-    if (isFollowing && (short === undefined || count < short.count)) short = { name, count };
+    const times = known?.sizes.length ?? 0;
+    const isFollowing = isTakenName(name) || times >= (isCalled(TAKEN_NAME, name) ? 1 : SIZES_MAX);
+    if (isFollowing && !isExplained(counts, name, size) && (short === undefined || count < short.count))
+      short = { name, count };
   }
   return short;
 }

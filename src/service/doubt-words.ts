@@ -8,12 +8,12 @@ import type { Doubt } from "./acceptance.ts";
 import { shortWords } from "./service-error.ts";
 
 /** How many were taken. Beside one that was left out, all of them 0 say that nothing was. */
-const TAKEN_NAME =
+export const TAKEN_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed)(?:count|total|records|items|rows)?$/;
 /** Of these 0 alone says it; a count of changes is 0 too where nothing differs. */
 export const TAKEN_AT_ALL_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
-const SAME_NAME =
+export const SAME_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found)(?:count|total|records|items|rows)?$/;
 const LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|failed|rejected|errors?|dropped|lost)(?:count|total|records|items|rows)?$/;

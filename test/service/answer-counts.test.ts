@@ -20,6 +20,7 @@ const shortOf = (known: LearnedCounts, answer: unknown, size: number, isPart = f
 
 describe("a count that is smaller than the number of records", () => {
   it.each<[string, [number, unknown][], unknown, string]>([
+    ["is called updated and followed one number", [[6, { updated: 6 }]], { updated: 100 }, "updated"],
     ["is called imported", [], { status: "ok", imported: 100 }, "imported"],
     ["is called saved, beside one that is not smaller", [], { success: true, received: 250, saved: 100 }, "saved"],
     ["stands one level down, as a text", [], { data: { processed_count: "100" } }, "data.processed_count"],
@@ -49,11 +50,13 @@ describe("a count that is smaller than the number of records", () => {
     [
       "followed one number only",
       [
-        [6, { updated: 6 }],
-        [6, { updated: 6 }],
+        [6, { rows: 6 }],
+        [6, { rows: 6 }],
       ],
-      { updated: 100 },
+      { rows: 100 },
     ],
+    ["is one of several", [[6, { created: 6, updated: 0 }]], { created: 100, updated: 150 }],
+    ["stands beside what was the same", [], { imported: 12, unchanged: 238 }],
     [
       "was something else before",
       [
