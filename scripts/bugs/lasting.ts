@@ -264,7 +264,7 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     { step: lie({ on: "confirm", status: [401, 402, 403] }) },
   ),
   hostile("confirmed batches kept for ever", "src/daemon/keep-house.ts", [
-    "      batches: (limit: number) => deleteConfirmedBefore(store, before(batchesMs), limit),\n",
+    '      batches: (limit: number) => deleteConfirmedBefore(store, old("batches", batchesMs), limit),\n',
     "",
   ]),
   direct("old refusals", "refused confirms counted among the newest alone", "src/orders/batch-rows.ts", [

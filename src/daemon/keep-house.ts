@@ -2,19 +2,20 @@
  * Removes history that is older than it is to be kept: rows of `runs` and of `order_events`, confirmed batches and sent
  * status requests. In small transactions with pauses in between, so that the ERP and the other jobs never wait for it.
  * Orders, what waits and what was refused are never removed, and `order_events.seq` goes on from where it was. Nothing is
- * removed by a time that the service does not confirm: a clock that is years ahead would take everything for old. Where its
+ * removed by a time that the service does not confirm, now or when the rows were written ({@link addMark}): a clock that is years ahead would take everything for old. Where its
  * answers have no `Date`, the stamps of the newest orders and the time since then stand for it; where there are no orders either,
  * only the number of runs is bounded. A crash in the middle leaves the rest for the next night.
  */
 import { clockOffsetS } from "../health/clock-offset.ts";
 import { deleteConfirmedBefore } from "../orders/batch-rows.ts";
-import { deleteEventsBefore, loadNewestStamps } from "../orders/order-rows.ts";
+import { deleteEventsUpTo, loadNewestStamps } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { deleteRunsBefore, deleteRunsBeyond } from "../pass/runs.ts";
+import { deleteRunsBeyond, deleteRunsUpTo, type Old } from "../pass/runs.ts";
 import { reachedTimeMs } from "../pass/served-time.ts";
 import { isoTime } from "../platform/ports.ts";
 import { deleteSentBefore } from "../statuses/status-rows.ts";
+import { addMark, type History, idAsOldAs, loadLargest, loadMarks, type Mark, saveMarks } from "./history-marks.ts";
 
 /** Rows removed in one transaction: a few milliseconds of the write lock. */
 const ROWS_PER_COMMIT = 500;
@@ -53,14 +54,22 @@ export class KeepHouse implements Job {
     const { store } = this.#context;
     const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
     const nowMs = this.#confirmedNow();
-    // Where nothing is known: before any row, whatever a clock showed that wrote it.
-    const before = (keptMs: number) => (nowMs === undefined ? "" : isoTime(nowMs - keptMs));
+    const marks = nowMs === undefined ? undefined : await this.#mark(nowMs, signal);
+    /** Where nothing is known: up to no row. */
+    const old = (what: History, keptMs: number): Old =>
+      nowMs === undefined || marks === undefined
+        ? { upTo: 0, before: "", now: "" }
+        : {
+            upTo: idAsOldAs(marks[what], nowMs - keptMs),
+            before: isoTime(nowMs - keptMs),
+            now: isoTime(nowMs),
+          };
     const removals = {
       runs: (limit: number) =>
-        deleteRunsBefore(store, before(runsMs), limit) || deleteRunsBeyond(store, RUNS_MAX, limit),
-      events: (limit: number) => deleteEventsBefore(store, before(eventsMs), limit),
-      batches: (limit: number) => deleteConfirmedBefore(store, before(batchesMs), limit),
-      requests: (limit: number) => deleteSentBefore(store, before(requestsMs), limit),
+        deleteRunsUpTo(store, old("runs", runsMs).upTo, limit) || deleteRunsBeyond(store, RUNS_MAX, limit),
+      events: (limit: number) => deleteEventsUpTo(store, old("events", eventsMs).upTo, limit),
+      batches: (limit: number) => deleteConfirmedBefore(store, old("batches", batchesMs), limit),
+      requests: (limit: number) => deleteSentBefore(store, old("requests", requestsMs), limit),
     };
     const counts: Record<string, number> = {};
     let isDone = true;
@@ -70,6 +79,26 @@ export class KeepHouse implements Job {
       isDone &&= removed.isDone;
     }
     return { outcome: Object.keys(counts).length === 0 ? "idle" : isDone ? "done" : "more", counts };
+  }
+
+  /** A time in rows may have been written by a clock that was wrong then: what there was at this time is known by its number. */
+  async #mark(nowMs: number, signal: AbortSignal): Promise<Record<History, Mark[]>> {
+    const { store, clock, client } = this.#context;
+    const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
+    // Without a `Date` both the stamps and this clock may be behind: a mark is rather too young.
+    const reachedMs = client.serviceNow === undefined ? this.#reachedNow() : undefined;
+    const atMs = Math.max(nowMs, clock.nowMs(), reachedMs ?? 0);
+    const marks = loadMarks(store);
+    const largest = loadLargest(store);
+    const add = (what: History, keptMs: number) => addMark(marks[what], { atMs, id: largest[what] }, keptMs);
+    const added = {
+      runs: add("runs", runsMs),
+      events: add("events", eventsMs),
+      batches: add("batches", batchesMs),
+      requests: add("requests", requestsMs),
+    };
+    await commit(this.#context, signal, () => saveMarks(store, added));
+    return added;
   }
 
   /**

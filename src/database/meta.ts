@@ -20,6 +20,7 @@ export type MetaKey =
   | "anchors"
   | "answers"
   | "lists"
+  | "history"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

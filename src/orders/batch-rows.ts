@@ -7,6 +7,7 @@
 import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
 import { UNNAMED_BATCH } from "./confirm.ts";
 
@@ -434,14 +435,14 @@ export function clearPullMark(store: Store): void {
 }
 
 /**
- * Removes batches that were confirmed before `before`, a bounded number at a time. The newest batch stays, because it says
+ * Removes confirmed batches that are old, a bounded number at a time. The newest batch stays, because it says
  * when orders came last. One that is served again afterwards is stored anew, without a change to its orders.
  */
-export function deleteConfirmedBefore(store: Store, before: string, limit: number): number {
+export function deleteConfirmedBefore(store: Store, { upTo, before, now }: Old, limit: number): number {
   return store
     .prepare(
-      `DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE state = 'confirmed' AND confirmed_at < ?
-         AND id < (SELECT max(id) FROM batches) ORDER BY id LIMIT ?)`,
+      `DELETE FROM batches WHERE id IN (SELECT id FROM batches WHERE state = 'confirmed' AND id <= ?
+         AND (confirmed_at < ? OR confirmed_at > ?) AND id < (SELECT max(id) FROM batches) ORDER BY id LIMIT ?)`,
     )
-    .run(before, limit).changes;
+    .run(upTo, before, now, limit).changes;
 }

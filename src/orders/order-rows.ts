@@ -254,16 +254,14 @@ export function loadNewestStamps(store: Store, limit: number): (string | null)[]
 }
 
 /**
- * Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again. Rows grow with
- * time, so only the oldest are looked at: an index over `at` would cost every order something.
+ * Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again.
  */
-export function deleteEventsBefore(store: Store, before: string, limit: number): number {
+export function deleteEventsUpTo(store: Store, seq: number, limit: number): number {
   return store
     .prepare(
-      `DELETE FROM order_event_rows WHERE seq IN (
-         SELECT seq FROM (SELECT seq, at FROM order_event_rows ORDER BY seq LIMIT ?) WHERE at < ?)`,
+      "DELETE FROM order_event_rows WHERE seq IN (SELECT seq FROM order_event_rows WHERE seq <= ? ORDER BY seq LIMIT ?)",
     )
-    .run(limit, before).changes;
+    .run(seq, limit).changes;
 }
 
 export function saveLines(store: Store, orderKey: number, lines: readonly LineValues[]): void {

@@ -57,10 +57,17 @@ export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; s
 }
 
 /** Removes runs that ended before `before`, a bounded number at a time so that the write lock is never held long. */
-export function deleteRunsBefore(store: Store, before: string, limit: number): number {
+/** What is old: numbers up to `upTo`, and of those what ended before `before`, or by its time later than `now`. */
+export interface Old {
+  upTo: number;
+  before: string;
+  now: string;
+}
+
+export function deleteRunsUpTo(store: Store, id: number, limit: number): number {
   return store
-    .prepare("DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < ? ORDER BY id LIMIT ?)")
-    .run(before, limit).changes;
+    .prepare("DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id <= ? ORDER BY id LIMIT ?)")
+    .run(id, limit).changes;
 }
 
 /** Removes the oldest of more than `max` runs, a bounded number at a time. Numbers leave hardly any gaps. */

@@ -9,6 +9,7 @@ import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
 import { findNotUtf8 } from "../feeds/utf8.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
+import type { Old } from "../pass/runs.ts";
 import type { OrderMoves, RequestedOrder, WantedStatus } from "./plan-status.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
@@ -304,11 +305,12 @@ export function countRefusedRequests(store: Store): number {
 }
 
 /** Removes requests that were sent before `before` and have come back with their order, a bounded number at a time. */
-export function deleteSentBefore(store: Store, before: string, limit: number): number {
+export function deleteSentBefore(store: Store, { upTo, before, now }: Old, limit: number): number {
   return store
     .prepare(
       `DELETE FROM status_requests WHERE id IN (SELECT id FROM status_requests
-         WHERE state = 'sent' AND echo IS NOT 'owed' AND answered_at < ? ORDER BY id LIMIT ?)`,
+         WHERE state = 'sent' AND echo IS NOT 'owed' AND id <= ?
+           AND (answered_at < ? OR answered_at > ?) ORDER BY id LIMIT ?)`,
     )
-    .run(before, limit).changes;
+    .run(upTo, before, now, limit).changes;
 }

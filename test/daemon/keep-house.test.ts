@@ -11,6 +11,7 @@ describe("keeping house", () => {
     });
     createOrders({ sandbox }, 20);
     await run("orders");
+    await run("upkeep");
     clock.advance(60 * DAY_MS);
     createOrders({ sandbox }, 5);
     await run("orders");
@@ -37,9 +38,12 @@ describe("keeping house", () => {
        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
        SELECT 'orders', '2020-01-01T00:00:00.000Z', '2020-01-01T00:00:00.000Z', 'idle' FROM n`,
     );
+    await run("upkeep");
+    clock.advance(40 * DAY_MS);
+    await run("orders");
     const result = await bridge.runJob("upkeep");
-    expect(result).toMatchObject({ error: null, counts: { runs: 12_000 } });
-    expect(rows("SELECT count(*) AS n FROM runs")).toEqual([{ n: 2 }]);
+    expect(result).toMatchObject({ error: null, counts: { runs: 12_001 } });
+    expect(rows("SELECT count(*) AS n FROM runs")).toEqual([{ n: 3 }]);
     expect(bridge.store.longestWriteMs).toBeLessThan(500);
     clock.advance(1_000);
     expect(await bridge.runJob("upkeep")).toMatchObject({ outcome: "idle" });
@@ -65,7 +69,11 @@ describe("keeping house", () => {
     expect(await run("upkeep")).toMatchObject({ outcome: "idle", error: null });
     expect(Number(history()?.["n"])).toBeGreaterThanOrEqual(Number(before?.["n"]));
     expect(rows("SELECT count(*) AS n FROM order_events")).toEqual([{ n: 5 }]);
-    // Four years on, and both agree.
+    // Both agree, and what was written under the wrong clock is as young as it is.
+    clock.jump(serviceMs - clock.nowMs());
+    await run("orders");
+    expect(await run("upkeep")).toMatchObject({ outcome: "idle", error: null });
+    // Four years on.
     clock.jump(serviceMs - clock.nowMs() + 4 * 365 * DAY_MS);
     serviceMs = clock.nowMs();
     await run("orders");
@@ -73,8 +81,31 @@ describe("keeping house", () => {
     expect(rows("SELECT count(*) AS n FROM order_events")).toEqual([{ n: 0 }]);
   });
 
+  it.each([
+    ["behind", -8 * 365 * DAY_MS],
+    ["ahead", 8 * 365 * DAY_MS],
+  ])("keeps what was written while the clock was years %s as long as everything else", async (_name, offMs) => {
+    let serviceMs = Date.UTC(2026, 2, 1, 12);
+    const { clock, run, rows, sandbox } = await startTestBridge({ sandbox: { now: () => serviceMs } });
+    const events = () => rows("SELECT count(*) AS n FROM order_events");
+    const pass = async (days: number) => {
+      serviceMs += days * DAY_MS;
+      clock.jump(serviceMs - clock.nowMs());
+      await run("orders");
+      await run("upkeep");
+    };
+    clock.jump(serviceMs + offMs - clock.nowMs());
+    createOrders({ sandbox }, 5);
+    await run("orders");
+    await run("upkeep");
+    for (const days of [0, 1, 300, 300]) await pass(days);
+    expect(events()).toEqual([{ n: 5 }]);
+    await pass(131);
+    expect(events()).toEqual([{ n: 0 }]);
+  });
+
   it("removes confirmed batches and sent requests, and never what was refused, waits or came last", async () => {
-    const { bridge, run, rows, sandbox } = await startTestBridge();
+    const { bridge, clock, run, rows, sandbox } = await startTestBridge();
     createOrders({ sandbox }, 2);
     await run("orders");
     const old = "2020-01-01T00:00:00.000Z";
@@ -89,6 +120,9 @@ describe("keeping house", () => {
         old,
       );
     db.prepare("UPDATE batches SET confirmed_at = ? WHERE id = 1").run(old);
+    expect(await run("upkeep")).toMatchObject({ outcome: "idle" });
+    clock.advance(370 * DAY_MS);
+    await run("orders");
     expect(await run("upkeep")).toMatchObject({ counts: { batches: 2, requests: 1 } });
     expect(rows("SELECT fingerprint FROM batches WHERE state <> 'confirmed'")).toEqual([
       { fingerprint: "refused" },
@@ -118,10 +152,11 @@ describe("keeping house", () => {
       t.clock.jump(-40 * 365 * DAY_MS);
       await t.run("upkeep");
       t.bridge.store.db.prepare("UPDATE order_event_rows SET at = ? WHERE seq <= 2").run(old);
-      expect(await t.run("upkeep")).toMatchObject({ counts: { events: 2 } });
+      await t.run("upkeep");
+      expect(events()).toBe(5);
       // Nothing comes any more, and the daemon runs on.
       t.clock.advance(800 * DAY_MS);
-      expect(await t.run("upkeep")).toMatchObject({ counts: { events: 3 } });
+      expect(await t.run("upkeep")).toMatchObject({ counts: { events: 5 } });
     });
 
     it("bounds the number of runs where there are no orders either", async () => {

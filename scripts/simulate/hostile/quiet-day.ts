@@ -175,6 +175,11 @@ async function passYear(world: World): Promise<void> {
   // Where the clocks do not agree history stays.
   if (machine.wallOffsetMs !== 0 || service.options.clockOffsetMs !== 0 || !service.options.dateHeader) return;
   const left = auditor.prepare(OVER);
+  // What there is now is noted, and is old a year later.
+  await rest(world);
+  life?.trigger(({ runner }) => runner.name === "upkeep");
+  await time.pass(1_000);
+  await rest(world);
   const before = (left.all() as { name: string; id: number | null }[]).filter(({ id }) => id !== null);
   world.isTicking = false;
   await rest(world);
