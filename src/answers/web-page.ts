@@ -12,7 +12,7 @@ export function isMarkup(body: Buffer): boolean {
   return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(body.subarray(0, 200).toString("latin1"));
 }
 
-export function isJson(body: Buffer): boolean {
+function isJson(body: Buffer): boolean {
   try {
     scanJson(body);
     return true;

@@ -4,8 +4,10 @@
  * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
  * made, so a crash leaves nothing but that file.
  */
+import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Progress } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
+import { beginEpoch } from "../feeds/feed-rows.ts";
 import { openPullMark } from "../orders/batch-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
@@ -46,14 +48,11 @@ export function raiseNumbers(
   });
 }
 
-/**
- * What the service acknowledged after the copy is not known. A new epoch takes every acknowledgement for what was on
- * the site, not for what is: each row goes again with its newest value, rows that are gone go as gone.
- */
+/** What the service acknowledged after the copy is not known. */
 export function doubtAcknowledged(to: Store, because: string): void {
-  to.write(() =>
-    to.db.prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?)").run(because),
-  );
+  to.write(() => {
+    for (const name of FEED_NAMES) beginEpoch(to, name, because);
+  });
 }
 
 /** Requests may have been sent since, and later ones too: the order is read before any of them goes. */

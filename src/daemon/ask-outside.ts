@@ -43,7 +43,7 @@ export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<
 }
 
 /** At most so many requests a second: a running daemon asks too. */
-export const PROBE_PER_SECOND = 1;
+const PROBE_PER_SECOND = 1;
 
 /** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
 export async function exploreService(

@@ -62,14 +62,19 @@ export function markCompared(store: Store, rules: FeedRules, at: string): void {
 }
 
 /**
- * What the service acknowledged is not trusted any more: a new epoch takes it for what was on the site, not for what is. The next pass
- * compares the whole source, sends each row again with its newest value, and rows that are gone as gone.
+ * What the service acknowledged is not known any more. A new epoch takes every acknowledgement for what was on the site, not for
+ * what is: each row goes again with its newest value, rows that are gone go as gone.
  * @param because for the log
  */
-export function sendAllAgain(store: Store, name: FeedName, because: string): void {
+export function beginEpoch(store: Store, name: FeedName, because: string): void {
   store
     .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
     .run(because, name);
+}
+
+/** A new epoch, in which also what was accepted as gone goes once more. */
+export function sendAllAgain(store: Store, name: FeedName, because: string): void {
+  beginEpoch(store, name, because);
   store
     .prepare(
       `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)

@@ -1,5 +1,13 @@
 import type { Store } from "../database/store.ts";
 
+/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
+export const NO_ORDER = "http_status IN (404, 410)";
+
+/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
+const ECHO_AGE = "-1 day";
+
+export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
+
 /**
  * The service has an order again that was marked as removed: what was refused because the order was missing waits again,
  * unless a later status was sent since.
@@ -36,11 +44,3 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
     .run({ orderId, status, ...(id === null ? {} : { id }) });
   return id !== null;
 }
-
-/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
-export const NO_ORDER = "http_status IN (404, 410)";
-
-/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
-export const ECHO_AGE = "-1 day";
-
-export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;

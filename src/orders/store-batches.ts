@@ -199,10 +199,10 @@ export class StoreBatches {
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
     const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId] };
-    const signs = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
-    const read = await readInTurns(clock, answer, signs, signal);
-    await this.#watch.judge(read, signal);
-    const shortfall = await this.#watch.judgeBatch(read, signal);
+    const reading = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
+    const signs = await readInTurns(clock, answer, reading, signal);
+    await this.#watch.judge(signs, signal);
+    const shortfall = await this.#watch.judgeBatch(signs, signal);
     if (list.elements === undefined) return undefined;
     const matched = findMatchedPaths(this.#context.store, {
       bytes,

@@ -114,7 +114,7 @@ export function postponeRead(
     .run(wait.attempts, wait.error, wait.dueAt, orderId);
 }
 
-/** What the updates told of these orders before, as `domain/seen-changes.ts` writes it; orders of which nothing was told are left out. */
+/** What the updates told of these orders before, as `updates/seen-changes.ts` writes it; orders of which nothing was told are left out. */
 export function loadSeenChanges(store: Store, orderIds: readonly string[]): { orderId: string; seen: Buffer }[] {
   return store
     .prepare(

@@ -6,6 +6,8 @@ export interface Candidate {
   serviceId: string;
 }
 
+export const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
+
 /**
  * The newest orders of which nothing speaks against it that the service has them, and answers for them. Where every order
  * has failed before, one that has.
@@ -39,5 +41,3 @@ export function loadToCompare(store: Store, range: Range & { isOpen: boolean }):
     )
     .all(Number(range.isOpen), range.after, range.upTo, range.limit) as Candidate[];
 }
-
-export const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
