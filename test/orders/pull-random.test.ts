@@ -80,7 +80,7 @@ describe("whatever fails and whenever the program is killed", () => {
           // Something to serve: where a confirm names nothing, only that tells that no answer is missing any more.
           createOrders(t, 1);
           if (!comesRound(options)) return;
-          for (let minute = 0; minute < 12; minute++) {
+          for (let minute = 0; minute < 75; minute++) {
             t.clock.advance(61_000);
             await t.run("orders");
             expectNothingLost(t);
