@@ -1,18 +1,21 @@
-import path from "node:path";
-import { getTableColumns, getTableName } from "drizzle-orm";
-import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import { describe, expect, it } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
-import { openStore } from "../../src/database/open.ts";
+import Database from "better-sqlite3";
+import { getTableColumns, getTableName, getViewName, is, View } from "drizzle-orm";
+import { getTableConfig, getViewConfig, SQLiteTable, type SQLiteView } from "drizzle-orm/sqlite-core";
+import { afterAll, describe, expect, expectTypeOf, it } from "vitest";
+import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import type { Row } from "../../src/database/row.ts";
 import * as schema from "../../src/database/schema.ts";
-import { tempFolder } from "../support/temp.ts";
 
 interface RealColumn {
   name: string;
   type: string;
   notnull: number;
+  dflt_value: string | null;
   pk: number;
 }
+
+const columnsOf = (db: Database.Database, name: string) =>
+  db.prepare<[string], RealColumn>("SELECT * FROM pragma_table_info(?)").all(name);
 
 /** What the migrations really made, in the words of the comparison. */
 function realColumns(columns: readonly RealColumn[]): string[] {
@@ -24,26 +27,68 @@ function realColumns(columns: readonly RealColumn[]): string[] {
 }
 
 describe("the drizzle schema", () => {
-  const tables = Object.values(schema) as SQLiteTable[];
+  const declared: unknown[] = Object.values(schema);
+  const tables = declared.filter((entry) => is(entry, SQLiteTable));
+  const views = declared.filter((entry) => is(entry, View)) as SQLiteView[];
+  const db = new Database(":memory:");
+  for (const { statements } of loadMigrations(MIGRATIONS_FOLDER))
+    for (const statement of statements) db.exec(statement);
+  afterAll(() => db.close());
+
+  it("declares every table and view that the migrations make, and no other", () => {
+    const made = db
+      .prepare<[], string>(
+        `SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+    ORDER BY name`,
+      )
+      .pluck()
+      .all();
+    expect([...tables.map(getTableName), ...views.map(getViewName)].sort()).toEqual(made);
+  });
 
   it.each(tables.map((table) => [getTableName(table), table] as const))(
     "says of %s what the migrations made",
     (name, table) => {
-      const store = openStore({
-        path: path.join(tempFolder(), "bridge.db"),
-        migrationsFolder: MIGRATIONS_FOLDER,
-        mode: "daemon",
-      });
-      const columns = store.db
-        .prepare('SELECT name, type, "notnull", pk FROM pragma_table_info(?)')
-        .all(name) as RealColumn[];
-      store.close();
       const primary = getTableConfig(table).primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
       const said = Object.values(getTableColumns(table)).map(
         (column) =>
           `${column.name} ${column.getSQLType()}${column.notNull || column.primary || primary.includes(column.name) ? " not null" : ""}`,
       );
-      expect(said).toEqual(realColumns(columns));
+      expect(said).toEqual(realColumns(columnsOf(db, name)));
     },
   );
+
+  it.each(tables.map((table) => [getTableName(table), table] as const))(
+    "knows the defaults of %s that it gives",
+    (name, table) => {
+      const real = new Map(columnsOf(db, name).map((column) => [column.name, column.dflt_value]));
+      for (const column of Object.values(getTableColumns(table))) {
+        if (column.default === undefined) continue;
+        const value = typeof column.default === "string" ? `'${column.default}'` : String(Number(column.default));
+        expect(`${column.name} ${value}`).toBe(`${column.name} ${real.get(column.name)}`);
+      }
+    },
+  );
+
+  it.each(views.map((view) => [getViewName(view), view] as const))("names the columns of the view %s", (name, view) => {
+    const said = Object.values(getViewConfig(view).selectedFields).map((column) => (column as { name: string }).name);
+    expect(said).toEqual(columnsOf(db, name).map((column) => column.name));
+  });
+
+  it("gives rows as SQLite does: names of SQL, flags as numbers", () => {
+    type OrderRow = Row<typeof schema.orders>;
+    expectTypeOf<
+      Pick<OrderRow, "order_id" | "is_open" | "removed_at" | "payload_source" | "payload_hash">
+    >().toEqualTypeOf<{
+      order_id: string;
+      is_open: number;
+      removed_at: string | null;
+      payload_source: "batch" | "update" | "snapshot";
+      payload_hash: Buffer;
+    }>();
+    expectTypeOf<Row<typeof schema.conditions>["params"]>().toEqualTypeOf<string>();
+    expectTypeOf<Row<typeof schema.ordersPending>["why"]>().toEqualTypeOf<
+      "new" | "changed" | "cancelled" | "removed"
+    >();
+  });
 });

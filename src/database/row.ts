@@ -1,0 +1,26 @@
+import type { Column, Table, View } from "drizzle-orm";
+
+/** What SQLite gives for a column: of texts the values that the schema lists, of flags 0 and 1, of JSON its text. */
+type Value<C extends Column> =
+  | (C["_"]["driverParam"] extends string
+      ? C["_"]["data"] extends string
+        ? C["_"]["data"]
+        : string
+      : C["_"]["driverParam"])
+  | (C["_"]["notNull"] extends true ? never : null);
+
+type ColumnsOf<T> = T extends Table
+  ? T["_"]["columns"]
+  : T extends View & { _: { selectedFields: infer Fields } }
+    ? Fields
+    : never;
+
+/**
+ * A row of a table or view as a statement written in SQL gives it, under the names of its columns:
+ * `store.prepare<[string], Pick<Row<typeof orders>, "order_key" | "revision">>("SELECT order_key, revision …")`.
+ */
+export type Row<T extends Table | View> = {
+  [K in keyof ColumnsOf<T> as ColumnsOf<T>[K] extends Column
+    ? ColumnsOf<T>[K]["_"]["name"]
+    : never]: ColumnsOf<T>[K] extends Column ? Value<ColumnsOf<T>[K]> : never;
+};
