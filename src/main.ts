@@ -4,8 +4,9 @@ import type { InitOptions } from "./cli/init-answers.ts";
 import { Progress } from "./cli/progress.ts";
 import { speakHelp } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
-import { jsonLine, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
+import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
 import { localeLanguage } from "./messages/locale.ts";
+import { m } from "./messages/messages.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
 import { systemClock } from "./platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
@@ -18,7 +19,7 @@ interface Common {
 }
 
 /** Runs one command line. Returns the exit code; never throws and never shows a stack trace. */
-export async function main(argv: readonly string[], plain: Terminal = processTerminal): Promise<number> {
+export async function main(argv: readonly string[], plain: PlainTerminal = processTerminal): Promise<number> {
   let exitCode: number = EXIT.ok;
   if (plain === processTerminal) tolerateClosedPipes();
   const terminal = spokenTerminal(plain, localeLanguage(plain.env), argv.includes("--json"));
@@ -35,8 +36,8 @@ export async function main(argv: readonly string[], plain: Terminal = processTer
     const { code, message, hint } = named;
     if (argv.includes("--json")) terminal.out(jsonLine({ error: { code, message, hint: hint ?? null } }));
     // commander has told its own in full.
-    if (!isUsage) terminal.err(`erp-bridge: ${named.messageIn(terminal.say)}`, "as it is");
-    if (!isUsage && hint !== undefined) terminal.err(`  ${hint}`);
+    if (!isUsage) terminal.err(m.common.about({ subject: "erp-bridge", text: named.text }));
+    if (!isUsage && hint !== undefined) terminal.err(m.common.indented({ text: hint }));
     return exitCodeOf(named);
   }
 }
@@ -47,7 +48,7 @@ type Act = <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common
 
 /** All commands, with their help in the terminal's language. `done` is told the exit code of the one that runs. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
-  const program = speakHelp(new Command("erp-bridge"), terminal.say ?? ((text) => text))
+  const program = speakHelp(new Command("erp-bridge"), terminal.say ?? String)
     .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
     .version(VERSION)
     .exitOverride()

@@ -25,8 +25,8 @@ const ROOMS: readonly (readonly [room: string, packages: RegExp])[] = [
   ["service", /^(node:|undici$|p-retry$)/],
   ["answers", /^node:(crypto|buffer)$/],
   ["database", /^(node:|better-sqlite3$|drizzle-orm(\/|$))/],
-  ["messages", /^$/],
   ["platform", /^(node:|pino$)/],
+  ["messages", /^$/],
 ];
 const NAMES = ROOMS.map(([room]) => room);
 

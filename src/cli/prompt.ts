@@ -1,9 +1,10 @@
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
+import type { Message } from "../messages/message.ts";
 import { BridgeError } from "../platform/errors.ts";
 
-/** Where a command reads answers from. Questions go to standard error, so that results stay alone on standard output. */
-export interface Input {
+/** Where answers are read from. Questions go to standard error, so that results stay alone on standard output. */
+export interface PlainInput {
   /** Somebody sits there and can be asked. */
   isInteractive: boolean;
   /** @throws BridgeError `stopped` on Ctrl-C or the end of the input */
@@ -14,13 +15,19 @@ export interface Input {
   readAll(bytesMax: number, withinMs: number): Promise<string | undefined>;
 }
 
+/** What a command asks with, in the words of whoever sits there. */
+export interface Input extends PlainInput {
+  ask(question: string | Message): Promise<string>;
+  askSecret(question: string | Message): Promise<string>;
+}
+
 interface Streams {
   readonly stdin: NodeJS.ReadStream;
   readonly stderr: NodeJS.WriteStream;
 }
 
 /** `streams` is only looked into when something is asked: reading standard input would keep a program alive. */
-export function createInput(streams: Streams): Input {
+export function createInput(streams: Streams): PlainInput {
   return {
     get isInteractive() {
       return streams.stdin.isTTY === true && streams.stderr.isTTY === true;

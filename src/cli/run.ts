@@ -6,7 +6,9 @@ import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import type { FileTrouble } from "../database/store.ts";
 import { describeStanding } from "../health/status.ts";
-import { speaking } from "../messages/translator.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { speaking } from "../messages/render.ts";
 import { acquireAccountLock } from "../platform/account-lock.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
@@ -157,7 +159,7 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
       return start(loaded, log, running.troubles);
     }
     if (trouble.kind === "older") {
-      log.error({ errorCode: trouble.error.code }, trouble.error.messageIn(speaking(loaded.config.language)));
+      log.error({ errorCode: trouble.error.code }, trouble.error.text);
       log.warn({}, "The daemon begins anew and verifies the database.");
       await bridge.stop();
       return start(loaded, log, running.troubles);
@@ -168,7 +170,7 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
     return start(loaded, log, running.troubles);
   } catch (thrown) {
     const error = asError(thrown);
-    log.error({ errorCode: error.code }, inFull(error, loaded));
+    log.error({ errorCode: error.code }, inFull(error));
     process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
   }
 }
@@ -180,8 +182,8 @@ function goneError({ store }: Bridge): BridgeError {
 }
 
 /** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */
-function refuse(error: BridgeError, { log, loaded }: Running): never {
-  log.error({ errorCode: error.code }, inFull(error, loaded));
+function refuse(error: BridgeError, { log }: Running): never {
+  log.error({ errorCode: error.code }, inFull(error));
   process.exit(exitCodeOf(error));
 }
 
@@ -196,8 +198,8 @@ async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolea
 }
 
 /** Nothing is closed: SQLite would write into files that are not the ones that it knows. */
-async function leave(error: BridgeError, { loaded, log, bridge }: Running): Promise<never> {
-  log.error({ errorCode: error.code }, inFull(error, loaded));
+async function leave(error: BridgeError, { log, bridge }: Running): Promise<never> {
+  log.error({ errorCode: error.code }, inFull(error));
   const copy = await bridge.saveHeld();
   if (copy !== undefined)
     log.error({ copy }, `What the daemon held is saved. Bring it back with: erp-bridge restore ${copy}`);
@@ -205,17 +207,15 @@ async function leave(error: BridgeError, { loaded, log, bridge }: Running): Prom
   process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
 }
 
-function inFull(error: BridgeError, { config }: LoadedConfig): string {
-  const say = speaking(config.language);
-  return `${error.messageIn(say)}${error.hint === undefined ? "" : ` ${say(error.hint)}`}`;
+function inFull({ text, hint }: BridgeError): Message {
+  return hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
 }
 
 function tellRefused({ log, loaded, troubles }: Running, thrown: unknown): void {
   const error = asError(thrown);
-  const told = `The configuration was not taken over, the old one stays: ${error.message}`;
-  troubles.note("reload", new BridgeError(error.code, told), path.dirname(loaded.file));
-  const message = error.messageIn(speaking(loaded.config.language));
-  log.error({ errorCode: error.code }, `The configuration was not taken over, the old one stays: ${message}`);
+  const text = m.daemon.notReloaded({ error: error.text });
+  troubles.note("reload", new BridgeError(error.code, text), path.dirname(loaded.file));
+  log.error({ errorCode: error.code }, text);
 }
 
 function start(loaded: LoadedConfig, log: Log, troubles: Troubles): Bridge {

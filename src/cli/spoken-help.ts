@@ -1,5 +1,5 @@
 import { type Command, Help } from "commander";
-import type { Say } from "../messages/translator.ts";
+import type { Say } from "../messages/render.ts";
 
 /** Makes help speak: each text before it is laid out, so that columns and line breaks fit the words. */
 export function speakHelp(program: Command, say: Say): Command {

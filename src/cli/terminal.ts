@@ -1,30 +1,40 @@
 import type { Language } from "../messages/language.ts";
-import { createInput, type Input } from "./prompt.ts";
+import type { Message } from "../messages/message.ts";
+import type { Say } from "../messages/render.ts";
+import { createInput, type Input, type PlainInput } from "./prompt.ts";
 
-/** Where a command reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */
-export interface Terminal {
+/** Where a program reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */
+export interface PlainTerminal {
   env: NodeJS.ProcessEnv;
   isTerminal: boolean;
   /** Whether results are read by a person as they come. */
   outIsTerminal?: boolean;
-  /** `as it is`: a file, a payload or words that were said already; everything else may be said in another language. */
-  out(text: string, kind?: "as it is"): void;
-  err(text: string, kind?: "as it is"): void;
+  out(text: string): void;
+  err(text: string): void;
   /** Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where nobody watches. */
   draw?(line: string): void;
+  /** Absent where nobody can be asked and nothing is to be read. */
+  input?: PlainInput;
+}
+
+/** What a command is handed: it puts messages into the words of whoever sits before it. */
+export interface Terminal extends Omit<PlainTerminal, "input"> {
+  /** `as it is`: a file, a payload or words that were said already; everything else may be said in another language. */
+  out(text: string | Message, kind?: "as it is"): void;
+  err(text: string | Message, kind?: "as it is"): void;
+  draw?(line: string | Message): void;
   /** The words of a message in the language that is spoken; absent where that is English. */
-  say?(text: string): string;
+  say?: Say;
   /** From now on everything that is written goes through this: it takes the secret out. */
   hide?(hideSecrets: (text: string) => string): void;
   /** From now on in this language. */
   speak?(language: Language): void;
-  /** Absent where nobody can be asked and nothing is to be read. */
   input?: Input;
 }
 
 const isWatched = process.stderr.isTTY === true;
 
-export const processTerminal: Terminal = {
+export const processTerminal: PlainTerminal = {
   env: process.env,
   isTerminal: isWatched,
   outIsTerminal: process.stdout.isTTY === true,

@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 
 /** One thing that is wrong with the file. Lines and columns count from 1; null where there is no place. */
@@ -17,26 +19,12 @@ export interface ConfigProblem {
 /** Everything that is wrong with a configuration, at once. */
 export class ConfigError extends BridgeError {
   readonly problems: readonly ConfigProblem[];
-  readonly #file: string;
-  readonly #unlisted: number;
 
   /** `unlisted`: how many more there are than `problems` holds. */
   constructor(file: string, problems: readonly ConfigProblem[], { unlisted = 0, hint = HINT } = {}) {
     super("config_invalid", textOf(file, problems, unlisted), { hint });
     this.name = "ConfigError";
     this.problems = problems;
-    this.#file = file;
-    this.#unlisted = unlisted;
-  }
-
-  /** Places, keys and the lines of the file stay as they are. */
-  override messageIn(say: (text: string) => string): string {
-    const said = this.problems.map(({ problem, meaning, ...place }) => ({
-      ...place,
-      problem: say(problem),
-      meaning: meaning === null ? null : say(meaning),
-    }));
-    return textOf(this.#file, said, this.#unlisted, say);
   }
 }
 
@@ -45,22 +33,21 @@ const HINT = "Correct the file, then try it with: erp-bridge check";
 /** More than a person corrects in one go; a file of another kind would fill the screen. */
 export const PROBLEMS_MAX = 50;
 
-function textOf(
-  file: string,
-  problems: readonly ConfigProblem[],
-  unlisted: number,
-  say: (text: string) => string = (text) => text,
-): string {
+/** Places, keys and the lines of the file are the same in each language. */
+function textOf(file: string, problems: readonly ConfigProblem[], unlisted: number): Message {
   const shown = problems.map((problem) => problemText(file, problem));
-  return [...shown, ...(unlisted > 0 ? [say(`and ${unlisted} more`)] : [])].join("\n");
+  return m.common.lines({ lines: [...shown, ...(unlisted > 0 ? [m.config.more({ count: unlisted })] : [])] });
 }
 
-function problemText(file: string, { line, column, key, problem, source, meaning }: ConfigProblem): string {
+function problemText(file: string, { line, column, key, problem, source, meaning }: ConfigProblem): Message {
   const place = line === null ? file : `${file}:${line}:${column ?? 1}`;
-  const head = `${printable(place)}${key === "" ? "" : ` ${key}`}: ${problem}`;
-  return [head, ...(source === null ? [] : [`    ${source}`]), ...(meaning === null ? [] : [`  ${meaning}`])].join(
-    "\n",
-  );
+  const at = `${printable(place)}${key === "" ? "" : ` ${key}`}`;
+  const lines = [
+    m.common.about({ subject: at, text: m.common.plain({ text: problem }) }),
+    ...(source === null ? [] : [`    ${source}`]),
+    ...(meaning === null ? [] : [m.common.indented({ text: m.common.plain({ text: meaning }) })]),
+  ];
+  return m.common.lines({ lines });
 }
 
 /** Control characters would move a terminal's cursor or forge a line. */

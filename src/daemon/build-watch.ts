@@ -11,7 +11,7 @@ import { SendHeartbeat } from "../health/send-heartbeat.ts";
 import { type Look, Watch } from "../health/watch.ts";
 import { WatchMachine } from "../health/watch-machine.ts";
 import type { Watched } from "../health/watched.ts";
-import { speaking } from "../messages/translator.ts";
+import { speaking } from "../messages/render.ts";
 import { compileOrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
 import { runProgram } from "../platform/run-program.ts";

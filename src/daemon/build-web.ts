@@ -2,7 +2,7 @@ import os from "node:os";
 import path from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
 import { databaseBytes } from "../health/monitor.ts";
-import { speaking } from "../messages/translator.ts";
+import { speaking } from "../messages/render.ts";
 import type { JobContext } from "../pass/job.ts";
 import { TtlCache } from "../platform/ttl-cache.ts";
 import { VERSION } from "../platform/version.ts";

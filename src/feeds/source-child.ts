@@ -26,7 +26,7 @@ function run({ rules, databasePath }: SourceOrder): SourceMessage {
     }
   } catch (error) {
     const { code, message, hint } = asError(error);
-    return { kind: "failed", code, message, hint };
+    return { kind: "failed", code, message, hint: hint?.toString() };
   }
 }
 

@@ -1,6 +1,8 @@
+import { plural } from "./plural.ts";
+
 /** `1 order`, `2 orders`: the one place that decides how a counted thing is written in English. */
 export function counted(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
+  return `${n} ${plural("en", n, { one, other: many })}`;
 }
 
 /** What a single one of a job's counts is called, where the name of the count is that of several. */

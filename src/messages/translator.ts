@@ -4,17 +4,15 @@
  * A text that no entry knows comes out unchanged, and nothing here throws: a message is worth more than its language.
  */
 
-import type { Language } from "./language.ts";
 import { applyPattern, compilePatterns, mayBe, type Patience, type Pattern, SENTENCE_END } from "./pattern.ts";
 import { RUSSIAN } from "./russian.ts";
 
-export type Say = (text: string) => string;
+let russian: Translator | undefined;
 
-/** The way in which messages are said in a language. Making one costs some milliseconds; keep it. */
-export function speaking(language: Language): Say {
-  if (language === "en") return (text) => text;
-  const translator = new Translator(RUSSIAN);
-  return (text) => translator.say(text);
+/** The Russian words of a finished English text. Made at the first use: that costs some milliseconds. */
+export function translate(text: string): string {
+  russian ??= new Translator(RUSSIAN);
+  return russian.say(text);
 }
 
 /** A text beyond this is no message of ours. */

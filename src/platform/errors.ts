@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { errorCodeFor, faultCodeOf, wordsForFault } from "./machine-fault.ts";
 
 /** Exit codes of every command, in order of precedence: the first that applies is the one a command ends with. */
@@ -53,24 +55,26 @@ export type ErrorCode =
   | "internal";
 
 /**
- * An error with a name and a way out. `message` is one sentence for the administrator and never holds a secret;
- * `hint` says what to do; the original is kept as `cause` for debug logs.
+ * An error with a name and a way out. `text` is one sentence for the administrator, in whose language it is rendered, and
+ * never holds a secret; `message` is the same in English; `hint` says what to do; the original is kept as `cause` for debug logs.
  */
 export class BridgeError extends Error {
   readonly code: ErrorCode;
-  readonly hint: string | undefined;
+  readonly text: Message;
+  readonly hint: Message | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  /** Texts that are no messages yet are taken as they are. */
+  constructor(code: ErrorCode, text: Message | string, options: { hint?: Message | string; cause?: unknown } = {}) {
+    super(String(text), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "BridgeError";
     this.code = code;
-    this.hint = options.hint;
+    this.text = asMessage(text);
+    this.hint = options.hint === undefined ? undefined : asMessage(options.hint);
   }
+}
 
-  /** The message in the words of a language. */
-  messageIn(say: (text: string) => string): string {
-    return say(this.message);
-  }
+function asMessage(text: Message | string): Message {
+  return typeof text === "string" ? m.common.plain({ text }) : text;
 }
 
 /** Whether it speaks of the database or its disk, rather than of a record, the service or the program. */

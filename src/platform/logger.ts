@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { pino } from "pino";
+import type { Message } from "../messages/message.ts";
 import type { Log } from "./ports.ts";
 import { secretFilter } from "./secrets.ts";
 
@@ -18,7 +19,7 @@ export interface LoggerOptions {
   /** `journal`: `<N>` and the sentence first; `json`: one object a line; `text`: for a person at a terminal. */
   form: "journal" | "json" | "text";
   /** The words of a message in another language; fields, and lines for machines, stay as they are. */
-  say?: (text: string) => string;
+  say?: (text: string | Message) => string;
 }
 
 /** How lines should look here: under systemd with its priorities, on a terminal for people, else as JSON. */
@@ -28,6 +29,7 @@ export function logForm(env: NodeJS.ProcessEnv, isTerminal: boolean): LoggerOpti
 }
 
 export function createLogger(options: LoggerOptions): Log {
+  const { say = String } = options;
   const write = options.write ?? ((line: string) => void writeSync(2, line));
   const destination = {
     write: (line: string) => {
@@ -38,18 +40,24 @@ export function createLogger(options: LoggerOptions): Log {
       }
     },
   };
-  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const lines = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const at = (level: LogLevel) => (fields: object, text: string | Message) => {
+    if (!lines.isLevelEnabled(level)) return;
+    if (options.form === "json")
+      lines[level](typeof text === "string" ? fields : { ...fields, message: text.id }, `${text}`);
+    else lines[level](fields, say(text));
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-function shape(line: string, { form, say = (text) => text }: LoggerOptions): string {
+function shape(line: string, { form }: LoggerOptions): string {
   if (form === "json") return line;
   const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string };
   const name = LEVEL_NAMES[level] ?? "info";
   const details = Object.entries(fields)
     .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
-  const words = say(msg);
-  const lines = (details === "" ? words : `${words} (${details})`).split("\n").map(inert);
+  const lines = (details === "" ? msg : `${msg} (${details})`).split("\n").map(inert);
   // journald reads a priority from each line of its own.
   const head = form === "journal" ? `<${PRIORITY[name]}>` : `${time.slice(11, 19)} ${name.padEnd(5)} `;
   return lines.map((line) => `${head}${line}\n`).join("");
@@ -63,13 +71,13 @@ function inert(line: string): string {
 /** For a command a person waits for: what happens goes to standard error, as text, from `warn` on. */
 export function createTerminalLog(
   config: { service: { client_id: string; client_secret: string } },
-  terminal: { err(text: string, kind?: "as it is"): void; say?(text: string): string },
+  terminal: { err(text: string, kind?: "as it is"): void; say?: LoggerOptions["say"] },
 ): Log {
   return createLogger({
     level: "warn",
     form: "text",
     hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
     write: (line) => terminal.err(line.trimEnd(), "as it is"),
-    ...(terminal.say === undefined ? {} : { say: (text) => terminal.say?.(text) ?? text }),
+    ...(terminal.say === undefined ? {} : { say: terminal.say }),
   });
 }

@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+
 /** What the core is handed instead of reaching for it: time, chance, sleep and a place to report to. */
 
 export interface Clock {
@@ -16,10 +18,10 @@ export interface Clock {
 
 /** Structured logging: chosen fields only, then one sentence. */
 export interface Log {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
+  debug(fields: object, message: string | Message): void;
+  info(fields: object, message: string | Message): void;
+  warn(fields: object, message: string | Message): void;
+  error(fields: object, message: string | Message): void;
 }
 
 /** UTC ISO 8601 with milliseconds: the form of every time that the bridge writes. */

@@ -1,3 +1,4 @@
+import type { Message } from "../messages/message.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 
 /** The two halves of the service, each with an authentication of its own. What stops one never stops the other. */
@@ -26,7 +27,7 @@ export interface ServiceErrorDetails {
   isWebPage?: boolean;
   cause?: unknown;
   /** What a person can do. */
-  hint?: string;
+  hint?: Message | string;
 }
 
 /** An answer that is no success, or no answer at all. */
@@ -42,8 +43,8 @@ export class ServiceError extends BridgeError {
   readonly words: string | undefined;
   readonly isWebPage: boolean;
 
-  constructor(code: ErrorCode, message: string, details: ServiceErrorDetails) {
-    super(code, message, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
+  constructor(code: ErrorCode, text: Message | string, details: ServiceErrorDetails) {
+    super(code, text, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
     this.name = "ServiceError";
     this.area = details.area;
     this.target = details.target ?? "collection";

@@ -16,6 +16,7 @@ import { restoreDatabase } from "../../src/cli/restore-bridge.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
 import { collectingLog, configFor, type Settings } from "../support/bridge.ts";
+import { saying } from "../support/messages.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, type Scene, STOCK, startScene } from "../support/restored.ts";
 
@@ -166,7 +167,7 @@ describe("restoring a copy", () => {
     await expect(attempt).rejects.toMatchObject({
       code: "database_newer",
       message: expect.stringContaining(scene.database),
-      hint: expect.stringContaining("is then missing"),
+      hint: saying("is then missing"),
     });
   });
 

@@ -7,6 +7,7 @@ import { findStaleCredential, handedOverSecret } from "../../src/config/credenti
 import { loadConfig } from "../../src/config/load.ts";
 import { main } from "../../src/main.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { saying } from "../support/messages.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -118,7 +119,7 @@ describe("a Client Secret that systemd has handed over", () => {
     utimesSync(file, now + 60, now + 60);
     expect(findStaleCredential(handedOverSecret(config(copy), env, folder))).toMatchObject({
       code: "config_invalid",
-      hint: expect.stringContaining("systemctl restart erp-bridge"),
+      hint: saying("systemctl restart erp-bridge"),
     });
     expect(findStaleCredential(handedOverSecret(config(file), env, folder))).toBeUndefined();
     expect(findStaleCredential(handedOverSecret(config(copy), {}, folder))).toBeUndefined();

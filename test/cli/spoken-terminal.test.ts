@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { spokenTerminal } from "../../src/cli/spoken-terminal.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import type { PlainTerminal } from "../../src/cli/terminal.ts";
+import { m } from "../../src/messages/messages.ts";
 
-function collect(input?: Terminal["input"]): { plain: Terminal; out: string[]; err: string[] } {
+function collect(input?: PlainTerminal["input"]): { plain: PlainTerminal; out: string[]; err: string[] } {
   const [out, err]: [string[], string[]] = [[], []];
-  const plain: Terminal = {
+  const plain: PlainTerminal = {
     env: {},
     isTerminal: false,
     out: (text) => void out.push(text),
@@ -24,6 +25,19 @@ describe("a terminal that speaks", () => {
     terminal.err("Nothing was changed.", "as it is");
     expect(out).toEqual(["делать нечего", "nothing to do"]);
     expect(err).toEqual(["Ничего не изменено.", "Nothing was changed."]);
+  });
+
+  it("puts messages into the words of the language, and gives programs the English text", () => {
+    const message = m.common.indented({ text: m.config.more({ count: 3 }) });
+    const { plain, out, err } = collect();
+    const terminal = spokenTerminal(plain, "ru", false);
+    terminal.out(message);
+    terminal.err(message);
+    terminal.speak("en");
+    terminal.out(message);
+    spokenTerminal(plain, "ru", true).out(message);
+    expect(out).toEqual(["  и ещё 3", "  and 3 more", "  and 3 more"]);
+    expect(err).toEqual(["  и ещё 3"]);
   });
 
   it("gives programs their results as they are, and people their messages", () => {

@@ -125,7 +125,7 @@ describe("a file that cannot be read", () => {
   it("is told with the way to make one", () => {
     const { message, hint } = errorOf(() => load(path.join(folder, "none.yaml")));
     expect(message).toBe(`${path.join(folder, "none.yaml")}: the configuration file does not exist`);
-    expect(hint).toContain("erp-bridge init");
+    expect(String(hint)).toContain("erp-bridge init");
   });
 
   it.each([

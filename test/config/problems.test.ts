@@ -257,7 +257,7 @@ describe("a wrong configuration", () => {
     ].join("\n");
     const { message, code, hint } = errorOf(() => parse(text));
     expect(code).toBe("config_invalid");
-    expect(hint).toContain("erp-bridge check");
+    expect(String(hint)).toContain("erp-bridge check");
     expect(message.split("\n")).toEqual([
       `${FILE}:1:1 service.base_url: is missing; it must be an https address`,
       "    service:",

@@ -11,6 +11,7 @@ import {
   refuseForeignTables,
   resolveDatabasePath,
 } from "../../src/database/file-checks.ts";
+import { saying } from "../support/messages.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const MOUNTS = parseMountInfo(
@@ -105,7 +106,7 @@ describe("a database file", () => {
     expect(() => checkDatabaseFile(file, "write")).toThrow(
       expect.objectContaining({
         message: `${file}-journal is not a regular file.`,
-        hint: "Find out who made it, and move it away.",
+        hint: saying("Find out who made it, and move it away."),
       }),
     );
   });

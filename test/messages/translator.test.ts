@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { localeLanguage } from "../../src/messages/locale.ts";
+import { speaking } from "../../src/messages/render.ts";
 import { RUSSIAN } from "../../src/messages/russian.ts";
-import { type Catalogue, speaking, Translator } from "../../src/messages/translator.ts";
+import { type Catalogue, Translator } from "../../src/messages/translator.ts";
 
 function translator(catalogue: Catalogue): Translator {
   return new Translator([catalogue]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { speaking } from "../../src/messages/translator.ts";
+import { m } from "../../src/messages/messages.ts";
+import { speaking } from "../../src/messages/render.ts";
 import { createLogger, type LoggerOptions, logForm } from "../../src/platform/logger.ts";
 import { secretFilter } from "../../src/platform/secrets.ts";
 
@@ -37,6 +38,16 @@ describe("the log", () => {
     for (const { log } of [journal, json]) log.info({ job: "orders", created: 3 }, "orders: 3 created.");
     expect(journal.lines).toEqual(["<6>orders: новых: 3. (job=orders created=3)\n"]);
     expect(JSON.parse(json.lines[0] ?? "")).toMatchObject({ msg: "orders: 3 created.", job: "orders", created: 3 });
+  });
+
+  it("puts messages into words for people, and has their ids beside the English text in JSON", () => {
+    const message = m.config.more({ count: 3 });
+    const forms = (["journal", "text", "json"] as const).map((form) => collect(form, "info", { say: speaking("ru") }));
+    for (const { log } of forms) log.info({ job: "orders" }, message);
+    const [journal, text, json] = forms.map(({ lines }) => lines[0] ?? "");
+    expect(journal).toBe("<6>и ещё 3 (job=orders)\n");
+    expect(text).toMatch(/ info {2}и ещё 3 \(job=orders\)\n$/);
+    expect(JSON.parse(json ?? "")).toMatchObject({ msg: "and 3 more", message: "config.more", job: "orders" });
   });
 
   it("hides a secret in a sentence that was said in another language", () => {

@@ -3,7 +3,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import type { PlainTerminal } from "../../src/cli/terminal.ts";
 import { main } from "../../src/main.ts";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
@@ -89,7 +89,7 @@ export async function startShop(
 /** Runs `main` with a terminal that collects. */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
   const lines = { out: [] as string[], err: [] as string[] };
-  const terminal: Terminal = {
+  const terminal: PlainTerminal = {
     env,
     isTerminal: false,
     out: (text) => void lines.out.push(text),

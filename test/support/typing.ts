@@ -1,7 +1,7 @@
-import type { Input } from "../../src/cli/prompt.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import type { PlainInput } from "../../src/cli/prompt.ts";
+import type { PlainTerminal } from "../../src/cli/terminal.ts";
 
-export interface TypingTerminal extends Terminal {
+export interface TypingTerminal extends PlainTerminal {
   stdout: string[];
   stderr: string[];
   /** Questions in the order in which they were asked. */
@@ -24,7 +24,7 @@ export function typingTerminal(
     if (next === undefined) throw new Error(`nobody answers: ${question}`);
     return next;
   };
-  const input: Input = {
+  const input: PlainInput = {
     isInteractive: options.answers !== undefined,
     ask: answer,
     askSecret: answer,

@@ -1,0 +1,15 @@
+import type { Said } from "../message.ts";
+
+/** How texts stand beside each other, and words that are not the program's own. */
+export const common = {
+  /** Words of the service, of SQLite or of a library, as they came. */
+  foreign: ({ text }: { text: string }) => text,
+  /** A text of a part of the program that has no messages yet. */
+  plain: ({ text }: { text: string }) => text,
+  sentences: ({ parts }: { parts: readonly string[] }) => parts.join(" "),
+  listed: ({ parts }: { parts: readonly string[] }) => parts.join(", "),
+  joined: ({ parts }: { parts: readonly string[] }) => parts.join("; "),
+  lines: ({ lines }: { lines: readonly string[] }) => lines.join("\n"),
+  indented: ({ text }: { text: Said }) => `  ${text}`,
+  about: ({ subject, text }: { subject: string; text: Said }) => `${subject}: ${text}`,
+};

@@ -1,0 +1,3 @@
+export const config = {
+  more: ({ count }: { count: number }) => `and ${count} more`,
+};

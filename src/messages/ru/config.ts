@@ -1,0 +1,5 @@
+import type { config as en } from "../en/config.ts";
+
+export const config = {
+  more: ({ count }) => `и ещё ${count}`,
+} satisfies typeof en;
