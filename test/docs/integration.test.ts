@@ -201,6 +201,7 @@ async function lookAround({ erp, follow, run, restart }: Reader): Promise<void> 
   expect(follow("status").map(({ flow }) => flow)).toContain("stocks");
   expect(follow("conditions")).toEqual([]);
   expect(follow("holds")).toEqual([]);
+  expect(follow("batches and runs").at(-1)).toMatchObject({ outcome: expect.stringMatching(/^(idle|done)$/) });
   await restart({ ...SETTINGS, imports: { stocks: { table: "my_stock" } } });
 }
 
