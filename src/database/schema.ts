@@ -194,6 +194,7 @@ export const feeds = sqliteTable("feeds", {
   rekeyFrom: text("rekey_from"),
   sentHow: text("sent_how"),
   formerLevels: text("former_levels"),
+  doubtSince: text("doubt_since"),
 });
 
 /** The key of a feed's row, in the order of the key's columns; a part that the feed lacks is empty. */

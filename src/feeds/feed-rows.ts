@@ -24,6 +24,8 @@ export interface FeedRow {
   rekeyFrom: string | null;
   sentHow: string | null;
   formerLevels: string | null;
+  /** Acknowledgements since then are in doubt, and are marked so by the next pass. */
+  doubtSince: string | null;
 }
 
 /** The round of a row that goes to zero or away and that the guard has not shown to anybody: no approval covers it. */
@@ -40,7 +42,8 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
     .prepare(
       `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
          live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
-         key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels
+         key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels,
+         doubt_since AS doubtSince
        FROM feeds WHERE name = ?`,
     )
     .get(name) as FeedRow;
@@ -70,6 +73,65 @@ export function beginEpoch(store: Store, name: FeedName, because: string): void 
   store
     .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
     .run(because, name);
+}
+
+/** The epoch of an acknowledgement that is in doubt, whatever the feed's. */
+const DOUBTED = -1;
+
+/**
+ * What these feeds were told to be accepted since then is not known any more: those rows go once more, with their newest
+ * values, rows that are gone as gone. The passes of the feeds mark them: see {@link markDoubted}.
+ * @param doubt.since by this machine's clock; `""`: all of them. After `at` it is of a clock that was set back, and all are meant.
+ * @param doubt.because for the log
+ */
+export function doubtAcknowledged(
+  store: Store,
+  names: readonly FeedName[],
+  { since, at, because }: { since: string; at: string; because: string },
+): void {
+  const doubt = store.prepare(
+    `UPDATE feeds SET doubt_since = min(coalesce(doubt_since, @since), @since),
+       compare_because = coalesce(compare_because, @because) WHERE name = @name`,
+  );
+  for (const name of names) doubt.run({ name, since: since > at ? "" : since, because });
+}
+
+/** The feeds whose rows go to one path. */
+export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
+  return store.prepare("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path) as FeedName[];
+}
+
+/**
+ * Marks some of the rows that are in doubt, those after a key. Returns the last key that was looked at; undefined: all are
+ * marked.
+ */
+export function markDoubted(
+  store: Store,
+  rules: FeedRules,
+  step: { since: string; after: readonly string[] | undefined; limit: number },
+): string[] | undefined {
+  const after = paddedKey(step.after ?? []);
+  const keys = store
+    .prepare(
+      `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) ${step.after === undefined ? ">=" : ">"} (?, ?, ?, ?)
+       ORDER BY k0, k1, k2, k3 LIMIT ?`,
+    )
+    .raw(true)
+    .all(rules.feedId, ...after, step.limit) as string[][];
+  const last = keys.at(-1);
+  if (last === undefined) {
+    store
+      .prepare("UPDATE feeds SET doubt_since = NULL WHERE feed_id = ? AND doubt_since = ?")
+      .run(rules.feedId, step.since);
+    return undefined;
+  }
+  store
+    .prepare(
+      `UPDATE feed_sent SET epoch = ${DOUBTED} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)
+         AND (k0, k1, k2, k3) <= (?, ?, ?, ?) AND sent_at >= ?`,
+    )
+    .run(rules.feedId, ...after, ...last, step.since);
+  return last;
 }
 
 /** A new epoch, in which also what was accepted as gone goes once more. */
@@ -251,9 +313,10 @@ export function loadKnownKeys(
   const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
   // What is owed as gone is planned anew with the rest: it may have been rendered under other rules.
   const goneMax = options.table === "feed_sent" ? 0 : 1;
+  const epoch = options.table === "feed_sent" ? "epoch" : "0";
   return store
     .prepare(
-      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND gone <= ${goneMax} ORDER BY k0, k1, k2, k3 LIMIT ?`,
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${DOUBTED}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
     )
     .raw(true)
     .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit) as string[][];

@@ -35,6 +35,7 @@ import {
   loadFeed,
   markCompared,
   markCompareOwed,
+  markDoubted,
   markShown,
   saveGuard,
 } from "./feed-rows.ts";
@@ -136,6 +137,7 @@ export class PushImports implements Job {
     try {
       this.#kind = await this.#table.arm(signal);
       await this.#setClocks(signal);
+      await this.#markDoubted(signal);
       if (this.#only !== undefined) await this.#absorbOne(this.#only, counts, signal);
       else await (this.#kind === "tracked" ? this.#absorb(counts, signal) : this.#readThrough(counts, signal));
       if (this.#options.rules.scope !== "whole" || !this.#isSourceEmpty) await this.#table.release(signal);
@@ -189,6 +191,19 @@ export class PushImports implements Job {
     const options = { nowMs, doubtUntilMs: nowMs + timeoutMs, limit: MARKED_PER_COMMIT };
     await commitUntilDone(this.#context, signal, () => resetClocks(store, rules, options));
     this.#areClocksSet = true;
+  }
+
+  /** Acknowledgements that are in doubt, before anything is compared with them. */
+  async #markDoubted(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const { doubtSince: since } = loadFeed(store, rules.name);
+    if (since === null) return;
+    let after: string[] | undefined;
+    await commitUntilDone(this.#context, signal, () => {
+      after = markDoubted(store, rules, { since, after, limit: MARKED_PER_COMMIT });
+      return after === undefined ? 0 : 1;
+    });
   }
 
   async #absorbOne(key: readonly string[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {

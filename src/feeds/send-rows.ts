@@ -4,7 +4,7 @@
  * in doubt, refused or waiting, and never forgotten.
  */
 import { hash } from "node:crypto";
-import { AnswerForms, type JudgedAnswer, unknownForm } from "../pass/answer-forms.ts";
+import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../pass/answer-forms.ts";
 import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
@@ -39,7 +39,7 @@ import {
   unmarkInDoubt,
   wakeSetAside,
 } from "./feed-outbox.ts";
-import { loadFeed, loadKeyState, saveFeedChunk } from "./feed-rows.ts";
+import { doubtAcknowledged, loadFeed, loadFeedsOfPath, loadKeyState, saveFeedChunk } from "./feed-rows.ts";
 import { readImportResult } from "./import-result.ts";
 import { isLive } from "./plan-feed.ts";
 import {
@@ -113,7 +113,7 @@ export class SendRows {
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
     this.#options = options;
-    this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path));
+    this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path), "little");
     this.#trial = new RefusalTrial(0);
   }
 
@@ -490,8 +490,9 @@ export class SendRows {
     const detail = unknownForm("POST", path, judged);
     let isNews = false;
     const isUsual = await commit(this.#context, signal, () => {
-      const counts = this.#forms.saveUnusual(judged.form);
-      if (counts) deleteHold(store, name, "answer");
+      const learned = this.#forms.saveUnusual(judged.form);
+      this.#doubtAccepted(learned);
+      if (learned.isUsual) deleteHold(store, name, "answer");
       else
         isNews = saveHold(store, {
           area: name,
@@ -500,7 +501,7 @@ export class SendRows {
           nextProbeAt: null,
           detail,
         });
-      return counts;
+      return learned.isUsual;
     });
     if (isNews) log.warn({ feed: name }, `${name}: ${detail}`);
     if (isUsual)
@@ -689,10 +690,23 @@ export class SendRows {
   /** What was left in doubt by another form and is accepted in the usual one: the other form was trouble. */
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
     const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
-    this.#forms.saveUsual(form, { endsDoubt });
+    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt }));
     if (!endsDoubt) return;
     this.#unusual.clear();
     deleteHold(this.#context.store, this.#options.rules.name, "answer");
+  }
+
+  /** Inside a transaction: what was taken for an acceptance has turned out to be none. */
+  #doubtAccepted({ doubtedSince: since }: Learned): void {
+    if (since === undefined) return;
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    const because = "the service's answers of an outage were taken for acceptances";
+    doubtAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
+    log.warn(
+      { feed: name, since },
+      `${name}: the service has answered like an acceptance and was out of order; what it has accepted since then goes once more.`,
+    );
   }
 
   #saveAccepted(rows: readonly OutboxRow[], told: "status" | "records"): void {

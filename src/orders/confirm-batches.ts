@@ -112,7 +112,7 @@ export class ConfirmBatches {
   constructor(context: JobContext, form: ConfirmForm) {
     this.#context = context;
     this.#form = form;
-    this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form));
+    this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form) ? "nothing" : "enough");
     this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
     this.#recall();
   }
@@ -275,7 +275,8 @@ export class ConfirmBatches {
     const judged = this.#forms.judge(body, acceptance);
     const { form } = judged;
     if (!judged.isUnusual) return { verdict: "confirmed", usual: form };
-    if (await commit(this.#context, signal, () => this.#forms.saveUnusual(form))) return { verdict: "confirmed" };
+    if (await commit(this.#context, signal, () => this.#forms.saveUnusual(form).isUsual))
+      return { verdict: "confirmed" };
     const failure = new BridgeError("answer_unknown", unknownForm("POST", "/orders/confirm", judged));
     return { verdict: "retry", failure, isSaid: false, unusual: form };
   }

@@ -5,7 +5,14 @@
 
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { acceptFresh, type LearnedForms, NOTHING_LEARNED } from "../service/answer-form.ts";
+import {
+  acceptFresh,
+  describeForm,
+  type LearnedForms,
+  listAdopted,
+  markSeen,
+  NOTHING_LEARNED,
+} from "../service/answer-form.ts";
 
 /** More than the paths of one configuration; those of former ones go first. */
 const ENDPOINTS_MAX = 12;
@@ -29,6 +36,18 @@ export function listUnaccepted(store: Store, endpoints: readonly string[]): stri
 export function acceptForms(store: Store, endpoints: readonly string[]): void {
   for (const endpoint of listUnaccepted(store, endpoints))
     saveForms(store, endpoint, acceptFresh(loadForms(store, endpoint)));
+}
+
+/** Forms that count as acceptances for nothing but their time, and that nobody has looked at since. */
+export function listAdoptedForms(store: Store): { endpoint: string; form: string; at: string }[] {
+  return Object.entries(loadAll(store)).flatMap(([endpoint, learned]) =>
+    listAdopted(learned).map(({ form, at }) => ({ endpoint, form: describeForm(form), at })),
+  );
+}
+
+/** A person has looked at {@link listAdoptedForms}. */
+export function markFormsSeen(store: Store): void {
+  for (const { endpoint } of listAdoptedForms(store)) saveForms(store, endpoint, markSeen(loadForms(store, endpoint)));
 }
 
 /** Another account: nothing is known of what answers there. */

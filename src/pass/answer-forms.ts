@@ -17,6 +17,7 @@ import {
 import {
   type AnswerForm,
   describeForm,
+  findDoubtedSince,
   formOf,
   isUnusual,
   type LearnedForms,
@@ -37,23 +38,34 @@ export interface JudgedAnswer {
   usual: string | undefined;
 }
 
+/**
+ * What the time of a new form proves, in which nothing else was answered. `nothing`: something else tells what became of a request.
+ * `little`: it is believed where the form has a sign of an acceptance. `enough`: a request that was not acted on shows, and
+ * goes again.
+ */
+export type TimeProves = "nothing" | "little" | "enough";
+
+/** What is known after an answer. */
+export interface Learned {
+  isUsual: boolean;
+  /** Acceptances since then, by this machine's clock, are in doubt; `""`: all of them. */
+  doubtedSince?: string;
+}
+
 const SEEN_MAX = 20;
 
 export class AnswerForms {
   readonly #context: JobContext;
   readonly #endpoint: string;
-  readonly #isTold: boolean;
+  readonly #timeProves: TimeProves;
   /** Monotonic time of the last answer in each new form. */
   readonly #seenMs = new Map<string, number>();
 
-  /**
-   * @param endpoint method and path as they are configured
-   * @param isTold something else tells what became of a request: no form counts as usual because of its time
-   */
-  constructor(context: JobContext, endpoint: string, isTold = false) {
+  /** @param endpoint method and path as they are configured */
+  constructor(context: JobContext, endpoint: string, timeProves: TimeProves) {
     this.#context = context;
     this.#endpoint = endpoint;
-    this.#isTold = isTold;
+    this.#timeProves = timeProves;
   }
 
   get #learned(): LearnedForms {
@@ -102,23 +114,22 @@ export class AnswerForms {
    * @param is.endsDoubt whether something was accepted whose outcome was unknown before: the new forms were trouble
    * @param is.isRepeat whether it was accepted before, and nothing was settled
    */
-  saveUsual(form: AnswerForm, is: { endsDoubt: boolean; isRepeat?: boolean }): void {
-    this.#save((learned) => learnUsual(learned, form, { at: this.#at, ...is }));
+  saveUsual(form: AnswerForm, is: { endsDoubt: boolean; isRepeat?: boolean }): Learned {
+    return this.#learn(form, (learned) => learnUsual(learned, form, { at: this.#at, ...is }));
   }
 
-  /** Inside a transaction. Returns whether the form counts as usual from now on. */
-  saveUnusual(form: AnswerForm): boolean {
+  /** Inside a transaction. */
+  saveUnusual(form: AnswerForm): Learned {
     const { clock } = this.#context;
     const key = JSON.stringify(form);
     const nowMs = clock.monotonicMs();
     const seenMs = this.#seenMs.get(key);
     if (this.#seenMs.size >= SEEN_MAX) this.#seenMs.clear();
     this.#seenMs.set(key, nowMs);
-    const stepMs = this.#isTold ? null : seenMs === undefined ? undefined : nowMs - seenMs;
-    return !isUnusual(
-      this.#save((learned) => learnUnusual(learned, form, { ms: Date.parse(this.#at), at: this.#at, stepMs })),
-      form,
-    );
+    const stepMs = this.#timeProves === "nothing" ? null : seenMs === undefined ? undefined : nowMs - seenMs;
+    const times = { ms: Date.parse(this.#at), at: this.#at, localAt: isoTime(clock.nowMs()), stepMs };
+    const needsSign = this.#timeProves !== "enough";
+    return this.#learn(form, (learned) => learnUnusual(learned, form, { ...times, needsSign }));
   }
 
   /** Inside a transaction: what was answered in an unusual form has taken effect, or has not. */
@@ -130,6 +141,13 @@ export class AnswerForms {
   /** Inside a transaction: nothing is open that was answered in a new form. */
   dropFresh(): void {
     this.#save((learned) => (learned.fresh.length === 0 ? learned : { ...learned, fresh: [] }));
+  }
+
+  #learn(form: AnswerForm, change: (learned: LearnedForms) => LearnedForms): Learned {
+    const before = this.#learned;
+    const after = this.#save(change);
+    const doubtedSince = findDoubtedSince(before, after);
+    return { isUsual: !isUnusual(after, form), ...(doubtedSince === undefined ? {} : { doubtedSince }) };
   }
 
   #save(change: (learned: LearnedForms) => LearnedForms): LearnedForms {

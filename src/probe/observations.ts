@@ -7,7 +7,8 @@
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { OrderSource } from "../orders/order-mapping.ts";
-import type { Misses, Observation } from "./observe.ts";
+import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
+import { type Misses, type Observation, plainName } from "./observe.ts";
 
 export interface ObservationRow extends Observation {
   firstSeenAt: string;
@@ -23,9 +24,21 @@ export interface ObservedMark {
 const COLUMNS = "kind, name, sample, first_seen_at AS firstSeenAt, state";
 
 export function loadObservations(store: Store): ObservationRow[] {
-  return store
+  const rows = store
     .prepare(`SELECT ${COLUMNS} FROM observations ORDER BY first_seen_at, kind, name`)
     .all() as ObservationRow[];
+  return [...loadAnswers(store), ...rows];
+}
+
+/** These stand where the answers are compared with them. */
+function loadAnswers(store: Store): ObservationRow[] {
+  return listAdoptedForms(store).map(({ endpoint, form, at }) => ({
+    kind: "answer",
+    name: `${plainName(endpoint)} ${plainName(form)}`,
+    sample: `since ${at}`,
+    firstSeenAt: at,
+    state: "new",
+  }));
 }
 
 /** A row the first time; a path that went away again after it was over is new again. */
@@ -47,10 +60,12 @@ export function markObservationOver(store: Store, kind: Observation["kind"], nam
 
 /** Somebody has read them. The names dismissed. */
 export function dismissObservations(store: Store): string[] {
+  const answers = loadAnswers(store);
+  markFormsSeen(store);
   const rows = store
     .prepare("UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name")
     .all() as { kind: string; name: string }[];
-  return rows.map(({ kind, name }) => `${kind} ${name}`);
+  return [...answers, ...rows].map(({ kind, name }) => `${kind} ${name}`);
 }
 
 export interface ObservedOrder {

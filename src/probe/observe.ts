@@ -13,8 +13,11 @@ import { shortWords } from "../service/service-error.ts";
 
 /** Something about the service that a person may want to know once. Names and types only, never a value of an order. */
 export interface Observation {
-  kind: "field" | "status" | "path";
-  /** Field or status as the service writes it; for a path the key of the configuration and the path itself. */
+  kind: "field" | "status" | "path" | "answer";
+  /**
+   * Field or status as the service writes it; for a path the key of the configuration and the path itself; for an answer
+   * where it came from, and its form.
+   */
   name: string;
   sample: string;
 }
@@ -129,7 +132,7 @@ function nameOf(group: string, field: OrderField | LineField, path: JsonPath): s
 const NAME_MAX = 80;
 const KEYS_SHOWN = 10;
 
-function plainName(text: string): string {
+export function plainName(text: string): string {
   return shortWords(text.toWellFormed()).slice(0, NAME_MAX);
 }
 
@@ -151,12 +154,13 @@ const KIND_WORDS: Record<Observation["kind"], readonly [one: string, many: strin
   field: ["field of orders that nothing reads", "fields of orders that nothing reads"],
   status: ["status name", "status names"],
   path: ["path that stopped matching", "paths that stopped matching"],
+  answer: ["new form of acceptance", "new forms of acceptance"],
 };
 const NAMES_SHOWN = 6;
 
 /** One line for a person; undefined where there is nothing new. */
 export function describeObservations(observations: readonly Pick<Observation, "kind" | "name">[]): string | undefined {
-  const parts = (["path", "status", "field"] as const).flatMap((kind) => {
+  const parts = (["answer", "path", "status", "field"] as const).flatMap((kind) => {
     const names = observations.filter((one) => one.kind === kind).map(({ name }) => name);
     if (names.length === 0) return [];
     const shown = names.slice(0, NAMES_SHOWN).join(", ");

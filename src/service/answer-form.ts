@@ -6,6 +6,7 @@
 import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
 import type { LearnedCounts } from "./answer-counts.ts";
+import { readTextDoubt, saysWell } from "./doubt-words.ts";
 
 /** Short enough to be kept for each endpoint, and without a value of the shop's own. */
 export interface AnswerForm {
@@ -16,6 +17,8 @@ export interface AnswerForm {
   verdicts: string[];
   /** What speaks against an acceptance, whatever the form. */
   doubt: Doubt["why"] | null;
+  /** It has what an acceptance has: a yes, a count of what was taken, what the request named. Absent: it has not. */
+  isWell?: true;
 }
 
 interface KnownForm extends AnswerForm {
@@ -23,6 +26,10 @@ interface KnownForm extends AnswerForm {
   times: number;
   /** It took the place of all others for a while, and is forgotten when one of those comes back. */
   isReplacement?: true;
+  /** It counts because of its time alone, since then by this machine's clock. */
+  adoptedAt?: string;
+  /** A person has seen that. */
+  isSeen?: true;
 }
 
 interface NewForm extends AnswerForm {
@@ -60,9 +67,9 @@ const FRESH_MAX = 4;
 const PROOFS = 3;
 const HOUR_MS = 3_600_000;
 /**
- * How long a new form must be all that its requests get before it counts as usual. A day: outages end within it, and a
- * service that was changed is waited for no longer. Where the usual form itself is younger, as long as that was seen:
- * the first answers of all may have been the outage.
+ * How long a new form must be all that its requests get before it counts as usual, where it has what an acceptance has. A
+ * day: most outages end within it, and a service that was changed is waited for no longer. Where the usual form itself is
+ * younger, as long as that was seen: the first answers of all may have been the outage.
  */
 const PATIENCE_MS = 24 * HOUR_MS;
 /** And so often: two answers hours apart are no hours of answers. */
@@ -79,6 +86,8 @@ const OWN_MAX = 10;
 const OWN_LENGTH_MIN = 3;
 const WORD_MAX = 40;
 const TEXT_MAX = 60;
+/** So much of a body is looked at for words. */
+const HEAD_BYTES = 1_200;
 
 /** Fields that say how it went. */
 const VERDICT_NAME =
@@ -97,27 +106,53 @@ export function formOf(
   own: ReadonlySet<string> = new Set(),
 ): AnswerForm {
   const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: doubt?.why ?? null };
-  if (root === undefined) {
-    const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
-    return words === "" ? form : { ...form, kind: "text", names: [words.slice(0, TEXT_MAX)] };
-  }
+  const shape = root === undefined ? shapeOfText(body, form, own) : shapeOfJson(body, root, form, own);
+  return isAcceptance(body, shape, own) ? { ...shape, isWell: true } : shape;
+}
+
+function shapeOfText(body: Buffer, form: AnswerForm, own: ReadonlySet<string>): AnswerForm {
+  const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
+  return words === "" ? form : { ...form, kind: "text", names: [words.slice(0, TEXT_MAX)] };
+}
+
+function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySet<string>): AnswerForm {
   const kind = kindOf(body, root);
   if (kind === "string") return { ...form, kind, names: [plainWords(stringOf(body, root), own).slice(0, TEXT_MAX)] };
+  if (kind === "boolean") return { ...form, kind, verdicts: [textOf(body, root)] };
   if (kind === "array") {
     const first = elementsOf(body, root)[0];
     return { ...form, kind, names: first === undefined ? ["[]"] : [`[${kindOf(body, first)}]`] };
   }
   const whole = { ...form, kind };
-  if (kind === "object") addMembers(body, root, { form: whole, above: "", own });
+  if (kind === "object" && !addMembers(body, root, { form: whole, above: "", own })) whole.names.push(NO_MEMBER);
   return whole;
 }
 
+/** What stands in words that put it off. Beside a yes they say that it is none yet. */
+const PUT_OFF =
+  /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu;
+
+/** Whether it has what an acceptance has, and no word that speaks against it or puts it off. */
+function isAcceptance(body: Buffer, { kind, names, verdicts, doubt }: AnswerForm, own: ReadonlySet<string>): boolean {
+  if (doubt !== null) return false;
+  const text = body.toString("utf8", 0, HEAD_BYTES);
+  if (PUT_OFF.test(text) || readTextDoubt(text) !== undefined) return false;
+  const isText = kind === "text" || kind === "string";
+  const said = isText ? [names[0]?.split(/[^\p{L}]+/u)[0] ?? ""] : verdicts;
+  if (said.some(isYes)) return true;
+  const isNamed = (value: string) => text.includes(isText ? value : JSON.stringify(value));
+  return [...own].some((value) => value.length >= OWN_LENGTH_MIN && isNamed(value));
+}
+
+/** Returns whether there is any. */
 function addMembers(
   body: Buffer,
   object: Span,
   { form, above, own }: { form: AnswerForm; above: string; own: ReadonlySet<string> },
-): void {
+): boolean {
+  let isAny = false;
   someMember(body, object, ({ key, value }) => {
+    isAny = true;
     if (form.names.length >= NAMES_MAX) return true;
     // A key of a record, a number or an id is another one in each answer.
     if (key.length > NAME_MAX || /\d{3}/.test(key) || own.has(key)) return false;
@@ -129,6 +164,7 @@ function addMembers(
     if (kind === "object" && above === "") addMembers(body, value, { form, above: `${key}.`, own });
     return false;
   });
+  return isAny;
 }
 
 /** A word, a small number or a truth value. What differs from answer to answer says nothing. */
@@ -165,6 +201,7 @@ function plainWords(text: string, own: ReadonlySet<string>): string {
 
 /** Whether an endpoint that answers in one form may well answer in the other, and mean the same. */
 export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
+  if (isSilent(usual) || isSilent(form)) return isSilent(usual) && isSilent(form);
   if (usual.kind !== form.kind) return false;
   // Where numbers are usual they count something, and 500 is one of them.
   if (form.doubt !== null && usual.doubt !== form.doubt && form.kind !== "number") return false;
@@ -205,11 +242,17 @@ function nameOf(name: string): string {
   return name.slice(0, name.lastIndexOf(" "));
 }
 
-function isSilent({ kind }: AnswerForm): boolean {
-  return kind === "empty" || kind === "null";
+/** `{}` */
+const NO_MEMBER = "{}";
+
+/** It says nothing: that it was answered at all is what it means, in whatever way nothing is written. */
+function isSilent({ kind, names: [first = ""] }: AnswerForm): boolean {
+  if (kind === "string") return first === "";
+  return kind === "empty" || kind === "null" || (kind === "object" && first === NO_MEMBER);
 }
 
 function isSame(one: AnswerForm, other: AnswerForm): boolean {
+  if (isSilent(one) && isSilent(other)) return true;
   const text = ({ kind, names, verdicts, doubt }: AnswerForm) =>
     JSON.stringify([kind, names, verdicts.filter(isWord), doubt]);
   return text(one) === text(other);
@@ -233,9 +276,8 @@ export function learnUsual(
   const met = learned.known[at];
   const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
   const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
-  // What had taken the place of the usual one was an outage.
-  const isBack = met !== undefined && met.isReplacement === undefined;
-  const kept = isBack ? learned.known.filter(({ isReplacement }) => isReplacement === undefined) : learned.known;
+  // What had taken the place of this one was an outage; the newest stand first.
+  const kept = learned.known.filter(({ isReplacement }, index) => index >= at || isReplacement === undefined);
   if (learned.since !== null) {
     const isKept = kept.length === learned.known.length && isFreshSame;
     return isKept ? learned : { ...learned, known: kept, fresh };
@@ -265,12 +307,14 @@ export function learnUsual(
  * An answer in another form than the usual one. The same object where nothing is new.
  * @param now.stepMs since the answer before it in this form, where this process has seen that; null where time proves
  * nothing, and its first time is all there is to know
+ * @param now.localAt by the clock that acknowledgements bear
+ * @param now.needsSign whether what is believed for nothing but its time is lost where it was no acceptance
  * @returns what is known then: the form is unusual no more where it has been waited for long enough.
  */
 export function learnUnusual(
   learned: LearnedForms,
   form: AnswerForm,
-  now: { ms: number; at: string; stepMs: number | undefined | null },
+  now: { ms: number; at: string; localAt: string; stepMs: number | undefined | null; needsSign: boolean },
 ): LearnedForms {
   const { met, others } = freshOf(learned, form, now.ms);
   if (now.stepMs === null) return learned.fresh.includes(met) ? learned : withFresh(learned, [met, ...others]);
@@ -279,11 +323,53 @@ export function learnUnusual(
   const ageMs = now.ms - Date.parse(learned.since ?? "") - forMs;
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
-  if (times < PATIENCE_TIMES || forMs < (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS))
+  const isEnough = times >= PATIENCE_TIMES && forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
+  if (!isEnough || (now.needsSign && !mayReplace(learned, { ...form, isAlone: met.isAlone, isYoung })))
     return withFresh(learned, [{ ...met, times, forMs, lastMs: now.ms }, ...others]);
-  // What was usual for a shorter time than this one may have been an outage.
-  if (isYoung && met.isAlone) return { known: [knownOf(form)], fresh: [], since: now.at };
-  return withKnown({ ...learned, fresh: others }, form, met.isAlone);
+  const adopted: KnownForm = { ...knownOf(form), adoptedAt: now.localAt };
+  if (!met.isAlone) return withKnown({ ...learned, fresh: others }, adopted);
+  // What was usual for a shorter time than this one, and without a sign of an acceptance, may have been an outage.
+  const former = isYoung ? learned.known.filter(hasSign) : learned.known;
+  const since = former.length === 0 ? now.at : learned.since;
+  const known = former.length === 0 ? adopted : { ...adopted, isReplacement: true as const };
+  return withKnown({ known: former, fresh: isYoung ? [] : others, since }, known);
+}
+
+/**
+ * Whether a form may count as usual for nothing but its time. A service that is being converted says the same to
+ * everything for as long as that lasts: it needs a sign of an acceptance, unless the usual form has none either and is as
+ * young, or the service says nothing any more. A count of nothing may be one of what has changed, where others came in between.
+ */
+function mayReplace(
+  { known }: LearnedForms,
+  { isAlone, isYoung, ...form }: AnswerForm & { isAlone: boolean; isYoung: boolean },
+): boolean {
+  if (form.isWell === true || (form.doubt === "counts" && !isAlone)) return true;
+  return form.doubt === null && (isYoung || isSilent(form)) && !known.some(hasSign);
+}
+
+/** Of forms that an earlier version has learned it is not written down. */
+function hasSign({ isWell, doubt, verdicts }: KnownForm): boolean {
+  return isWell === true || (doubt === null && verdicts.some(isYes));
+}
+
+function isYes(verdict: string): boolean {
+  return verdict.endsWith("=+") || saysWell(verdict);
+}
+
+/**
+ * Since when acceptances are in doubt because of what was learned of the endpoint: a form that counted for nothing but its
+ * time, or that was usual at the beginning alone, has been found to be an outage. By this machine's clock; `""` where all
+ * of them are.
+ *
+ * @example
+ * findDoubtedSince({ known: [adopted, usual], … }, { known: [usual], … }); // adopted.adoptedAt
+ */
+export function findDoubtedSince(before: LearnedForms, after: LearnedForms): string | undefined {
+  if (before.since === null) return undefined;
+  const dropped = before.known.filter((form) => !after.known.some((kept) => isSame(kept, form)));
+  if (dropped.length === 0 || after.known.length >= KNOWN_MAX) return undefined;
+  return dropped.map(({ adoptedAt = "" }) => adoptedAt).sort()[0];
 }
 
 /** What was answered in this form took effect. */
@@ -291,7 +377,7 @@ export function learnProved(learned: LearnedForms, form: AnswerForm, ms: number)
   if (!isUnusual(learned, form)) return learned;
   const { met, others } = freshOf(learned, form, ms);
   const proved = met.proved + 1;
-  if (proved >= PROOFS) return withKnown({ ...learned, fresh: others }, form, false);
+  if (proved >= PROOFS) return withKnown({ ...learned, fresh: others }, knownOf(form));
   return withFresh(learned, [{ ...met, proved }, ...others]);
 }
 
@@ -304,7 +390,7 @@ export function learnDisproved(learned: LearnedForms, form: AnswerForm): Learned
 /** A person says that the new forms are right. */
 export function acceptFresh(learned: LearnedForms): LearnedForms {
   let all: LearnedForms = { ...learned, fresh: [] };
-  for (const form of learned.fresh) all = withKnown(all, form, false);
+  for (const form of learned.fresh) all = withKnown(all, knownOf(form));
   return all;
 }
 
@@ -320,13 +406,25 @@ function withFresh(learned: LearnedForms, fresh: readonly NewForm[]): LearnedFor
   return { ...learned, fresh: fresh.slice(0, FRESH_MAX) };
 }
 
-function withKnown(learned: LearnedForms, form: AnswerForm, isReplacement: boolean): LearnedForms {
-  const known: KnownForm = { ...knownOf(form), ...(isReplacement ? { isReplacement } : {}) };
-  return { ...learned, known: [known, ...learned.known].slice(0, KNOWN_MAX) };
+function withKnown(learned: LearnedForms, form: KnownForm): LearnedForms {
+  return { ...learned, known: [form, ...learned.known].slice(0, KNOWN_MAX) };
 }
 
-function knownOf({ kind, names, verdicts, doubt }: AnswerForm): KnownForm {
-  return { kind, names, verdicts, doubt, times: USUAL_TIMES };
+function knownOf({ kind, names, verdicts, doubt, isWell }: AnswerForm): KnownForm {
+  return { kind, names, verdicts, doubt, ...(isWell ? { isWell } : {}), times: USUAL_TIMES };
+}
+
+/** Forms that count for nothing but their time, and that nobody has looked at since. */
+export function listAdopted({ known }: LearnedForms): { form: AnswerForm; at: string }[] {
+  return known.flatMap((form) => (form.adoptedAt === undefined || form.isSeen ? [] : [{ form, at: form.adoptedAt }]));
+}
+
+/** A person has looked at them. What follows from the return of the usual form stays as it is. */
+export function markSeen(learned: LearnedForms): LearnedForms {
+  return {
+    ...learned,
+    known: learned.known.map((form) => (form.adoptedAt === undefined ? form : { ...form, isSeen: true })),
+  };
 }
 
 /** For a person, in no language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */

@@ -39,7 +39,7 @@ const FAILURE =
 const NONE_BEFORE = /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не было)[ _-]*$/iu;
 /** After it: the same. */
 const NONE_AFTER =
-  /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\})/iu;
+  /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*(?:""|''|["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\}))/iu;
 /** An HTTP status that is told as a text: alone, with its reason, or called one. A count may be 500 as well. */
 const STATUS =
   /^[^\p{L}\d]*[45]\d\d[^\p{L}\d]*$|(?<!\p{L})(?:http|status|code|код|статус)[ \t:=/\d.]*[ :=/][45]\d\d(?!\d)|^[^\p{L}\d]*[45]\d\d[ :-]+(?:conflict|gone|payment)/iu;
@@ -54,6 +54,16 @@ export function readTextDoubt(text: string): string | undefined {
     if (!NONE_BEFORE.test(before) && !NONE_AFTER.test(after)) return shortWords(head);
   }
   return undefined;
+}
+
+/** Whether a word that says how it went is a yes: of a text `ok`, of JSON `data.status=ok`, `code=0`. */
+export function saysWell(verdict: string): boolean {
+  const at = verdict.indexOf("=");
+  const value = verdict.slice(at + 1);
+  if (at < 0) return WELL.test(value);
+  const name = verdict.slice(verdict.lastIndexOf(".", at) + 1, at);
+  if (/code$|^errno$/.test(name)) return /^(?:0+|2\d\d)$/.test(value);
+  return (WELL_NAME.test(name) && WELL.test(value)) || (TAKEN_FLAG.test(name) && value === "true");
 }
 
 interface Said {

@@ -101,7 +101,7 @@ export class StatusSettler {
     this.#context = context;
     this.#options = options;
     this.#reader = reader;
-    this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules), true);
+    this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules), "nothing");
   }
 
   /** How many statuses the service has accepted since the start. */
@@ -255,7 +255,10 @@ export class StatusSettler {
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
     const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
-    if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#forms.saveUnusual(judged.form)))) {
+    if (
+      judged.isUnusual &&
+      !(await commit(this.#context, signal, () => this.#forms.saveUnusual(judged.form).isUsual))
+    ) {
       this.#unusual.set(sent.id, judged.form);
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, {

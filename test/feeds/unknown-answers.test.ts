@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { acceptForms } from "../../src/pass/answer-form-rows.ts";
+import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ENDPOINT } from "../../src/service/answer-form.ts";
 import { startTestBridge } from "../support/bridge.ts";
@@ -91,7 +92,7 @@ describe("an import that is answered with 200 and another no", () => {
     const { erp, sandbox, minute, clock, holds, rows } = await startUsed();
     clock.advance(48 * HOUR_MS);
     erp.exec("UPDATE stock SET quantity = 3");
-    sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer('{"job":"a1"}') });
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer('{"queued":true}') });
     for (let hours = 0; hours < 20; hours++) {
       clock.advance(HOUR_MS);
       await minute();
@@ -102,6 +103,80 @@ describe("an import that is answered with 200 and another no", () => {
       await minute();
     }
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+    expect(holds()).toEqual([]);
+  });
+
+  /** What the service answers to every import without acting on it. */
+  async function answerFor(feeds: Awaited<ReturnType<typeof startUsed>>, body: string, hours: number) {
+    feeds.sandbox.faults.add({ match: { path: "import" }, when: "before", times: "forever", do: answer(body) });
+    for (let hour = 0; hour < hours; hour++) await hourPasses(feeds);
+  }
+
+  async function hourPasses({ clock, run }: Awaited<ReturnType<typeof startUsed>>) {
+    clock.advance(HOUR_MS);
+    await run("stocks");
+    await run("stocks");
+  }
+
+  it.each([
+    ["works of a weekend", 48, 27],
+    ["works of an evening", 4, 6],
+  ])("stays in doubt without a sign of an acceptance, however long it lasts: %s", async (_, usualHours, hours) => {
+    const feeds = await startUsed();
+    const { erp, sandbox, clock, holds, level } = feeds;
+    clock.advance(usualHours * HOUR_MS);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
+    await answerFor(feeds, '{"notice":"works until monday"}', hours);
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    sandbox.faults.clear();
+    for (let hour = 0; hour < 2; hour++) await hourPasses(feeds);
+    expect(level("S-1")).toBe(0);
+    expect(holds()).toEqual([]);
+    erp.exec("UPDATE stock SET quantity = 7 WHERE sku = 'S-1'");
+    expect(await feeds.run("stocks")).toMatchObject({ outcome: "done" });
+    expect(level("S-1")).toBe(7);
+  });
+
+  it("is believed after a day where it has a sign, is shown, and goes again once when the usual one is back", async () => {
+    const feeds = await startUsed({ settings: { imports: { stocks: { chunk: 1, delete_after: "0s" } } } });
+    const { erp, sandbox, clock, holds, level, levels, rows, site, bridge } = feeds;
+    clock.advance(48 * HOUR_MS);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
+    await answerFor(feeds, '{"status":"ok","job":1}', 30);
+    erp.exec("UPDATE stock SET quantity = 1 WHERE sku = 'S-2'; DELETE FROM stock WHERE sku = 'S-3'");
+    for (let hour = 0; hour < 3; hour++) await hourPasses(feeds);
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+    expect(holds()).toEqual([]);
+    expect(loadObservations(bridge.store)).toMatchObject([
+      { kind: "answer", name: "/api/v1/import/stocks {status, job} status=ok", state: "new" },
+    ]);
+    expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([10, 10, 10, 10]);
+    sandbox.faults.clear();
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-4'");
+    for (let hour = 0; hour < 3; hour++) await hourPasses(feeds);
+    expect(site()).toMatchObject({ "S-1": { quantity: 0 }, "S-2": { quantity: 1 }, "S-4": { quantity: 4 } });
+    expect(level("S-3") ?? 0).toBe(0);
+    expect(["S-1", "S-2"].map(levels)).toEqual([
+      [10, 0],
+      [10, 1],
+    ]);
+    expect(loadObservations(bridge.store)).toEqual([]);
+    // Nothing goes a third time.
+    feeds.requests();
+    await feeds.compare();
+    expect(feeds.requests()).toEqual([]);
+  });
+
+  it("that was the only one in the first hours puts all that it accepted in doubt once the service answers well", async () => {
+    const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 1 } } } });
+    const { erp, sandbox, level, holds } = feeds;
+    fillStock(erp, 4);
+    await answerFor(feeds, '{"notice":"Good day"}', 2);
+    expect(holds()).toEqual([]);
+    sandbox.faults.clear();
+    erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-1'");
+    for (let hour = 0; hour < 8; hour++) await hourPasses(feeds);
+    expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([3, 10, 10, 10]);
     expect(holds()).toEqual([]);
   });
 

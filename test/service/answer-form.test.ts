@@ -3,6 +3,7 @@ import { readAcceptance } from "../../src/service/acceptance.ts";
 import {
   type AnswerForm,
   acceptFresh,
+  findDoubtedSince,
   formOf,
   isUnusual,
   type LearnedForms,
@@ -10,6 +11,8 @@ import {
   learnProved,
   learnUnusual,
   learnUsual,
+  listAdopted,
+  markSeen,
   NOTHING_LEARNED,
 } from "../../src/service/answer-form.ts";
 
@@ -50,6 +53,12 @@ describe("the form of an answer", () => {
     ['{"status":"ok","order":{"state":"new"}}', '{"status":"ok","order":{"state":"paid"}}'],
     ['{"data":{"id":5}}', '{"data":null}'],
     ["[]", '[{"sku":"A"}]'],
+    ["", "null"],
+    ["", "{}"],
+    ["null", ""],
+    ["null", ' ""\n'],
+    ["{}", " \r\n"],
+    ['""', "{ }"],
   ])("%s is usual, and %s is alike", (usual, other) => {
     expect(isUnusual(usually(usual), form(other))).toBe(false);
   });
@@ -70,6 +79,8 @@ describe("the form of an answer", () => {
     ["OK", "See you later"],
     ["OK", ""],
     ["", '{"ok":true}'],
+    ["{}", '{"notice":"see you"}'],
+    ['{"A-1":{}}', '""'],
     ["", "moved to the archive"],
     ["[1]", '["closed"]'],
   ])("%s is usual, and %s is unusual", (usual, other) => {
@@ -148,14 +159,24 @@ describe("the form of an answer", () => {
 });
 
 describe("a new form", () => {
-  const strange = form('{"strange":1}');
+  const strange = form('{"accepted":1}');
   const STEP_MS = HOUR_MS / 3;
+  const LOCAL_AT = "2026-03-01T12:00:00.000Z";
+  const seen = (ms: number, stepMs: number | undefined | null) => ({
+    ms,
+    at: at(ms),
+    localAt: LOCAL_AT,
+    stepMs,
+    needsSign: true,
+  });
   const wait = (begun: LearnedForms, hours: number, body = strange) => {
-    let learned = learnUnusual(begun, body, { ms: START_MS, at: at(START_MS), stepMs: undefined });
+    let learned = learnUnusual(begun, body, seen(START_MS, undefined));
     for (let ms = STEP_MS; ms <= hours * HOUR_MS; ms += STEP_MS)
-      learned = learnUnusual(learned, body, { ms: START_MS + ms, at: at(START_MS), stepMs: STEP_MS });
+      learned = learnUnusual(learned, body, { ...seen(START_MS + ms, STEP_MS), at: at(START_MS) });
     return learned;
   };
+  const answered = (learned: LearnedForms, body: string) =>
+    learnUsual(learned, form(body), { at: at(START_MS), endsDoubt: true });
 
   it("counts as usual after a day in which it was all that its requests got", () => {
     const usual = afterAMonth(usually('{"ok":true}'));
@@ -193,22 +214,22 @@ describe("a new form", () => {
   it("that came five times is not waited for, however long that took", () => {
     let learned = afterAMonth(usually('{"ok":true}'));
     for (const expected of [true, true, true, true, true, false]) {
-      learned = learnUnusual(learned, strange, { ms: START_MS, at: at(START_MS), stepMs: 6 * HOUR_MS });
+      learned = learnUnusual(learned, strange, seen(START_MS, 6 * HOUR_MS));
       expect(isUnusual(learned, strange)).toBe(expected);
     }
   });
 
   it("of answers a week apart is no day of answers", () => {
     const usual = afterAMonth(usually('{"ok":true}'));
-    let learned = learnUnusual(usual, strange, { ms: START_MS, at: at(START_MS), stepMs: undefined });
+    let learned = learnUnusual(usual, strange, seen(START_MS, undefined));
     const week = START_MS + 7 * 24 * HOUR_MS;
-    learned = learnUnusual(learned, strange, { ms: week, at: at(week), stepMs: undefined });
+    learned = learnUnusual(learned, strange, seen(week, undefined));
     expect(isUnusual(learned, strange)).toBe(true);
   });
 
   it("is counted once where its time proves nothing, and waits for a proof or a person", () => {
     const usual = afterAMonth(usually('{"ok":true}'));
-    const now = (ms: number) => ({ ms, at: at(ms), stepMs: null });
+    const now = (ms: number) => seen(ms, null);
     const once = learnUnusual(usual, strange, now(START_MS));
     expect(once).not.toBe(usual);
     expect(learnUnusual(once, strange, now(START_MS + 40 * HOUR_MS))).toBe(once);
@@ -230,11 +251,114 @@ describe("a new form", () => {
     expect(isUnusual(learnProved(disproved, strange, START_MS), strange)).toBe(true);
   });
 
-  it("that counts nothing waits a day, also where nothing is usual yet", () => {
+  it("that counts nothing waits for a person, also where nothing is usual yet", () => {
     const nothing = form('{"imported":0}');
     expect(isUnusual(NOTHING_LEARNED, nothing)).toBe(true);
-    expect(isUnusual(wait(NOTHING_LEARNED, 23, nothing), nothing)).toBe(true);
-    expect(isUnusual(wait(NOTHING_LEARNED, 24, nothing), nothing)).toBe(false);
+    expect(isUnusual(wait(NOTHING_LEARNED, 100, nothing), nothing)).toBe(true);
     expect(isUnusual(usually('{"imported":1}'), nothing)).toBe(true);
+    expect(isUnusual(acceptFresh(wait(NOTHING_LEARNED, 1, nothing)), nothing)).toBe(false);
+  });
+
+  it("that counts nothing waits a day where others were counted in between: it counts what has changed", () => {
+    const nothing = form('{"imported":0}');
+    const begun = learnUsual(wait(afterAMonth(usually('{"imported":1}')), 1, nothing), form('{"imported":2}'), {
+      at: at(START_MS),
+      endsDoubt: false,
+    });
+    expect(isUnusual(wait(begun, 22, nothing), nothing)).toBe(true);
+    expect(isUnusual(wait(begun, 24, nothing), nothing)).toBe(false);
+  });
+
+  it.each([
+    '{"ok":true}',
+    '{"success":true,"error":""}',
+    '{"status":"ok"}',
+    '{"data":{"state":"queued"}}',
+    '{"code":0}',
+    '{"accepted":3,"errors":[]}',
+    '{"updated":3}',
+    "OK 12 rows",
+    '"ok"',
+    "true",
+    '{"items":["A-1"]}',
+    "A-1: stored",
+  ])("with a sign of an acceptance counts after a day: %s", (body) => {
+    const one = form(body, ["A-1"]);
+    expect(isUnusual(wait(afterAMonth(usually('{"result":{"rows":1,"job":"a"}}')), 24, one), one)).toBe(false);
+  });
+
+  it.each([
+    '{"notice":"works until monday"}',
+    '{"notice":"Good day"}',
+    '{"job":"a1"}',
+    '{"ok":true,"note":"works until monday, it is sent on then"}',
+    '{"ok":true,"message":"сайт на обслуживании, обработаем позже"}',
+    '{"code":7}',
+    '{"state":"3"}',
+    '{"imported":0}',
+    "Good day",
+    "[]",
+    "7",
+  ])("without one never does, however long it comes: %s", (body) => {
+    for (const usual of ['{"ok":true}', '{"accepted":1}']) {
+      const one = form(body, ["A-1"]);
+      const learned = afterAMonth(usually(usual));
+      if (!isUnusual(learned, one)) continue;
+      expect(isUnusual(wait(learned, 24 * 7, one), one)).toBe(true);
+    }
+  });
+
+  it("that says nothing counts after a day where the usual one had no sign of an acceptance either", () => {
+    const silent = form("");
+    const wordless = afterAMonth(usually('{"notice":"Good day"}'));
+    expect(isUnusual(wait(wordless, 23, silent), silent)).toBe(true);
+    expect(isUnusual(wait(wordless, 24, silent), silent)).toBe(false);
+    expect(isUnusual(wait(afterAMonth(usually('{"ok":true}')), 100, silent), silent)).toBe(true);
+  });
+
+  it("needs no sign where what was not acted on shows by itself", () => {
+    let learned = afterAMonth(usually('{"ok":true}'));
+    for (let ms = 0; ms <= 24 * HOUR_MS; ms += STEP_MS)
+      learned = learnUnusual(learned, form("Good day"), { ...seen(START_MS + ms, STEP_MS), needsSign: false });
+    expect(isUnusual(learned, form("Good day"))).toBe(false);
+  });
+
+  it("that was believed for its time is in doubt since then once the former one is back", () => {
+    const former = afterAMonth(usually('{"ok":true}'));
+    const adopted = wait(former, 24);
+    expect(findDoubtedSince(former, adopted)).toBeUndefined();
+    expect(findDoubtedSince(adopted, answered(adopted, '{"accepted":5}'))).toBeUndefined();
+    expect(findDoubtedSince(adopted, answered(adopted, '{"ok":true}'))).toBe(LOCAL_AT);
+  });
+
+  it("is in doubt where one that came before it is back, and not where a later one took its place", () => {
+    const first = wait(afterAMonth(usually('{"ok":true}')), 24);
+    const second = wait(first, 26, form('{"stored":1}'));
+    expect(isUnusual(second, form('{"stored":2}'))).toBe(false);
+    const back = answered(second, '{"accepted":2}');
+    expect([strange, form('{"stored":2}')].map((each) => isUnusual(back, each))).toEqual([false, true]);
+    expect(findDoubtedSince(second, back)).toBe(LOCAL_AT);
+  });
+
+  it("puts all that was accepted before in doubt where the usual one was young and had no sign of an acceptance", () => {
+    const young = { ...usually('{"notice":"Good day"}'), since: at(START_MS - 2 * HOUR_MS) };
+    const adopted = wait(young, 2);
+    expect(findDoubtedSince(young, adopted)).toBe("");
+    expect(isUnusual(adopted, form('{"notice":"Good day"}'))).toBe(true);
+  });
+
+  it("leaves a young usual one with a sign as it is: its return is no new form", () => {
+    const young = { ...usually('{"ok":true}'), since: at(START_MS - 2 * HOUR_MS) };
+    const adopted = wait(young, 2);
+    expect([strange, form('{"ok":true}')].map((each) => isUnusual(adopted, each))).toEqual([false, false]);
+    expect(findDoubtedSince(young, adopted)).toBeUndefined();
+    expect(findDoubtedSince(adopted, answered(adopted, '{"ok":true}'))).toBe(LOCAL_AT);
+  });
+
+  it("is listed until somebody has seen it", () => {
+    const adopted = wait(afterAMonth(usually('{"ok":true}')), 24);
+    expect(listAdopted(adopted)).toMatchObject([{ form: { names: ["accepted number"] }, at: LOCAL_AT }]);
+    expect(listAdopted(markSeen(adopted))).toEqual([]);
+    expect(findDoubtedSince(markSeen(adopted), answered(markSeen(adopted), '{"ok":true}'))).toBe(LOCAL_AT);
   });
 });

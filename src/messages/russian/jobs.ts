@@ -168,6 +168,10 @@ export const jobs = {
     "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят.",
   "{name}: the service's new form of answer counts as an acceptance from now on.":
     "{name}: новый вид ответа сервиса отныне считается согласием.",
+  "the service's answers of an outage were taken for acceptances":
+    "ответы неисправного сервиса были приняты за согласие",
+  "{name}: the service has answered like an acceptance and was out of order; what it has accepted since then goes once more.":
+    "{name}: ответы сервиса были похожи на согласие, но он не работал; всё принятое с тех пор будет отправлено ещё раз.",
   "{method=} {path=} was answered with {what~}.": "{method} {path}: пришло: {what}.",
   "the order exists, so statuses.path or statuses.method is wrong":
     "заказ существует, значит, неверны statuses.path или statuses.method",

@@ -214,6 +214,10 @@ export const service = {
     "{count:название статуса|названия статусов|названий статусов}: {count} ({names})",
   "{count#} path[s] that stopped matching ({names})":
     "{count:путь, который перестал|пути, которые перестали|путей, которые перестали} подходить: {count} ({names})",
+  "{count#} new form[s] of acceptance ({names})":
+    "{count:новый вид согласия|новых вида согласия|новых видов согласия}: {count} ({names})",
+  "new form of acceptance": "новый вид согласия",
+  "new forms of acceptance": "новые виды согласия",
   "field of orders that nothing reads": "поле заказов, которое никто не читает",
   "fields of orders that nothing reads": "поля заказов, которые никто не читает",
   "status name": "название статуса",
