@@ -83,13 +83,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: FOLLOW,
-        find: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askFrom(ns,",
-        replace: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  return askFrom(ns,",
+        find: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,",
+        replace: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  return askAt(ns,",
       },
       {
         file: FOLLOW,
-        find: "  const asked = askFrom(stamp.ns, how.form, rules);\n",
-        replace: "  const asked = askFrom(stamp.ns + how.unit, how.form, rules);\n",
+        find: "  const asked = askAt(stamp.ns, how.form, rules);\n",
+        replace: "  const asked = askAt(stamp.ns + how.unit, how.form, rules);\n",
       },
     ],
   },
@@ -111,7 +111,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     }
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {`,
   ),
-  one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askFrom(ns,", "  return askFrom(ns,"),
+  one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,", "  return askAt(ns,"),
   one(
     "older over newer",
     "src/orders/plan-order.ts",

@@ -54,7 +54,7 @@ export const englishStatus = {
     "hand-out lost": "an answer with orders was lost, and confirms wait",
     tie: "changes with one stamp may be out of reach",
     behind: "more changes wait than one pass may read; following goes on",
-    cut: "changes may be cut: the service answers the newest first; orders are read one by one",
+    cut: "the service leaves out changes; orders are read one by one to find them",
     unread: "the answers cannot be read, and no more of them can be kept",
     answer: "the service answers in a new form, and whether it accepted is not known; rows go again",
     guard: "rows going to zero wait for approval",

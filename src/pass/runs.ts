@@ -4,6 +4,7 @@
  */
 import type { runs } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { ErrorCode } from "../platform/errors.ts";
 
 export type RunRow = typeof runs.$inferInsert & { counts: Record<string, number> };
 
@@ -43,6 +44,19 @@ export function saveFirstPass(store: Store, flow: string, at: string): void {
 /** After a start no pass is under way. */
 export function endFirstPasses(store: Store): void {
   store.prepare("UPDATE flows SET first_pass_since = NULL WHERE first_pass_since IS NOT NULL").run();
+}
+
+/** Failures of a flow that say that the service does not answer it. */
+const UNANSWERED: readonly ErrorCode[] = [
+  ...(["unavailable", "unreachable", "timed_out", "rate_limited", "redirected"] as const),
+  ...(["request_refused", "credentials_refused", "payment_required"] as const),
+];
+
+/** Whether the last pass that asked for orders was answered. */
+export function areOrdersAnswered(store: Store): boolean {
+  const sql = "SELECT error_code AS code FROM flows WHERE flow = 'orders' AND last_run_at IS NOT NULL";
+  const row = store.prepare(sql).get() as { code: ErrorCode | "held" | null } | undefined;
+  return row !== undefined && row.code !== "held" && (row.code === null || !UNANSWERED.includes(row.code));
 }
 
 /** Tells `sync_status` which flows run and when their silence is worth attention. */

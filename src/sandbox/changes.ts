@@ -84,6 +84,9 @@ export function planUpdates(query: string, site: Site): Plan {
   if (asked === null || isMissing) return refuse(400, "the parameter since is missing");
   const since = readSince(asked, options);
   if (since === undefined) return refuse(400, `since is not a time: ${JSON.stringify(asked)}`);
+  const { sinceAgeMax } = options.updates;
+  if (sinceAgeMax !== null && "us" in since && since.us < (site.now() - sinceAgeMax) * 1000)
+    return refuse(400, `since is too old: ${JSON.stringify(asked)}`);
   const page = duePage(since, site);
   const { next, carry } = options.updates;
   const path = options.shape.updates;

@@ -69,6 +69,7 @@ const UPDATES = {
   nextForm: oneOf("stamp", "cursor"),
   since: oneOf("any", "iso", "unix", "unix_ms"),
   emptySince: oneOf("refused", "beginning"),
+  sinceAgeMax: either(whole(0), nothing),
   stuck: oneOf("none", "same-page", "empty"),
 } satisfies Record<keyof UpdatesOptions, Check>;
 

@@ -49,6 +49,8 @@ export interface UpdatesOptions {
   since: "any" | "iso" | "unix" | "unix_ms";
   /** What an empty `since` is: refused with 400, or the beginning. */
   emptySince: "refused" | "beginning";
+  /** How old `since` may be; an older one answers 400. null: as old as it likes. */
+  sinceAgeMax: number | null;
   /** A broken feed: the first page whatever `since` says, or nothing at all. */
   stuck: "none" | "same-page" | "empty";
 }
@@ -200,6 +202,7 @@ export function defaultOptions(): SandboxOptions {
       nextForm: "stamp",
       since: "any",
       emptySince: "refused",
+      sinceAgeMax: null,
       stuck: "none",
     },
     orderRetentionMs: null,

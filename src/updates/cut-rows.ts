@@ -8,6 +8,9 @@ import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Anchor } from "./page-cover.ts";
 
+/** The service's time up to which changes are covered, where nothing changes for longer than it may be asked back. */
+export const COVERED_STREAM = "updates_covered";
+
 export interface Cut {
   since: string;
   /** How many changes the page held. */
@@ -19,8 +22,12 @@ export interface Cut {
   again: boolean;
   /** Proved, and therefore shown. */
   isShown: boolean;
-  /** The largest stamp that was served: the watermark once the search is over. */
+  /** The largest stamp that was served: the watermark once the search is over. Without a text: none was. */
   high: { text: string; ns: bigint };
+  /** Between these times the service could not be asked. */
+  skipped?: { from: string; to: string } | undefined;
+  /** The service's time up to which changes are covered once the search is over. */
+  covered?: string | undefined;
 }
 
 export function loadCut(store: Store): Cut | undefined {

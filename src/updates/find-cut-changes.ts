@@ -10,7 +10,15 @@ import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadToCompare } from "./control-rows.ts";
-import { type Cut, countRequestedReads, deleteCut, loadClosedBegin, loadCut, saveCut } from "./cut-rows.ts";
+import {
+  COVERED_STREAM,
+  type Cut,
+  countRequestedReads,
+  deleteCut,
+  loadClosedBegin,
+  loadCut,
+  saveCut,
+} from "./cut-rows.ts";
 import { type FollowRules, mayMove } from "./follow.ts";
 
 /** Reads that wait at one time, so that those of new changes are not kept waiting. */
@@ -30,7 +38,8 @@ export class FindCutChanges {
   /** Inside the transaction that stores what the page held. */
   save(cut: Cut, at: string): void {
     const { store } = this.#context;
-    if (cut.isShown && !loadCut(store)?.isShown) this.#saveHold(cut, at);
+    const before = loadCut(store);
+    if (cut.isShown && (before?.isShown !== true || cut.skipped?.to !== before.skipped?.to)) this.#saveHold(cut, at);
     saveCut(store, cut);
   }
 
@@ -74,21 +83,26 @@ export class FindCutChanges {
   /** One stage is over: the other one, the first once more, or the end. */
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
-    const { stage, again, high } = cut;
+    const { stage, again, high, covered } = cut;
     if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, CLOSED_MAX) });
     else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
     if (stage === "open" || again) return;
     deleteCut(store);
     deleteHold(store, "updates", "cut");
-    if (mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
-      saveWatermark(store, "updates", high.text, isoTime(clock.nowMs()));
+    const at = isoTime(clock.nowMs());
+    if (covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, at);
+    if (high.text !== "" && mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
+      saveWatermark(store, "updates", high.text, at);
   }
 
-  #saveHold({ size }: Cut, at: string): void {
+  #saveHold({ size, skipped }: Cut, at: string): void {
     const { store, log } = this.#context;
     const detail =
-      `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. ` +
-      "Open orders are read one by one to find the others, then closed ones; the position stays until then.";
+      skipped === undefined
+        ? `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. ` +
+          "Open orders are read one by one to find the others, then closed ones; the position stays until then."
+        : `The service refuses to go back to ${skipped.from} and was asked from ${skipped.to}: changes between the two may be missing. ` +
+          "Open orders are read one by one to find them, then closed ones; the position stays until then.";
     if (saveHold(store, { area: "updates", reason: "cut", since: at, nextProbeAt: null, detail }))
       log.warn({ size }, detail);
   }

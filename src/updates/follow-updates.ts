@@ -22,12 +22,13 @@ import { stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadNewestStamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import { areOrdersAnswered } from "../pass/runs.ts";
 import { isoTime } from "../platform/ports.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
 import { ChangeCollector } from "./collect-changes.ts";
-import { type Cut, loadAnchors, loadCut, saveAnchors } from "./cut-rows.ts";
+import { COVERED_STREAM, type Cut, loadAnchors, loadCut, saveAnchors } from "./cut-rows.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
 import {
   type Asked,
@@ -54,6 +55,7 @@ import { isBefore, readToken } from "./next-token.ts";
 import { type Anchor, judgePage, mayLackOldest, mergeAnchors } from "./page-cover.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { deleteRest, loadRest, type Rest, saveRest } from "./rest-rows.ts";
+import { ageOf, isAnswered, isRefused, NARROWED_MAX, noteAnswered, noteRefused, planSince } from "./since-limits.ts";
 import { takeNews } from "./take-news.ts";
 import { deleteTie, loadTie, saveTie, type TieRange } from "./tie-rows.ts";
 
@@ -62,7 +64,11 @@ const STREAM = "updates";
 const SWEEP_STREAM = "sweep";
 /** Beside a position that is a token of the service's own: the largest stamp stored with it. */
 const TIME_STREAM = "updates_time";
+/** The time up to which changes are covered ({@link COVERED_STREAM}) is saved no more often than this. */
+const COVERED_STEP_MS = 600_000;
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+/** What a 4xx says of something else than `since`. */
+const OTHER_REFUSALS: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 408, 429]);
 /** How long a service must keep naming a position that lies before the one asked until it is followed. */
 const BACK_MS = 10 * 60_000;
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
@@ -107,6 +113,10 @@ interface Pass {
   coveredNs: bigint | undefined;
   /** The first page that may lack its oldest changes. */
   gap: Gap | undefined;
+  /** The service does not go back to the position: from where it was asked instead. */
+  skipped: { from: string; to: string } | undefined;
+  /** The first `since` of the pass is later than was wanted. */
+  isNarrowed: boolean;
   /** The newest changes of the pass. */
   anchors: readonly Anchor[];
   /** A page has shown whole what an earlier one may have left behind. */
@@ -133,6 +143,13 @@ interface Gap {
   servedAt: string | undefined;
 }
 
+interface FirstPage {
+  asked: Asked;
+  /** Another `since` was wanted. */
+  isNarrowed: boolean;
+  read: ReadPage;
+}
+
 /** A page that was stepped over, until the next one tells whether something was left behind it. */
 interface Tie {
   /** None: the changes carry no stamps at all. */
@@ -154,6 +171,9 @@ export class FollowUpdates implements Job {
   readonly #watch: WatchList;
   #sweepWanted = false;
   readonly #told = { future: false, ahead: false, refused: false };
+  /** The largest age of a `since` that this process was answered, and up to which time of the service it has seen all changes. */
+  #answeredMs: number | undefined;
+  #coveredNs: bigint | undefined;
   /** A token that lies before the one that named it, and until when it is not followed. */
   #back: { token: string; since: string; untilMs: number } | undefined;
   /** A rest is of use only where the same is asked in the same form. */
@@ -250,6 +270,8 @@ export class FollowUpdates implements Job {
       asked: undefined,
       coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
       gap: undefined,
+      skipped: undefined,
+      isNarrowed: false,
       anchors: [],
       pageMax: 0,
       future: 0,
@@ -263,6 +285,7 @@ export class FollowUpdates implements Job {
   /** One pass over pages, from the watermark or from where the last one stopped. False where a bound ended it. */
   async #readAndStore(pass: Pass): Promise<boolean> {
     const { watermark, isSweep, rest } = pass;
+    const { follow } = this.#options;
     let isComplete: boolean;
     try {
       isComplete = await this.#readPages(pass, this.#context.client.serviceNow);
@@ -278,21 +301,34 @@ export class FollowUpdates implements Job {
     const found = await this.#judgeGap(pass);
     const position = this.#positionOf(pass);
     this.#tellAhead(position ?? watermark, pass);
-    const cut = this.#planCut(pass, found);
+    const covered =
+      isComplete && rest === undefined ? (pass.serviceDate ?? pass.high?.text ?? pass.skipped?.to) : undefined;
+    const planned = this.#planCut(pass, found);
+    const cut = planned !== undefined && pass.skipped !== undefined ? { ...planned, covered } : planned;
     const isMove = cut === undefined && position !== undefined && this.#mayMove(position, pass);
     const begunAt = rest === undefined ? pass.serviceDate : rest.begunAt;
     await this.#store(pass, {
       watermark: isMove ? position : undefined,
       cut,
       isWhole: isComplete && rest === undefined,
+      covered: pass.isNarrowed && cut === undefined && this.#isCoverLater(covered) ? covered : undefined,
       swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt } : null,
       // Whether more than a pass may read is left behind the watermark, where this pass can tell.
       isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
+    this.#coveredNs = instantOf(covered, follow.timezone) ?? this.#coveredNs;
     if (pass.isTieOver) await this.#endTie(pass);
     if (!isComplete) this.#tellBound(pass);
     return isComplete;
+  }
+
+  /** Nothing is written for every poll. */
+  #isCoverLater(covered: string | undefined): boolean {
+    const { timezone } = this.#options.follow;
+    const ns = instantOf(covered, timezone);
+    const before = instantOf(loadWatermark(this.#context.store, COVERED_STREAM), timezone);
+    return ns !== undefined && (before === undefined || ns - before > BigInt(COVERED_STEP_MS) * 1_000_000n);
   }
 
   /** A token was asked and answered; only of times is it known which is the later one. */
@@ -342,19 +378,19 @@ export class FollowUpdates implements Job {
   async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
     const { watermark, rules, rest } = pass;
     const hasTokens = this.#options.rules.next !== null;
-    const firstAsk = (now: string | undefined) =>
-      planFirstAsk({ watermark: from, serviceNow: now, form: pass.learned.form }, rules);
     const { pagesMax = PAGES_MAX } = this.#options;
-    let asked = rest?.asked ?? firstAsk(serviceNow);
+    const first = rest === undefined ? await this.#readFirst(pass, from, serviceNow) : undefined;
+    let asked = first?.asked ?? (rest as Rest).asked;
     let tie: Tie | undefined;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
-      const { page, token, servedAt } = await this.#readPage(pass, asked.since);
+      const { page, token, servedAt } =
+        pages === 0 && first !== undefined ? first.read : await this.#readPage(pass, asked.since);
       if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
       this.#noteGap(pass, { page, askedNs: asked.ns, servedAt });
       if (tie !== undefined && provesCut(page, tie, rules)) await this.#raiseTie(tie, pass);
       tie = undefined;
-      const corrected = pages === 0 && rest === undefined ? firstAsk(pass.serviceNow) : asked;
-      if (corrected.ns < asked.ns) {
+      const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);
+      if (pages === 0 && first?.isNarrowed === false && corrected.ns < asked.ns) {
         // The service's clock stands before the watermark: what it stamps now is asked for as well.
         asked = corrected;
         continue;
@@ -386,6 +422,86 @@ export class FollowUpdates implements Job {
   }
 
   /**
+   * The first page, from as far back as is wanted and as the service allows. What it refuses is learned: the next request asks from
+   * a later time, in this pass where that time is known to be answered, otherwise at the next probe.
+   */
+  async #readFirst(pass: Pass, position: string | undefined, serviceNow: string | undefined): Promise<FirstPage> {
+    const { store, client, log } = this.#context;
+    const { overlapMs } = this.#options.follow;
+    const newest = loadNewestStamp(store) ?? undefined;
+    const plan = (now: string | undefined, rules: FollowRules) =>
+      planSince({ position, serviceNow: now, newest, learned: pass.learned }, { ...rules, plainOverlapMs: overlapMs });
+    const plain = planFirstAsk({ watermark: position, serviceNow, form: pass.learned.form }, this.#options.follow);
+    let planned = plan(serviceNow, pass.rules);
+    for (let narrowed = 0; ; narrowed++) {
+      const { asked, isNarrowed } = planned;
+      try {
+        const read = await this.#readPage(pass, asked.since);
+        return await this.#proveLimit(pass, position, { asked, isNarrowed, read });
+      } catch (error) {
+        if (!isSinceRefused(error) || !areOrdersAnswered(store)) throw error;
+        this.#learnRefused(pass, asked);
+        planned = plan(client.serviceNow, pass.rules);
+        log.warn(
+          { since: asked.since, next: planned.asked.since },
+          "The service refuses the time from which changes are asked for; the next request asks from a later one.",
+        );
+        const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, client.serviceNow);
+        if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
+      }
+    }
+  }
+
+  #learnRefused(pass: Pass, asked: Asked): void {
+    const { limits } = pass.learned;
+    const answeredMs = limits?.answeredMs ?? this.#answeredMs;
+    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.#context.client.serviceNow, answeredMs) };
+    this.#answeredMs = pass.learned.limits?.answeredMs;
+  }
+
+  /**
+   * An answer to a later `since` than the position asks for proves a limit of its age only where the older one is refused beside it;
+   * otherwise the service was out of order, and the older one is followed. Then what lies between the two is a gap, unless it was
+   * covered before.
+   */
+  async #proveLimit(pass: Pass, position: string | undefined, first: FirstPage): Promise<FirstPage> {
+    const { client } = this.#context;
+    const { follow } = this.#options;
+    const { asked, isNarrowed } = first;
+    const age = ageOf(asked, client.serviceNow);
+    if (age !== undefined && age > (this.#answeredMs ?? 0)) this.#answeredMs = age;
+    const { limits, form } = pass.learned;
+    pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, client.serviceNow) };
+    if (!isNarrowed) return first;
+    const plain = planFirstAsk({ watermark: position, serviceNow: client.serviceNow, form }, follow);
+    pass.isNarrowed = asked.ns > plain.ns;
+    const isGap = pass.isNarrowed && asked.ns > this.#loadCovered();
+    if (pass.isNarrowed && (isGap || limits?.isProven !== true)) {
+      try {
+        const read = await this.#readPage(pass, plain.since);
+        pass.learned = { ...pass.learned, limits: undefined };
+        pass.isNarrowed = false;
+        return { asked: plain, isNarrowed: false, read };
+      } catch (error) {
+        if (!isSinceRefused(error)) throw error;
+        this.#learnRefused(pass, plain);
+        const learned = pass.learned.limits;
+        if (learned !== undefined) pass.learned = { ...pass.learned, limits: { ...learned, isProven: true } };
+      }
+    }
+    if (isGap) pass.skipped = { from: plain.since, to: asked.since };
+    return first;
+  }
+
+  /** Up to where no change is missing, whatever the position says. */
+  #loadCovered(): bigint {
+    const { store } = this.#context;
+    const texts = [loadWatermark(store, COVERED_STREAM), loadCut(store)?.covered];
+    const known = texts.map((text) => instantOf(text, this.#options.follow.timezone) ?? 0n);
+    return [...known, this.#coveredNs ?? 0n].reduce((max, ns) => (ns > max ? ns : max), 0n);
+  }
+
+  /**
    * Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest: of those that were made
    * before it was served, it would have left out none.
    */
@@ -409,16 +525,18 @@ export class FollowUpdates implements Job {
     const oldest = anchors.at(-1);
     const wide = oldest === undefined ? undefined : planAskBefore(oldest.ns, learned.form, rules);
     let isReached = false;
+    let askedNs = gap.askedNs;
     if (wide !== undefined && wide.ns < gap.askedNs) {
-      const { page } = await this.#readPage(pass, wide.since);
-      isReached = page.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs);
+      const page = await this.#readBefore(pass, wide);
+      isReached = page?.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs) === true;
+      if (page !== undefined) askedNs = wide.ns;
     }
     const { stamps } = gap.page;
     const verdict = judgePage({
       size: stamps.length,
       isLevel: stamps.every((stamp) => stamp?.instantNs === stamps[0]?.instantNs),
       isReached,
-      anchors,
+      anchors: anchors.filter(({ ns }) => ns > askedNs),
       isMet: (orderId) => pass.changes.hasMet(orderId),
       nowNs: instantOf(pass.serviceNow, "UTC"),
       cutSize: learned.cutSize,
@@ -426,10 +544,24 @@ export class FollowUpdates implements Job {
     return verdict === "whole" ? undefined : verdict;
   }
 
+  /** A page from before what was asked; undefined where the service does not go back so far. */
+  async #readBefore(pass: Pass, asked: Asked): Promise<Page | undefined> {
+    const { client } = this.#context;
+    if (isRefused(asked, pass.learned.limits, client.serviceNow)) return undefined;
+    try {
+      return (await this.#readPage(pass, asked.since)).page;
+    } catch (error) {
+      if (!isSinceRefused(error)) throw error;
+      this.#learnRefused(pass, asked);
+      return undefined;
+    }
+  }
+
   /** The search for changes that were left out, as it stands after this pass; undefined where there is none. */
   #planCut(pass: Pass, found: "unsure" | "cut" | undefined): Cut | undefined {
     const standing = loadCut(this.#context.store);
-    const { high, gap, learned } = pass;
+    const { high, gap, learned, skipped } = pass;
+    if (skipped !== undefined) return this.#planSkipped(pass, standing, skipped);
     if (found === undefined || high === undefined || gap === undefined) {
       const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
       return isLater ? { ...standing, high } : standing;
@@ -442,6 +574,19 @@ export class FollowUpdates implements Job {
     }
     const isShown = standing.isShown || found === "cut";
     return { ...standing, again: true, isShown, high: high.ns > standing.high.ns ? high : standing.high };
+  }
+
+  /** The changes between the position and the `since` that was answered are looked for as those that a page left out. */
+  #planSkipped({ at, high, watermark }: Pass, standing: Cut | undefined, skipped: { from: string; to: string }): Cut {
+    const { timezone } = this.#options.follow;
+    const reached = high ?? standing?.high ?? { text: watermark ?? "", ns: instantOf(watermark, timezone) ?? 0n };
+    const begun = { since: at, size: 0, stage: "open", after: 0, again: false } as const;
+    return {
+      ...(standing === undefined ? begun : { ...standing, again: true }),
+      isShown: true,
+      high: reached,
+      skipped,
+    };
   }
 
   /** Where the answer itself names the next `since`. The position is the last one that was asked and answered. */
@@ -521,6 +666,7 @@ export class FollowUpdates implements Job {
     end: {
       watermark?: string | undefined;
       cut?: Cut | undefined;
+      covered?: string | undefined;
       swept?: string | undefined;
       /** Null: there is none any more; undefined: as it was. */
       rest?: Rest | null;
@@ -528,13 +674,13 @@ export class FollowUpdates implements Job {
       isWhole: boolean;
     },
   ): Promise<void> {
-    const { watermark, cut, swept, isWhole } = end;
+    const { watermark, cut, covered, swept, isWhole } = end;
     const { store } = this.#context;
     const { rules } = this.#options;
     const news = await readInTurns(this.#context.clock, {}, pass.changes.takeNews(isWhole), pass.signal);
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
-    const isQuiet = watermark === undefined && cut === undefined && swept === undefined;
+    const isQuiet = [watermark, cut, covered, swept].every((each) => each === undefined);
     if (news.length === 0 && isQuiet && !learns && !settles) return;
     await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
       for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
@@ -549,6 +695,7 @@ export class FollowUpdates implements Job {
           if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
           if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
+          if (isLast && covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, pass.at);
           if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
           if (isLast && settles) this.#settle(pass, end);
           return done;
@@ -679,6 +826,12 @@ function restKeyOf({ isSweep }: Pass): RestKey {
 /** The service does not take this `since`, whatever it answers to others. */
 function isPositionRefused(error: unknown): boolean {
   return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
+}
+
+/** It may be too old for the service: nothing else of the request changes from poll to poll. */
+function isSinceRefused(error: unknown): boolean {
+  const status = error instanceof ServiceError && error.target === "collection" ? (error.status ?? 0) : 0;
+  return status >= 400 && status < 500 && !OTHER_REFUSALS.has(status);
 }
 
 function tokenOf(body: Buffer, root: Span, rules: OrderRules): string | undefined {

@@ -3,6 +3,7 @@
  * which position may be kept. All of it is pure; `follow-updates.ts` asks and stores.
  */
 import { formatStamp, parseStamp, type ServedStamp, type StampForm, unitNs } from "../answers/stamp.ts";
+import type { SinceLimits } from "./since-limits.ts";
 
 /** How `since` is written in requests. */
 export type SinceForm = "iso" | "unix" | "unix_ms";
@@ -17,6 +18,8 @@ export interface Learned {
   form: StampForm | undefined;
   /** How many changes the smallest page held of which the oldest were left out. */
   cutSize?: number | undefined;
+  /** How old a `since` the service refuses; undefined where it never did. */
+  limits?: SinceLimits | undefined;
 }
 
 export interface FollowRules {
@@ -70,12 +73,12 @@ export function planFirstAsk(
   let ns = instantOf(from.watermark, rules.timezone) ?? 0n;
   if (now !== undefined && now < ns) ns = now;
   ns -= BigInt(rules.overlapMs) * MS_NS;
-  return askFrom(ns, from.form ?? ownForm(from.watermark, rules.timezone), rules);
+  return askAt(ns, from.form ?? ownForm(from.watermark, rules.timezone), rules);
 }
 
 /** The `since` from which a change with this stamp is in the answer, whether the service counts its own boundary in or not. */
 export function planAskBefore(ns: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
-  return askFrom(ns - unitOf(form, rules), form, rules);
+  return askAt(ns - unitOf(form, rules), form, rules);
 }
 
 /**
@@ -194,8 +197,7 @@ export function planNextPage(
   const isFull = page.stamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
   const verdict = (): PageVerdict => {
     // Either the service is exclusive, and the rest of this stamp was skipped, or its change has moved on meanwhile.
-    if (isMissed)
-      return { next: "ask", asked: { ...askFrom(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
+    if (isMissed) return { next: "ask", asked: { ...askAt(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
     const from = (stamp: High) => askAfter(stamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
     // The page's own largest stamp, not the pass's: a page that was asked again must not skip what it was cut at.
     if (farthest === undefined) return page.stamps.length > 0 && isFull ? { next: "no stamps" } : { next: "done" };
@@ -210,7 +212,7 @@ export function planNextPage(
       const isFuture = high === undefined || farthest.ns > high.ns;
       return isFuture && page.stamps.length < TIE_MIN ? { next: "done" } : { next: "ask", asked: beyond };
     }
-    const past = { ...askFrom(asked.ns + unit, learned.form, rules), missedNs: asked.missedNs };
+    const past = { ...askAt(asked.ns + unit, learned.form, rules), missedNs: asked.missedNs };
     return past.ns > asked.ns ? { next: "step over", asked: past, stamp: farthest.text, isFull } : { next: "done" };
   };
   return { learned, verdict: verdict() };
@@ -309,15 +311,15 @@ function askAfter(
   rules: FollowRules,
 ): Asked {
   const { missedNs } = how;
-  const asked = askFrom(stamp.ns, how.form, rules);
+  const asked = askAt(stamp.ns, how.form, rules);
   if (asked.ns !== stamp.ns) return { ...asked, missedNs };
-  if (how.boundary === "exclusive") return { ...askFrom(stamp.ns - how.unit, how.form, rules), missedNs };
+  if (how.boundary === "exclusive") return { ...askAt(stamp.ns - how.unit, how.form, rules), missedNs };
   const since = rules.since === "iso" ? stamp.text : asked.since;
   return { since, ns: asked.ns, isKnownStamp: asked.ns !== missedNs, missedNs };
 }
 
 /** An instant in the form the service wants, floored: a position is never rounded up. */
-function askFrom(instantNs: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
+export function askAt(instantNs: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
   const ns = instantNs < 0n ? 0n : instantNs;
   if (rules.since === "unix") return { since: String(ns / SECOND_NS), ns: ns - (ns % SECOND_NS), isKnownStamp: false };
   if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownStamp: false };

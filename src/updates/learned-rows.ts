@@ -6,7 +6,8 @@ import type { Learned } from "./follow.ts";
 export function loadLearned(store: Store): Learned {
   const text = loadMeta(store, "learned");
   const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
-  return { boundary: learned.boundary, pageMax: learned.pageMax ?? 0, form: learned.form, cutSize: learned.cutSize };
+  const { boundary, pageMax = 0, form, cutSize, limits } = learned;
+  return { boundary, pageMax, form, cutSize, limits };
 }
 
 export function saveLearned(store: Store, learned: Learned): void {

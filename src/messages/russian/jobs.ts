@@ -92,6 +92,10 @@ export const jobs = {
     "Прочитано изменений за проход: {records}, есть ещё. Следующий проход сам продолжит с этого места.",
   "Changes may be cut: the service answers the newest first, {size#} change[s] a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.":
     "Часть изменений может быть не показана: сервис отдаёт сначала новые, по {size} на страницу. Чтобы найти остальные, читаются по одному открытые заказы, потом закрытые; до тех пор позиция не двигается.",
+  "The service refuses to go back to {from} and was asked from {to}: changes between the two may be missing. Open orders are read one by one to find them, then closed ones; the position stays until then.":
+    "Сервис не отдаёт изменения с {from}, они запрошены с {to}: изменения между этими моментами могли быть пропущены. Чтобы найти их, читаются по одному открытые заказы, потом закрытые; до тех пор позиция не двигается.",
+  "The service refuses the time from which changes are asked for; the next request asks from a later one.":
+    "Сервис не принимает время, с которого запрошены изменения; следующий запрос будет с более позднего.",
   "The orders whose changes may have been left out have been read.":
     "Заказы, изменения которых могли быть не показаны, прочитаны.",
   "The service names a position for changes that lies before the one asked; it is not followed.":

@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const held = (test: Followed) =>
+  test.rows<{ reason: string }>("SELECT reason FROM holds WHERE area = 'updates'").map(({ reason }) => reason);
+/** The gaps that were told of. */
+const told = (test: Followed) =>
+  test.logs.map(({ message }) => message).filter((message) => message.startsWith("The service refuses to go back"));
+const statuses = (test: Followed) => test.ids.map((id) => test.statusOf(id).status);
+const refusedPolls = (test: Followed) =>
+  test.sandbox.ledger.ofKind("updates").filter(({ status }) => status === 400).length;
+
+async function start(count: number, limitMs: number, service: SandboxOptionsPatch = {}): Promise<Followed> {
+  const test = await startFollowed(count, {
+    service: { ...service, updates: { sinceAgeMax: limitMs, ...service.updates } },
+  });
+  test.change(test.ids[0]!, { status: "accepted" });
+  await run(test, 12 * 60_000);
+  return test;
+}
+
+/** Orders and changes are asked for every `everyMs`, whatever comes of it. Returns how many passes over changes failed. */
+async function run(test: Followed, forMs: number, everyMs = 6 * 60_000): Promise<number> {
+  let failed = 0;
+  for (let ms = 0; ms < forMs; ms += everyMs) {
+    test.clock.advance(everyMs);
+    await test.run("orders");
+    const { error } = await test.run("updates");
+    if (error !== null) failed += 1;
+  }
+  return failed;
+}
+
+/** Changes cannot be asked for, orders can. */
+async function outage(test: Followed, forMs: number): Promise<void> {
+  const rule = test.sandbox.faults.add({
+    match: { path: "updates" },
+    times: "forever",
+    do: { kind: "status", status: 503 },
+  });
+  await run(test, forMs, HOUR_MS);
+  test.sandbox.faults.remove(rule);
+}
+
+describe("a service that refuses a since of more than three days", () => {
+  it("is followed at once after an outage of half the limit: what was widened is left out", async () => {
+    const test = await start(5, 3 * DAY_MS);
+    await run(test, 2 * HOUR_MS);
+    await outage(test, 40 * HOUR_MS);
+    test.change(test.ids[1]!, { status: "cancelled" });
+    expect(await run(test, 12 * 60_000)).toBe(0);
+    expect(statuses(test)[1]).toBe("cancelled");
+    expect(held(test)).toEqual([]);
+    const { length } = test.sinces();
+    const before = refusedPolls(test);
+    await run(test, 2 * DAY_MS, HOUR_MS);
+    expect(test.sinces().length).toBeGreaterThan(length);
+    expect(refusedPolls(test)).toBe(before);
+  });
+
+  it("is followed again after an outage of a week: what could not be asked for is found order by order", async () => {
+    const test = await start(30, 3 * DAY_MS);
+    await run(test, 2 * HOUR_MS);
+    for (const id of test.ids.slice(1, 25)) test.change(id, { status: "cancelled" });
+    await outage(test, 7 * DAY_MS);
+    const before = test.watermark();
+    test.change(test.ids[25]!, { status: "paid" });
+    const rule = test.sandbox.faults.add({
+      match: { path: "snapshot" },
+      times: "forever",
+      do: { kind: "status", status: 503 },
+    });
+    await run(test, 2 * HOUR_MS);
+    expect(held(test)).toContain("cut");
+    expect(test.watermark()).toBe(before);
+    test.sandbox.faults.remove(rule);
+    await test.restart();
+    await run(test, 3 * HOUR_MS);
+    expect(told(test)).toEqual([
+      expect.stringMatching(/^The service refuses to go back to .* and was asked from 2026-03-/),
+    ]);
+    expect(statuses(test).filter((status) => status === "cancelled")).toHaveLength(24);
+    expect(statuses(test)[25]).toBe("paid");
+    expect(test.watermark()).not.toBe(before);
+    expect(held(test)).toEqual([]);
+    test.change(test.ids[26]!, { status: "cancelled" });
+    expect(await run(test, 6 * 60_000)).toBe(0);
+    expect(statuses(test)[26]).toBe("cancelled");
+  });
+
+  it("is followed through weeks without a change: no order is read, and nothing is refused for long", async () => {
+    const test = await start(5, 3 * DAY_MS);
+    const before = test.watermark();
+    const snapshots = test.snapshots();
+    await run(test, 16 * DAY_MS, HOUR_MS);
+    expect(held(test)).toEqual([]);
+    expect(refusedPolls(test)).toBeLessThan(12);
+    expect([test.watermark(), test.snapshots()]).toEqual([before, snapshots]);
+    await test.restart();
+    test.change(test.ids[2]!, { status: "cancelled" });
+    expect(await run(test, HOUR_MS)).toBe(0);
+    expect(statuses(test)[2]).toBe("cancelled");
+    expect(test.watermark()).not.toBe(before);
+    // Only what changed was read.
+    expect(test.snapshots() - snapshots).toBe(1);
+  });
+
+  it("that tells no time is followed again from a new order on", async () => {
+    const test = await start(8, 3 * DAY_MS, { dateHeader: false });
+    await run(test, 5 * DAY_MS, HOUR_MS);
+    expect(held(test)).toEqual(["refused"]);
+    test.change(test.ids[1]!, { status: "cancelled" });
+    test.sandbox.service.createOrder();
+    await run(test, 2 * HOUR_MS);
+    expect(statuses(test)[1]).toBe("cancelled");
+    expect(held(test)).toEqual([]);
+    test.change(test.ids[2]!, { status: "paid" });
+    expect(await run(test, 6 * 60_000)).toBe(0);
+    expect(statuses(test)[2]).toBe("paid");
+  });
+
+  it("goes one step further with each resume", async () => {
+    const test = await start(5, 3 * DAY_MS);
+    await outage(test, 7 * DAY_MS);
+    await run(test, 6 * 60_000);
+    expect(held(test)).toContain("refused");
+    for (let resumes = 0; resumes < 6 && held(test).includes("refused"); resumes++) {
+      test.bridge.store.write(() => test.bridge.store.db.exec("DELETE FROM holds WHERE reason = 'refused'"));
+      await test.run("updates");
+    }
+    expect(held(test)).not.toContain("refused");
+  });
+});
+
+describe("a refusal that is not about the age of since", () => {
+  it("leaves no gap: the older since is answered once the service is well", async () => {
+    const test = await start(5, 365 * DAY_MS);
+    await run(test, 2 * DAY_MS, HOUR_MS);
+    const rule = test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: "forever",
+      do: { kind: "status", status: 400 },
+    });
+    for (const id of test.ids) test.change(id, { status: "cancelled" });
+    await run(test, HOUR_MS);
+    test.sandbox.faults.remove(rule);
+    const before = test.snapshots();
+    await run(test, 12 * 60_000);
+    expect(statuses(test)).toEqual(test.ids.map(() => "cancelled"));
+    expect(held(test)).toEqual([]);
+    expect(test.snapshots() - before).toBe(5);
+    expect(test.rows("SELECT value FROM meta WHERE key = 'learned' AND value LIKE '%limits%'")).toEqual([]);
+  });
+
+  it("teaches nothing while orders are refused as well", async () => {
+    const test = await start(2, 365 * DAY_MS);
+    await run(test, 2 * DAY_MS, HOUR_MS);
+    test.sandbox.faults.add({ match: { path: "updates" }, times: 3, do: { kind: "status", status: 400 } });
+    test.sandbox.faults.add({ match: { path: "orders" }, times: 3, do: { kind: "status", status: 400 } });
+    const { length } = test.sinces();
+    await run(test, 18 * 60_000);
+    expect(new Set(test.sinces().slice(length, length + 3)).size).toBe(1);
+  });
+});
