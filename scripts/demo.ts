@@ -1,29 +1,34 @@
 /*
- * Shows the main job at work: a stand-in for the online service with live orders, the bridge on a SQLite file, and a
- * small ERP that takes orders and sells stock. On a terminal it goes on until Ctrl-C; elsewhere it ends by itself.
- * At the end the service's ledger is compared with the database; a difference is exit code 1.
+ * Shows the main job at work: a mock service with live orders, the bridge on a SQLite file, and a small ERP that takes orders
+ * and sells stock. Two answers are lost on purpose. On a terminal with room for it one picture changes in place; elsewhere a few lines are
+ * printed. It ends by itself, with `--stay` at Ctrl-C, and compares the service's ledger with the database: a difference is
+ * exit code 1.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { parseConfig } from "../src/config/load.ts";
 import { Bridge } from "../src/daemon/bridge.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import { createLogger } from "../src/platform/logger.ts";
 import { startLiveOrders } from "../src/sandbox/live-orders.ts";
 import { seededRandom } from "../src/sandbox/random.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/start-sandbox.ts";
 import { DemoErp } from "./demo/erp.ts";
+import { lookAt } from "./demo/look.ts";
+import { drawComparison, drawScene, drawVerdict, Screen, sceneLine, stepLine } from "./demo/screen.ts";
+import { Story } from "./demo/story.ts";
 import { compare } from "./demo/summary.ts";
 
 const FOLDER = path.resolve(process.env["ERP_BRIDGE_DEMO_DIR"] ?? "demo-data");
-const SHOW_MS = 12_000;
+const SHOW_S = 12;
+const LOSE_AFTER_S = 4;
+/** How often the picture changes; elsewhere, how often a line tells how things stand. */
+const PICTURE_MS = 250;
+const LINE_MS = 4_000;
 const ORDERS_PER_MINUTE = 90;
 const SETTLE_PASSES_MAX = 20;
-const OPENING_STOCK = 40;
-
-const say = (who: string, line: string) =>
-  console.log(`${new Date().toISOString().slice(11, 19)}  ${who.padEnd(7)} ${line}`);
+const OPENING_STOCK = 400;
 
 const CONFIG = (sandbox: Sandbox) => `
 service:
@@ -36,117 +41,95 @@ database: { path: bridge.db }
 orders: { schedule: "* * * * * *" }
 updates: { schedule: "* * * * * *" }
 imports: { stocks: { schedule: "* * * * * *" } }
-http: { listen: "off" }
+http: { listen: "127.0.0.1:0" }
 `;
+const QUIET = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-function tellSite(sandbox: Sandbox): void {
-  let told = 0;
-  setInterval(() => {
-    const { entries } = sandbox.ledger;
-    for (; told < entries.length; told++) {
-      const effect = entries[told]?.effect;
-      if (effect?.kind === "confirmed") say("site", `was told that ${effect.orderIds.length} orders are safe`);
-      if (effect?.kind === "import")
-        say("site", `shows new stock of ${effect.accepted.map(({ record }) => articleOf(record)).join(", ")}`);
-    }
-  }, 100).unref();
-}
-
-function articleOf(record: string): string {
-  const { sku, quantity } = JSON.parse(record) as { sku: string; quantity: number };
-  return `${sku}: ${quantity}`;
-}
-
-async function untilShown(): Promise<void> {
-  const interrupted = new Promise<void>((resolve) => process.once("SIGINT", resolve));
-  if (process.stdout.isTTY) {
-    say("demo", "runs until you press Ctrl-C");
-    await interrupted;
-  } else {
-    await Promise.race([sleep(SHOW_MS), interrupted]);
-  }
-}
-
-/** Lets everything that is under way come to rest. */
+/** Runs until everything that is under way has come to rest. */
 async function settle(bridge: Bridge, erp: DemoErp): Promise<void> {
   for (let passes = 0; passes < SETTLE_PASSES_MAX; passes++) {
     const outcomes: string[] = [];
     await bridge.sync(["orders", "updates", "stocks"], ({ outcome }) => outcomes.push(outcome));
-    const waiting = bridge.store.db.prepare("SELECT sum(waiting) AS n FROM sync_status").get() as { n: number };
-    if (erp.takeOrders() === 0 && waiting.n === 0 && outcomes.every((outcome) => outcome === "idle")) return;
+    const waiting = bridge.store.db.prepare<[], number>("SELECT sum(waiting) FROM sync_status").pluck().get();
+    if (erp.takeOrders() === 0 && waiting === 0 && outcomes.every((outcome) => outcome === "idle")) return;
     await sleep(300);
   }
 }
 
+function loseAnswers(sandbox: Sandbox): void {
+  sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: { kind: "reset" } });
+  sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+}
+
+/** Articles that the mock service's orders are made of, and one that nobody buys. */
+function firstArticles(sandbox: Sandbox): string[] {
+  for (let i = 0; i < 3; i++) sandbox.service.createOrder();
+  const skus = sandbox.service.orders().flatMap(({ text }) => {
+    const { items } = JSON.parse(text) as { items: { sku: string }[] };
+    return items.map(({ sku }) => sku);
+  });
+  return [...new Set([...skus, "SHELF-WARMER"])];
+}
+
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { stay: { type: "boolean", default: false } } });
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   const random = seededRandom(7);
-  const sandbox = await startSandbox({ random });
-  tellSite(sandbox);
-  const loaded = parseConfig({ text: CONFIG(sandbox), file: path.join(FOLDER, "config.yaml"), env: {} });
-  const log = createLogger({
-    level: "info",
-    form: "text",
-    hideSecrets: (text) => text,
-    write: (line) =>
-      say(
-        "bridge",
-        line
-          .slice(15)
-          .replace(/ \(job=.*\)\s*$/, "")
-          .trimEnd(),
-      ),
+  const story = new Story();
+  const steps: Parameters<typeof drawScene>[0]["steps"] = [];
+  const screen = Screen.fits(process.stdout) ? new Screen() : undefined;
+  const sandbox = await startSandbox({
+    random,
+    onEntry: (entry) => {
+      for (const step of story.follow(entry)) {
+        steps.push({ ...step, at: new Date().toTimeString().slice(0, 8) });
+        if (screen === undefined) console.log(stepLine(step));
+      }
+    },
   });
-  const bridge = new Bridge({ loaded, log, clock: systemClock }, "demo");
-  const databasePath = bridge.store.path;
-  say(
-    "demo",
-    `a stand-in service at ${sandbox.url}, the bridge on ${path.relative(process.cwd(), databasePath)}, a small ERP beside them`,
-  );
-  const erp = new DemoErp(databasePath, (line) => say("erp", line));
-  // Articles that the stand-in's orders are made of, and one that nobody buys.
-  for (let i = 0; i < 3; i++) sandbox.service.createOrder();
-  const skus = new Set(
-    sandbox.service
-      .orders()
-      .flatMap(({ text }) => (JSON.parse(text) as { items: { sku: string }[] }).items.map(({ sku }) => sku)),
-  );
-  erp.writeStock(new Map([...skus, "SHELF-WARMER"].map((sku) => [sku, OPENING_STOCK])));
-
+  const loaded = parseConfig({ text: CONFIG(sandbox), file: path.join(FOLDER, "config.yaml"), env: {} });
+  const bridge = new Bridge({ loaded, log: QUIET, clock: systemClock }, "demo");
+  const database = path.relative(process.cwd(), bridge.store.path);
+  const erp = new DemoErp(bridge.store.path);
+  erp.writeStock(new Map(firstArticles(sandbox).map((sku) => [sku, OPENING_STOCK])));
   bridge.start();
-  const stopOrders = startLiveOrders({ service: sandbox.service, random, perMinute: ORDERS_PER_MINUTE });
-  const erpTimer = setInterval(() => erp.takeOrders(), 1_000);
-  const faults = setTimeout(() => {
-    say("demo", "now the answers to a confirm and to a stock import get lost on the way");
-    sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: { kind: "reset" } });
-    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
-  }, SHOW_MS / 3);
+  await bridge.web?.whenListening();
 
-  await untilShown();
-  clearTimeout(faults);
+  const startedAt = performance.now();
+  const look = () => {
+    const elapsedS = Math.floor((performance.now() - startedAt) / 1000);
+    return lookAt({ sandbox, bridge, erp, steps, elapsedS, lengthS: values.stay ? undefined : SHOW_S });
+  };
+  if (screen === undefined) {
+    console.log(`A mock service at ${sandbox.url}, the bridge on ${database}, a small ERP beside them.`);
+    console.log(`The status page: ${look().pageUrl}`);
+  }
+  const show = () => (screen === undefined ? console.log(sceneLine(look())) : screen.draw(drawScene(look())));
+  const timers = [
+    setInterval(show, screen === undefined ? LINE_MS : PICTURE_MS),
+    setInterval(() => erp.takeOrders(), 1_000),
+  ];
+  const stopOrders = startLiveOrders({ service: sandbox.service, random, perMinute: ORDERS_PER_MINUTE });
+  const losing = setTimeout(() => loseAnswers(sandbox), LOSE_AFTER_S * 1000);
+
+  const interrupted = new Promise<void>((resolve) => process.once("SIGINT", resolve));
+  await (values.stay ? interrupted : Promise.race([sleep(SHOW_S * 1000), interrupted]));
+  clearTimeout(losing);
   stopOrders();
-  clearInterval(erpTimer);
-  say("demo", "no further orders; what is under way comes to rest");
   await settle(bridge, erp);
+  for (const timer of timers) clearInterval(timer);
+  show();
 
   const rows = compare(sandbox, bridge, erp);
   await bridge.stop();
   erp.close();
   await sandbox.close();
-  console.log(`\n${"".padEnd(46)} ${"service".padStart(8)} ${"database".padStart(9)}`);
-  for (const { what, service, database } of rows) {
-    console.log(
-      `${what.padEnd(46)} ${String(service).padStart(8)} ${String(database).padStart(9)}  ${service === database ? "equal" : "DIFFERENT"}`,
-    );
-  }
   const isEqual = rows.every(({ service, database }) => service === database);
+  console.log(["", ...drawComparison(rows), "", drawVerdict(isEqual), ""].join("\n"));
+  console.log(`The database stays at ${database}. Try:`);
   console.log(
-    isEqual ? "\nNothing was lost and nothing was doubled." : "\nThe database and the service's ledger differ.",
-  );
-  const file = path.relative(process.cwd(), databasePath);
-  console.log(
-    `\nThe database stays at ${file}. Try:\n  sqlite3 ${file} "SELECT seq, kind, old_status, new_status, at FROM order_events ORDER BY seq DESC LIMIT 10"`,
+    `  sqlite3 ${database} "SELECT seq, kind, old_status, new_status, at FROM order_events ORDER BY seq DESC LIMIT 10"`,
   );
   process.exitCode = isEqual ? 0 : 1;
 }

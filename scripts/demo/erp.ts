@@ -3,12 +3,10 @@ import Database from "better-sqlite3";
 /** A small ERP, as an integrator would write it: plain SQL on the shared file, nothing of the bridge's code. */
 export class DemoErp {
   readonly #db: Database.Database;
-  readonly #tell: (line: string) => void;
 
-  constructor(databasePath: string, tell: (line: string) => void) {
+  constructor(databasePath: string) {
     this.#db = new Database(databasePath);
     this.#db.pragma("synchronous = FULL");
-    this.#tell = tell;
   }
 
   /** The nightly rewrite of many ERPs: delete and insert everything. Rows that come out equal are not sent again. */
@@ -24,16 +22,15 @@ export class DemoErp {
   takeOrders(): number {
     const pending = this.#db
       .prepare(
-        `SELECT p.order_id, p.number, p.why, p.revision, p.status,
+        `SELECT p.order_id, p.number, p.why, p.revision,
            (SELECT json_group_array(json_object('sku', l.sku, 'quantity', l.quantity)) FROM order_lines l
             WHERE l.order_id = p.order_id) AS lines
          FROM orders_pending p LIMIT 50`,
       )
-      .all() as { order_id: string; number: string; why: string; revision: number; status: string; lines: string }[];
+      .all() as { order_id: string; number: string; why: string; revision: number; lines: string }[];
     for (const order of pending) {
       if (order.why === "new") this.#reserve(order);
       this.#mark(order);
-      this.#tell(`took order ${order.number} (${order.why}, ${order.status}, revision ${order.revision})`);
     }
     return pending.length;
   }
@@ -58,8 +55,7 @@ export class DemoErp {
     );
     for (const { sku, quantity } of JSON.parse(order.lines) as { sku: string; quantity: string }[]) {
       const pieces = Math.ceil(Number(quantity));
-      if (reserve.run(pieces, sku, pieces).changes > 0)
-        this.#tell(`reserved ${pieces} of ${sku}, ${this.stockOf(sku)} left`);
+      reserve.run(pieces, sku, pieces);
     }
   }
 

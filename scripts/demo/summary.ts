@@ -25,12 +25,7 @@ export function compare(sandbox: Sandbox, bridge: Bridge, erp: DemoErp): Compari
   );
   const newest = orders.filter(({ id, status }) => stored.get(id)?.status === status).length;
   const confirmedUnstored = [...sandbox.ledger.confirmedOrderIds()].filter((id) => !stored.has(id)).length;
-  const site = sandbox.service.imported("stocks");
   const skus = erp.skus();
-  const onSite = skus.filter((sku) => {
-    const record = site.get(importKey(sku, ""));
-    return record !== undefined && (JSON.parse(record) as { quantity: number }).quantity === erp.stockOf(sku);
-  }).length;
   return [
     {
       what: "orders placed on the site / stored",
@@ -45,11 +40,20 @@ export function compare(sandbox: Sandbox, bridge: Bridge, erp: DemoErp): Compari
     },
     { what: "orders confirmed but not stored", service: confirmedUnstored, database: 0 },
     { what: "orders the ERP has not taken", service: 0, database: count("SELECT count(*) AS n FROM orders_pending") },
-    { what: "articles with the ERP's stock on the site", service: onSite, database: skus.length },
+    { what: "articles with the ERP's stock on the site", service: levelsOnSite(sandbox, erp), database: skus.length },
     {
       what: "orders stored twice",
       service: 0,
       database: count("SELECT count(*) - count(DISTINCT order_id) AS n FROM orders"),
     },
   ];
+}
+
+/** How many of the ERP's articles the service shows with the level that the ERP has now. */
+export function levelsOnSite(sandbox: Sandbox, erp: DemoErp): number {
+  const site = sandbox.service.imported("stocks");
+  return erp.skus().filter((sku) => {
+    const record = site.get(importKey(sku, ""));
+    return record !== undefined && (JSON.parse(record) as { quantity: number }).quantity === erp.stockOf(sku);
+  }).length;
 }
