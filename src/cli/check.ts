@@ -9,6 +9,8 @@ import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { verifyTables } from "../database/verify-tables.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
@@ -22,7 +24,7 @@ import { jsonLine } from "./terminal.ts";
 export interface CheckResult {
   check: string;
   ok: boolean;
-  message: string;
+  message: Message | string;
   exitCode: ExitCode;
 }
 
@@ -218,5 +220,10 @@ function report({ json, terminal }: Call, results: readonly CheckResult[]): void
     );
     return;
   }
-  for (const { check: name, ok, message } of results) terminal.out(`${ok ? "ok  " : "FAIL"} ${name}: ${message}`);
+  for (const result of results) terminal.out(describeCheck(result));
+}
+
+export function describeCheck({ check, ok, message }: CheckResult): Message {
+  const text = typeof message === "string" ? m.common.plain({ text: message }) : message;
+  return ok ? m.check.passed({ check, text }) : m.check.failed({ check, text });
 }

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { problemOf, readSecretFile, secretProblemOf } from "../config/problem-of.ts";
 import { printable } from "../config/problems.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Input } from "./prompt.ts";
 import type { Terminal } from "./terminal.ts";
@@ -76,9 +78,9 @@ export async function askAnswers(
   const { env } = terminal;
   const asker = new Asker(terminal, input);
   const ask = (
-    question: string,
+    question: Message,
     given: string | undefined,
-    problem: (answer: string) => string | null,
+    problem: (answer: string) => Message | null,
     standard?: string,
   ) => asker.ask({ question, given, problem, standard });
   const given =
@@ -90,21 +92,19 @@ export async function askAnswers(
         };
   if (retry?.again === "address") delete given.baseUrl;
   if (retry?.again === "credentials") delete given.clientId;
-  const baseUrl = await ask("Address of the service: ", given.baseUrl, (value) =>
-    problemOf("service.base_url", value, env),
-  );
-  const clientId = await ask("Client ID: ", given.clientId, (value) => problemOf("service.client_id", value, env));
+  const baseUrl = await ask(m.init.askAddress, given.baseUrl, (value) => problemOf("service.base_url", value, env));
+  const clientId = await ask(m.init.askClientId, given.clientId, (value) => problemOf("service.client_id", value, env));
   if (retry?.again === "address") return { ...retry.before, baseUrl };
   const secret = await asker.secret(options, places);
   if (retry !== undefined) return { ...retry.before, clientId, ...secret };
   const database = await ask(
-    `Database file [${places.database}]: `,
+    m.init.askDatabase({ standard: places.database }),
     options.database,
     (value) => problemOf("database.path", value, env),
     places.database,
   );
   const alert = await ask(
-    "Who is told of trouble? A webhook address, the path of a program, or nothing: ",
+    m.init.askAlerts,
     options.alertWebhook ?? options.alertCommand,
     (value) => alertProblem(value, env),
     "",
@@ -126,12 +126,10 @@ function alertOf(answer: string, options: InitOptions): Pick<Answers, "webhook" 
   return { webhook: null, command: answer === "" ? null : answer };
 }
 
-function alertProblem(value: string, env: NodeJS.ProcessEnv): string | null {
+function alertProblem(value: string, env: NodeJS.ProcessEnv): Message | null {
   if (value === "") return null;
   if (/^https?:/i.test(value)) return problemOf("alerts.webhook", value, env);
-  return existsSync(value)
-    ? problemOf("alerts.command", value, env)
-    : "is neither an address nor a program that is there";
+  return existsSync(value) ? problemOf("alerts.command", value, env) : m.init.neitherAddressNorProgram;
 }
 
 /**
@@ -140,10 +138,10 @@ function alertProblem(value: string, env: NodeJS.ProcessEnv): string | null {
  */
 export async function readAnswers(terminal: Terminal, options: InitOptions, places: Places): Promise<Answers> {
   const { env } = terminal;
-  const wrong: string[] = [];
-  const take = (flag: string, value: string | undefined, problem: (value: string) => string | null) => {
-    const what = value === undefined ? "is missing" : problem(value);
-    if (what !== null) wrong.push(`${flag} ${what}`);
+  const wrong: Message[] = [];
+  const take = (flag: string, value: string | undefined, problem: (value: string) => Message | null) => {
+    const what = value === undefined ? m.init.missing : problem(value);
+    if (what !== null) wrong.push(m.init.optionProblem({ option: flag, problem: what }));
     return value ?? "";
   };
   const baseUrl = take("--base-url", options.baseUrl, (value) => problemOf("service.base_url", value, env));
@@ -158,8 +156,8 @@ export async function readAnswers(terminal: Terminal, options: InitOptions, plac
   const found = await findSecret(terminal, secretFile);
   if ("problem" in found) wrong.push(found.problem);
   if (wrong.length > 0 || "problem" in found) {
-    throw new BridgeError("usage", `Nobody can be asked here, and not everything is given: ${wrong.join("; ")}.`, {
-      hint: `Give what is missing, or run erp-bridge init on a terminal. The secret comes from ${SECRET_VARIABLE}, standard input or its file.`,
+    throw new BridgeError("usage", m.init.nobodyToAsk({ wrong }), {
+      hint: m.init.giveWhatIsMissing({ variable: SECRET_VARIABLE }),
     });
   }
   return {
@@ -174,32 +172,34 @@ export async function readAnswers(terminal: Terminal, options: InitOptions, plac
   };
 }
 
-type FoundSecret = { secret: string; isSecretThere: boolean } | { problem: string };
+type FoundSecret = { secret: string; isSecretThere: boolean } | { problem: Message };
 
 async function findSecret(terminal: Terminal, secretFile: string): Promise<FoundSecret> {
   const fromEnv = terminal.env[SECRET_VARIABLE];
   if (fromEnv !== undefined && fromEnv !== "") return checked(fromEnv, SECRET_VARIABLE);
   if (existsSync(secretFile)) {
     const read = readSecretFile(secretFile);
-    return "problem" in read ? { problem: `--client-secret-file ${read.problem}` } : { ...read, isSecretThere: true };
+    return "problem" in read
+      ? { problem: m.init.secretFileProblem({ problem: read.problem }) }
+      : { ...read, isSecretThere: true };
   }
   const piped = await terminal.input?.readAll(SECRET_BYTES_MAX, STDIN_WITHIN_MS);
   const secret = (piped ?? "").replace(/[\r\n]+$/, "");
-  return secret === ""
-    ? { problem: "the client secret is missing" }
-    : checked(secret, "the client secret on standard input");
+  return secret === "" ? { problem: m.init.secretMissing } : checked(secret, m.init.pipedSecret);
 }
 
-function checked(secret: string, where: string): FoundSecret {
+function checked(secret: string, where: string | Message): FoundSecret {
   const problem = secretProblemOf(secret);
-  return problem === null ? { secret, isSecretThere: false } : { problem: `${where} ${problem}` };
+  return problem === null
+    ? { secret, isSecretThere: false }
+    : { problem: m.init.optionProblem({ option: where, problem }) };
 }
 
 interface Question {
-  question: string;
+  question: Message;
   /** From the command line: taken without a question where it is right. */
   given?: string | undefined;
-  problem: (answer: string) => string | null;
+  problem: (answer: string) => Message | null;
   /** What an empty answer stands for. */
   standard?: string | undefined;
 }
@@ -217,9 +217,9 @@ class Asker {
     let answer = given;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       answer ??= (await this.#input.ask(question)).trim() || (standard ?? "");
-      const what = answer === "" && standard === undefined ? "is needed" : problem(answer);
+      const what = answer === "" && standard === undefined ? m.init.needed : problem(answer);
       if (what === null) return answer;
-      this.#terminal.err(`  ${printable(`"${answer}" ${what}`)}`);
+      this.#terminal.err(m.init.answerProblem({ answer: printable(answer), problem: what }));
       answer = undefined;
     }
     throw tooOften();
@@ -236,18 +236,18 @@ class Asker {
       return { secret: fromEnv, secretFile, isSecretThere: false };
     const read = existsSync(secretFile) ? readSecretFile(secretFile) : undefined;
     const isThere = read !== undefined && "secret" in read;
-    const standard = isThere ? ` [the one in ${secretFile}]` : "";
+    const question = isThere ? m.init.askSecretAgain({ file: secretFile }) : m.init.askSecret;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const secret = await this.#input.askSecret(`Client Secret (not shown)${standard}: `);
+      const secret = await this.#input.askSecret(question);
       if (secret === "" && isThere) return { secret: read.secret, secretFile, isSecretThere: true };
       const problem = secretProblemOf(secret);
       if (problem === null) return { secret, secretFile, isSecretThere: false };
-      this.#terminal.err(`  the secret ${problem}`);
+      this.#terminal.err(m.init.secretProblem({ problem }));
     }
     throw tooOften();
   }
 }
 
 function tooOften(): BridgeError {
-  return new BridgeError("usage", "That was asked often enough; nothing was written.");
+  return new BridgeError("usage", m.init.tooOften);
 }

@@ -10,7 +10,7 @@ import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
-import type { CheckResult } from "./check.ts";
+import { type CheckResult, describeCheck } from "./check.ts";
 import { loadNeighbours } from "./check-instances.ts";
 import { type Call, type Command, configFlag, worstOf } from "./command.ts";
 import {
@@ -215,7 +215,7 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
   );
   terminal.out(`Database:      ${answers.database}${madeDatabase ? " (empty)" : " (it was there already)"}`);
   for (const name of kept) terminal.out(`Kept:          ${name}`);
-  for (const { check, ok, message } of checks) terminal.out(`${ok ? "ok  " : "FAIL"} ${check}: ${message}`);
+  for (const check of checks) terminal.out(describeCheck(check));
   for (const { channel, error } of alerts) {
     terminal.out(
       error === undefined ? `ok   alerts: the ${channel} took a test message` : `FAIL alerts: the ${channel}: ${error}`,

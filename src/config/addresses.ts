@@ -1,6 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
-import { text, worded } from "./kinds.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { refuse, saying, text, worded } from "./kinds.ts";
 
 /** Where requests go and where the program listens. Nothing here may lead a request to another host than the one named. */
 
@@ -18,15 +20,15 @@ function isLoopback(hostname: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
-function baseUrlProblem(value: string): string | null {
+function baseUrlProblem(value: string): Message | null {
   const url = parseUrl(value);
-  if (url === null || /\s/.test(value)) return "is not an address such as https://api.example.com";
-  if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";
+  if (url === null || /\s/.test(value)) return m.config.notAddress;
+  if (url.protocol !== "https:" && url.protocol !== "http:") return m.config.notHttps;
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    return "must begin with https:// (http would show the credentials to the network; it is for loopback only)";
+    return m.config.plainHttp;
   }
-  if (url.username !== "" || url.password !== "") return "must hold no credentials; they have keys of their own";
-  if (value.includes("?") || value.includes("#")) return "must hold no query and no fragment";
+  if (url.username !== "" || url.password !== "") return m.config.credentialsInAddress;
+  if (value.includes("?") || value.includes("#")) return m.config.queryInAddress;
   return null;
 }
 
@@ -35,28 +37,27 @@ export function baseUrl() {
   const schema = text(500).transform((value, context) => {
     const problem = baseUrlProblem(value);
     if (problem === null) return new URL(value).href.replace(/\/+$/, "");
-    context.addIssue({ code: "custom", message: problem });
+    refuse(context, { what: problem });
     return z.NEVER;
   });
-  return worded(schema, "an https address");
+  return worded(schema, m.kinds.httpsAddress);
 }
 
 /** An address of the administrator's own, called only with what the bridge says about itself. May hold a token. */
 export function outsideUrl() {
-  const schema = text(2000).refine((value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""), {
-    error: "is not an address that begins with https:// or http://",
-  });
-  return worded(schema, "an http or https address", "token-url");
+  const schema = text(2000).refine(
+    (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
+    saying(m.config.notHttpAddress),
+  );
+  return worded(schema, m.kinds.httpAddress, "token-url");
 }
 
 /** `env`, or the address of a proxy, which may hold its credentials; null: none. */
 export function proxy() {
   const schema = text(500)
-    .refine((value) => value === "env" || /^https?:$/.test(parseUrl(value)?.protocol ?? ""), {
-      error: "is neither env nor an address such as http://proxy.example:3128",
-    })
+    .refine((value) => value === "env" || /^https?:$/.test(parseUrl(value)?.protocol ?? ""), saying(m.config.notProxy))
     .nullable();
-  return worded(schema, "env, an http or https address, or null", "token-url");
+  return worded(schema, m.kinds.proxy, "token-url");
 }
 
 const REQUEST_PATH = /^\/(?!\/)[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*(\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;
@@ -66,27 +67,27 @@ function climbs(path: string): boolean {
   return path.split(/[/?]/).some((step) => step.replace(/%2e/gi, ".").includes("..") || /^(\.|%2e)$/i.test(step));
 }
 
-function requestPathProblem(value: string): string | null {
-  if (!value.startsWith("/")) return "must begin with /";
-  if (climbs(value)) return "must hold no ..";
-  return REQUEST_PATH.test(value) ? null : "is not a path such as /api/v1/import/stocks";
+function requestPathProblem(value: string): Message | null {
+  if (!value.startsWith("/")) return m.config.noLeadingSlash;
+  if (climbs(value)) return m.config.climbingPath;
+  return REQUEST_PATH.test(value) ? null : m.config.notRequestPath;
 }
 
 /** A path below `base_url`. `placeholders`: those it must name, each exactly once. */
 export function requestPath(placeholders: readonly string[] = []) {
   const schema = text(500).superRefine((value, context) => {
     const problem = requestPathProblem(value) ?? placeholderProblem(value, placeholders);
-    if (problem !== null) context.addIssue({ code: "custom", message: problem });
+    if (problem !== null) refuse(context, { what: problem });
   });
-  return worded(schema, "a path below base_url");
+  return worded(schema, m.kinds.requestPath);
 }
 
-function placeholderProblem(value: string, placeholders: readonly string[]): string | null {
+function placeholderProblem(value: string, placeholders: readonly string[]): Message | null {
   const missing = placeholders.find((placeholder) => value.split(`{${placeholder}}`).length !== 2);
-  if (missing !== undefined) return `must name {${missing}} once`;
+  if (missing !== undefined) return m.config.placeholderMissing({ placeholder: missing });
   const rest = placeholders.reduce((left, placeholder) => left.replace(`{${placeholder}}`, ""), value);
   if (!/[{}]/.test(rest)) return null;
-  return placeholders.length === 0 ? "must hold no braces" : `may name nothing but {${placeholders.join("}, {")}}`;
+  return placeholders.length === 0 ? m.config.braces : m.config.otherPlaceholder({ names: placeholders });
 }
 
 function parseListen(value: string): Listen | null {
@@ -102,18 +103,13 @@ export function listen() {
   const schema = text(300).transform((value, context): Listen | null => {
     if (value === "off") return null;
     const parsed = parseListen(value);
-    if (parsed === null)
-      context.addIssue({ code: "custom", message: "must be host:port, for example 127.0.0.1:9469, or off" });
+    if (parsed === null) refuse(context, { what: m.config.notListen });
     else if (!isLoopback(parsed.host)) {
-      context.addIssue({
-        code: "custom",
-        message:
-          "must be a loopback address such as 127.0.0.1 (the page asks nobody who they are; put a proxy before it)",
-      });
+      refuse(context, { what: m.config.notLoopback });
     }
     return parsed;
   });
-  return worded(schema, "host:port of loopback, or off", "listen");
+  return worded(schema, m.kinds.listen, "listen");
 }
 
 export function formatListen(value: Listen | null): string {

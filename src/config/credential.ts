@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import path from "node:path";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { LoadedConfig } from "./load.ts";
 
@@ -39,8 +40,8 @@ export function findStaleCredential(handedOver: HandedOver | undefined): BridgeE
   const { file, atMs } = handedOver;
   const written = mtimeOf(file);
   if (written === undefined || written <= atMs + CLOCK_STEP_MS) return undefined;
-  return new BridgeError("config_invalid", `${file} was written after systemd handed the Client Secret over.`, {
-    hint: "A reload reads the old copy; take the new one over with: systemctl restart erp-bridge (or erp-bridge@NAME)",
+  return new BridgeError("config_invalid", m.config.staleCredential({ file }), {
+    hint: m.config.restartForCredential,
   });
 }
 

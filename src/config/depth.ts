@@ -1,4 +1,6 @@
 import { Lexer } from "yaml";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 
 /** Each level of a configuration is one or two of these: its own and that of the value behind a key. */
 const LEVELS_MAX = 100;
@@ -11,16 +13,15 @@ const TOKEN_CHARS_MAX = 65_536;
  * What in a text would keep the parser busy for long: levels without end, or too many words and signs. Looks at the
  * tokens alone, each once, and stops at the first that is too much; null where the text may be parsed.
  */
-export function excessIn(text: string): { at: number; problem: string } | null {
+export function excessIn(text: string): { at: number; problem: Message } | null {
   const levels = new Levels();
   let at = 0;
   let tokens = 0;
   for (const token of new Lexer().lex(text)) {
     tokens += 1;
-    if (tokens > TOKENS_MAX) return { at, problem: `holds more than ${TOKENS_MAX} words and signs` };
-    if (token.length > TOKEN_CHARS_MAX)
-      return { at, problem: `holds a text of more than ${TOKEN_CHARS_MAX} characters` };
-    if (levels.depthAfter(token) > LEVELS_MAX) return { at, problem: "is nested too deeply" };
+    if (tokens > TOKENS_MAX) return { at, problem: m.config.tooManyTokens({ tokensMax: TOKENS_MAX }) };
+    if (token.length > TOKEN_CHARS_MAX) return { at, problem: m.config.textTooLong({ charsMax: TOKEN_CHARS_MAX }) };
+    if (levels.depthAfter(token) > LEVELS_MAX) return { at, problem: m.config.tooDeep };
     // A sign of the lexer's own stands for no text.
     if (!isOwnSign(token)) at += token.length;
   }

@@ -30,7 +30,7 @@ function describe(path: string, schema: z.core.$ZodType): ConfigKey[] {
   const section = meta.kind === "section";
   const own: ConfigKey = {
     path,
-    type: wordingOf(schema) ?? "",
+    type: wordingOf(schema)?.toString() ?? "",
     default: section ? undefined : standard,
     meaning: meta.description ?? "",
     ...(meta.assumption === undefined ? {} : { assumption: meta.assumption }),

@@ -10,6 +10,8 @@ import {
   type Pair,
   parseDocument,
 } from "yaml";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { excessIn } from "./depth.ts";
 import { isSecretKey, readSource, type Source } from "./source.ts";
 import { syntaxProblems } from "./syntax-problems.ts";
@@ -30,7 +32,7 @@ interface Place {
 export interface DocumentProblem {
   path: Path;
   at: number;
-  problem: string;
+  problem: Message;
 }
 
 export interface ReadDocument {
@@ -81,7 +83,7 @@ export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expec
     });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { value: {}, places: new Map(), problems: [{ path: [], at: 0, problem: "is nested too deeply" }], source };
+    return { value: {}, places: new Map(), problems: [{ path: [], at: 0, problem: m.config.tooDeep }], source };
   }
   const broken = syntaxProblems(document);
   if (broken.length > 0) {
@@ -123,15 +125,15 @@ class Reader {
   root(): unknown {
     const { contents } = this.#options.document;
     if (contents === null || (isScalar(contents) && contents.value === null)) {
-      this.#refuse([], 0, "is empty; erp-bridge init writes one with every key explained");
+      this.#refuse([], 0, m.config.emptyFile);
       return {};
     }
     if (isMap(contents)) return this.#read(contents, { path: [], keyAt: 0, alias: null });
-    this.#refuse([], contents.range?.[0] ?? 0, "holds no keys; it must begin with a line such as service:");
+    this.#refuse([], contents.range?.[0] ?? 0, m.config.noKeys);
     return {};
   }
 
-  #refuse(path: Path, at: number, problem: string): undefined {
+  #refuse(path: Path, at: number, problem: Message): undefined {
     const before = this.problems.at(-1);
     if (before?.at !== at || before.problem !== problem) this.problems.push({ path, at, problem });
     return undefined;
@@ -142,9 +144,11 @@ class Reader {
     const at = alias ?? node?.range?.[0] ?? spot.keyAt;
     this.#nodes++;
     if (this.#nodes > NODES_MAX) {
-      return this.#nodes === NODES_MAX + 1 ? this.#refuse([], at, `holds more than ${NODES_MAX} values`) : undefined;
+      return this.#nodes === NODES_MAX + 1
+        ? this.#refuse([], at, m.config.tooManyValues({ valuesMax: NODES_MAX }))
+        : undefined;
     }
-    if (path.length > DEPTH_MAX) return this.#refuse(path.slice(0, 2), at, "is nested too deeply");
+    if (path.length > DEPTH_MAX) return this.#refuse(path.slice(0, 2), at, m.config.tooDeep);
     if (isAlias(node)) return this.#alias(node, spot);
     if (alias === null && node !== null && "anchor" in node && typeof node.anchor === "string") {
       this.#anchors.set(node.anchor, node);
@@ -168,7 +172,7 @@ class Reader {
   #alias(node: Alias, spot: Spot): unknown {
     const at = spot.alias ?? node.range?.[0] ?? spot.keyAt;
     const target = this.#anchors.get(node.source);
-    if (target === undefined) return this.#refuse(spot.path, at, "refers to an anchor that does not exist");
+    if (target === undefined) return this.#refuse(spot.path, at, m.config.unknownAnchor);
     if (this.#isSecret(spot.path)) this.#options.source.hide(target.range);
     // What stands inside the target is told of at the alias: that is what stands under the key.
     return this.#read(target, { ...spot, alias: at });
@@ -186,19 +190,19 @@ class Reader {
       const keyAt = alias ?? (pair.key as Node | null)?.range?.[0] ?? 0;
       const key = keyNode === null || keyNode.value === null ? null : this.#keyText(keyNode.value, keyNode.source);
       if (key === null) {
-        this.#refuse(path, keyAt, "holds a key that is no text");
+        this.#refuse(path, keyAt, m.config.holdsOddKey);
         continue;
       }
       if (isFlow && pair.value === null) {
-        this.#refuse(path, keyAt, "must stand in quotes: YAML reads bare braces as a group of keys");
+        this.#refuse(path, keyAt, m.config.bareBraces);
         continue;
       }
       const inner = [...path, key];
       const node = pair.value as Node | null;
       if (this.#isSecret(inner)) this.#options.source.hide(node?.range);
       const line = firstLines.get(key);
-      if (line !== undefined) this.#refuse(inner, keyAt, `is a duplicate; it stands in line ${line} already`);
-      else if (key === "__proto__") this.#refuse(inner, keyAt, "is a name that cannot be used");
+      if (line !== undefined) this.#refuse(inner, keyAt, m.config.duplicateKey({ line }));
+      else if (key === "__proto__") this.#refuse(inner, keyAt, m.config.forbiddenName);
       else {
         firstLines.set(key, this.#options.source.placeOf(keyAt).line);
         value[key] = this.#read(node, { path: inner, keyAt, alias });
@@ -216,11 +220,7 @@ class Reader {
     const { env, expect } = this.#options;
     if (value === null || value === undefined) return expect.empty(place.path);
     if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      return this.#refuse(
-        place.path,
-        place.valueAt,
-        "is a number too large to be exact; put it in quotes if it is text",
-      );
+      return this.#refuse(place.path, place.valueAt, m.config.inexactNumber);
     }
     if (typeof value !== "string" || !hasReference(value)) return value;
     place.fromEnvironment = true;

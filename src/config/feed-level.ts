@@ -5,6 +5,8 @@ import { formatPath, type PathStep } from "../answers/json-path.ts";
 import { elementsOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { parseTemplate, renderTemplate, type Template, type TemplateNode } from "../answers/template.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 
 /*
  * Where a record says how much can be sold, found by what stands there and not by a property's name, so that the guard
@@ -72,23 +74,23 @@ export function readLevels(feed: string, settings: LevelSettings): RecordLevels 
 export function levelProblem(
   feed: string,
   settings: LevelSettings & { scope: string },
-): { key: "record" | "on_delete"; what: string; detail?: string } | undefined {
+): { key: "record" | "on_delete"; what: Message; detail?: Message } | undefined {
   const found = readLevels(feed, settings);
   if (feed === "stocks" && found.levels.length === 0) {
     return {
       key: "record",
-      what: "names no number that can be sold, so the guard could not see rows go to zero; write {available} by itself where the number stands",
+      what: m.config.levelMissing,
     };
   }
   if (found.deletion === null || settings.scope === "whole") return undefined;
   const sample = renderTemplate(parseTemplate(settings.record), () => ({ kind: "number", literal: "1" }));
   const left = highestLevel(found.levels, applyDeletion(found.deletion, sample, []));
   if (left === undefined || !isAboveZero(left)) return undefined;
-  const places = found.levels.map(({ steps }) => formatPath(steps)).join(", ");
+  const places = found.levels.map(({ steps }) => formatPath(steps));
   return {
     key: "on_delete",
-    what: "leaves the number that can be sold as it was, so a deleted row would stay on sale; set it to 0",
-    detail: places,
+    what: m.config.deletionKeepsLevel,
+    detail: m.common.listed({ parts: places }),
   };
 }
 

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { requestPath } from "./addresses.ts";
 import { type FeedName, KEY_COLUMNS_MAX } from "./feed-names.ts";
 import { imageKeys, refuseImages } from "./images.ts";
@@ -13,8 +15,10 @@ import {
   oneOf,
   place,
   refuse,
+  saying,
   schedule,
   section,
+  sectionMeta,
   select,
   template,
   text,
@@ -26,7 +30,7 @@ import { deletionProblem, namesIn } from "./syntax.ts";
 
 interface FeedDefaults {
   name: FeedName;
-  meaning: string;
+  meaning: Message;
   schedule: string;
   path: string | null;
   property: string;
@@ -44,39 +48,30 @@ const ASK =
 
 const columns = worded(
   z
-    .array(name("a column"))
+    .array(name(m.kinds.column))
     .min(1)
     .max(KEY_COLUMNS_MAX)
-    .refine((list) => new Set(list).size === list.length, "names a column twice"),
-  `a list of 1 to ${KEY_COLUMNS_MAX} columns`,
+    .refine((list) => new Set(list).size === list.length, saying(m.config.duplicateColumnName)),
+  m.kinds.columns({ max: KEY_COLUMNS_MAX }),
 );
 
 const result = worded(
   z.strictObject({
-    rejected: key(
-      answerPath(),
-      "The rejected records in the answer: a list of them, or an object of reasons by key; none where an accepted answer lacks it.",
-    ),
-    key: key(answerPath(), "In a rejected record: what ties it to the record sent."),
-    message: key(answerPath().nullable().prefault(null), "In a rejected record: the reason, in the service's words."),
+    rejected: key(answerPath(), m.keys.feedResultRejected),
+    key: key(answerPath(), m.keys.feedResultKey),
+    message: key(answerPath().nullable().prefault(null), m.keys.feedResultMessage),
   }),
-  "null or a group of paths",
+  m.kinds.pathsOrNull,
 );
 
 /** Where the rows come from. */
 function sourceKeys(d: FeedDefaults) {
   return {
-    table: key(name("a table").prefault(d.table), "Table or view that holds the rows."),
-    query: key(select().nullable().prefault(null), "A SELECT that gives the rows, in place of table."),
-    file: key(
-      place("a file").nullable().prefault(null),
-      "Another SQLite file that holds the table or answers the query, relative to this file; opened for reading only.",
-    ),
-    key: key(columns.prefault(d.key), "Columns that together name a row."),
-    parent: key(
-      name("a column").nullable().prefault(d.parent),
-      "Column that holds the key of the row which must be on the site before this one, where record names it; null: the order does not matter.",
-    ),
+    table: key(name(m.kinds.table).prefault(d.table), m.keys.feedTable),
+    query: key(select().nullable().prefault(null), m.keys.feedQuery),
+    file: key(place(m.kinds.file).nullable().prefault(null), m.keys.feedFile),
+    key: key(columns.prefault(d.key), m.keys.feedKey),
+    parent: key(name(m.kinds.column).nullable().prefault(d.parent), m.keys.feedParent),
   };
 }
 
@@ -84,38 +79,34 @@ function sourceKeys(d: FeedDefaults) {
 function requestKeys(d: FeedDefaults) {
   const unseen = d.path === null;
   return {
-    schedule: key(schedule().prefault(d.schedule), "When changed rows are looked for (cron, UTC)."),
+    schedule: key(schedule().prefault(d.schedule), m.keys.feedSchedule),
     path: key(
       requestPath().nullable().prefault(d.path),
-      "Path of the import below base_url; null: the feed is off.",
+      m.keys.feedPath,
       unseen ? `The path is not shown, only its shape /api/v1/import/*: ask the service.` : undefined,
     ),
     property: key(
       text(200).prefault(d.property),
-      "Name of the array in the request body.",
+      m.keys.feedProperty,
       unseen ? `The payload is not shown: ${ASK}.` : undefined,
     ),
     ...sourceKeys(d),
     available: key(
       expression().nullable().prefault(d.available),
-      "A value calculated from columns, used in the record as {available}.",
+      m.keys.feedAvailable,
       d.available === null
         ? undefined
         : "Whether the service subtracts reserves itself is not shown: reserve an article there and compare; if it does, write quantity.",
     ),
-    record: key(
-      template().prefault(d.record),
-      "One record of the array; {column} is the row's value.",
-      `Fields of the record are not shown: ${ASK}.`,
-    ),
+    record: key(template().prefault(d.record), m.keys.feedRecord, `Fields of the record are not shown: ${ASK}.`),
     scope: key(
       oneOf(["changed", "whole"]).prefault("changed"),
-      "changed: only rows that differ; whole: each request is the complete table, never chunked, never from an empty table.",
+      m.keys.feedScope,
       "Whether records that are absent from a request are left alone is not shown: ask the service, or try it with few articles on a test account.",
     ),
     chunk: key(
       integer(1, 10_000).prefault(d.chunk),
-      "Records a request; adapts downward on 413.",
+      m.keys.feedChunk,
       "Size limits are not shown: lower it if requests are slow or refused.",
     ),
   };
@@ -124,29 +115,23 @@ function requestKeys(d: FeedDefaults) {
 /** What happens to rows that go away and to answers that name single records. */
 function outcomeKeys(d: FeedDefaults) {
   return {
-    delete_after: key(duration("0s", "30d").prefault("2m"), "A row that is absent for less is not deleted."),
+    delete_after: key(duration("0s", "30d").prefault("2m"), m.keys.feedDeleteAfter),
     on_delete: key(
-      worded(z.union([z.literal("ignore"), template()]), "ignore or an object of templates").prefault(d.on_delete),
-      "What a deleted row sends: the last sent record with these properties replaced, by default what {available} or {active} stands for, wherever record has it; ignore: nothing.",
+      worded(z.union([z.literal("ignore"), template()]), m.kinds.templatesOrIgnore).prefault(d.on_delete),
+      m.keys.feedOnDelete,
       "How the service removes a record is not shown: ask the service.",
     ),
-    guard: section("Holds a sudden emptying until it is approved.", {
-      percent: key(
-        integer(1, 100).prefault(30),
-        "More than this share of the rows going to zero or away waits for approve.",
-      ),
-      over: key(duration("1s", "7d").prefault("1h"), "Time within which they are counted together."),
-      from: key(integer(0, 1_000_000).prefault(20), "Fewer rows than this never wait."),
+    guard: section(m.keys.feedGuard, {
+      percent: key(integer(1, 100).prefault(30), m.keys.feedGuardPercent),
+      over: key(duration("1s", "7d").prefault("1h"), m.keys.feedGuardOver),
+      from: key(integer(0, 1_000_000).prefault(20), m.keys.feedGuardFrom),
     }),
     result: key(
       result.nullable().prefault(null),
-      "Where an answer reports single records: { rejected, key, message }; null: the status code alone decides.",
+      m.keys.feedResult,
       "The shape of the answer is not shown: ask the service what it answers when one of many records is wrong.",
     ),
-    compare: key(
-      schedule().prefault("43 3 * * *"),
-      "When all rows are compared with what was acknowledged (cron, UTC).",
-    ),
+    compare: key(schedule().prefault("43 3 * * *"), m.keys.feedCompare),
   };
 }
 
@@ -155,7 +140,7 @@ function feed(defaults: FeedDefaults) {
     .strictObject({ ...requestKeys(defaults), ...outcomeKeys(defaults) })
     .superRefine((value, context) => refuseFeed(defaults.name, value, context))
     .prefault({} as never);
-  return schema.meta({ description: defaults.meaning, kind: "section", wording: "a group of keys" });
+  return schema.meta({ ...sectionMeta(defaults.meaning) });
 }
 
 /** The feed whose rows may stand for files. */
@@ -167,7 +152,7 @@ function imageFeed(defaults: FeedDefaults) {
       refuseImages(value, context, defaults.record);
     })
     .prefault({} as never);
-  return schema.meta({ description: defaults.meaning, kind: "section", wording: "a group of keys" });
+  return schema.meta({ ...sectionMeta(defaults.meaning) });
 }
 
 /** Keys of a feed that do not go together. */
@@ -188,29 +173,21 @@ function refuseFeed(
   context: z.core.$RefinementCtx,
 ): void {
   const wrongTable = value.query === null ? tableProblem(value.table, value.file === null) : null;
-  if (wrongTable !== null) context.addIssue({ code: "custom", message: wrongTable, path: ["table"] });
+  if (wrongTable !== null) refuse(context, { what: wrongTable, path: ["table"] });
   const named =
     value.on_delete === "ignore" ? undefined : textsOf(value.on_delete).find(([, part]) => namesIn(part).length > 0);
   if (named !== undefined) {
-    context.addIssue({
-      code: "custom",
-      message: "names a column of a row that is gone; leave the property out and its last value stays",
-      path: ["on_delete", ...named[0]],
-    });
+    refuse(context, { what: m.config.columnOfDeletedRow, path: ["on_delete", ...named[0]] });
   }
   if (value.parent !== null && value.key.length > 1) {
-    context.addIssue({ code: "custom", message: "needs a key of one column, or null", path: ["parent"] });
+    refuse(context, { what: m.config.parentNeedsOneColumn, path: ["parent"] });
   }
   const use =
     value.available === null
       ? textsOf(value.record).find(([, part]) => namesIn(part).includes("available"))
       : undefined;
   if (use !== undefined) {
-    context.addIssue({
-      code: "custom",
-      message: "names {available}, but available is null",
-      path: ["record", ...use[0]],
-    });
+    refuse(context, { what: m.config.availableIsNull, path: ["record", ...use[0]] });
   }
   if (named !== undefined || use !== undefined || value.path === null) return;
   const problem = deletionProblem(feedName, value);
@@ -219,7 +196,7 @@ function refuseFeed(
 
 const stocks = feed({
   name: "stocks",
-  meaning: "What is in stock.",
+  meaning: m.keys.importsStocks,
   schedule: "* * * * *",
   path: "/api/v1/import/stocks",
   property: "stocks",
@@ -234,7 +211,7 @@ const stocks = feed({
 
 const prices = feed({
   name: "prices",
-  meaning: "What it costs. Off until its path is set.",
+  meaning: m.keys.importsPrices,
   schedule: "* * * * *",
   path: null,
   property: "prices",
@@ -255,7 +232,7 @@ const prices = feed({
 
 const catalog = feed({
   name: "catalog",
-  meaning: "What there is. Off until its path is set.",
+  meaning: m.keys.importsCatalog,
   schedule: "*/5 * * * *",
   path: null,
   property: "products",
@@ -281,7 +258,7 @@ const catalog = feed({
 
 const images = imageFeed({
   name: "images",
-  meaning: "What it looks like. Off until its path is set.",
+  meaning: m.keys.importsImages,
   schedule: "*/5 * * * *",
   path: null,
   property: "images",
@@ -294,7 +271,7 @@ const images = imageFeed({
   on_delete: "ignore",
 });
 
-export const imports = section("What the ERP pushes to the service, one feed each.", {
+export const imports = section(m.keys.imports, {
   stocks,
   prices,
   catalog,

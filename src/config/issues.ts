@@ -1,14 +1,19 @@
 import type * as z from "zod";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { Path } from "./document.ts";
+import type { Refusal } from "./kinds.ts";
 import { nearest } from "./problems.ts";
 import { keysOf, nodeOf, schemaAt } from "./schema-walk.ts";
 
 /** One finding of the schema, in words. */
 export interface Finding {
   path: Path;
-  problem: string;
+  problem: Message;
   /** Words of a small language's parser; they may quote the value. */
-  detail: string | null;
+  detail: Message | null;
+  /** The value is not there. */
+  isMissing?: boolean;
   /** The key itself is wrong, not its value. */
   aboutKey: boolean;
   /** Whose meaning helps: the key itself, or the known key that was probably meant. */
@@ -30,11 +35,12 @@ function findings(root: z.core.$ZodType, issue: z.core.$ZodIssue, above: Path): 
     case "unrecognized_keys":
       return issue.keys.map((key, index) => unknownKey({ root, group: path, key, suggest: index < SUGGESTIONS_MAX }));
     case "custom": {
-      const { detail, aboutKey } = (issue.params ?? {}) as { detail?: string; aboutKey?: boolean };
-      return [{ ...plain, problem: issue.message, detail: detail ?? null, aboutKey: aboutKey === true }];
+      const { what, detail, aboutKey } = (issue.params ?? {}) as Partial<Refusal>;
+      const problem = what ?? m.common.foreign({ text: issue.message });
+      return [{ ...plain, problem, detail: detail ?? null, aboutKey: aboutKey === true }];
     }
     case "invalid_key":
-      return [{ ...plain, problem: "is not a name that can be used here", aboutKey: true }];
+      return [{ ...plain, problem: m.config.badName, aboutKey: true }];
     case "invalid_union": {
       const branch = unionBranch(issue.errors);
       if (branch !== null) return branch.flatMap((inner) => findings(root, inner, path));
@@ -42,7 +48,7 @@ function findings(root: z.core.$ZodType, issue: z.core.$ZodIssue, above: Path): 
     }
     default:
   }
-  return [{ ...plain, problem: expectation(root, path, issue) }];
+  return [{ ...plain, ...expectation(root, path, issue) }];
 }
 
 /** The one alternative whose shape the value has: the others fail at the top, by type. */
@@ -54,36 +60,43 @@ function unionBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readon
   return shaped.length === 1 && only !== undefined ? only : null;
 }
 
-function expectation(root: z.core.$ZodType, path: Path, issue: z.core.$ZodIssue): string {
+function expectation(
+  root: z.core.$ZodType,
+  path: Path,
+  issue: z.core.$ZodIssue,
+): { problem: Message; isMissing?: boolean } {
   const schema = schemaAt(root, path);
-  const wording = schema === undefined ? undefined : wordingOf(schema);
+  const kindOf = schema === undefined ? undefined : nodeOf(schema).meta.kind;
   const keys = schema === undefined ? [] : keysOf(schema).map(([name]) => name);
-  const group = keys.length > 0 && wording === "a group of keys" ? ` (${keys.slice(0, 6).join(", ")})` : "";
-  const wanted = `must be ${wording ?? "of another kind"}${group}`;
-  if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return wanted;
+  const wording = (schema === undefined ? undefined : wordingOf(schema)) ?? m.kinds.other;
+  const kind = kindOf === "section" && keys.length > 0 ? m.kinds.groupOf({ keys: keys.slice(0, 6) }) : wording;
+  if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return { problem: m.config.mustBe({ kind }) };
   const found = nounOf(issue.input);
-  if (found === "nothing") return `is missing; it ${wanted}`;
-  const quotes = wording?.startsWith("text") === true && typeof issue.input !== "object" ? "; put it in quotes" : "";
-  return found === "text" && issue.code === "invalid_union" ? wanted : `${wanted}, not ${found}${quotes}`;
+  if (found === null) return { problem: m.config.missingKind({ kind }), isMissing: true };
+  if (found === m.kinds.text && issue.code === "invalid_union") return { problem: m.config.mustBe({ kind }) };
+  const isText = kindOf === "text" || kindOf === "secret";
+  const isBare = isText && typeof issue.input !== "object";
+  return { problem: isBare ? m.config.bareText({ kind, found }) : m.config.otherKind({ kind, found }) };
 }
 
-export function wordingOf(schema: z.core.$ZodType): string | undefined {
+export function wordingOf(schema: z.core.$ZodType): Message | undefined {
   const { meta, nullable } = nodeOf(schema);
   if (meta.wording === undefined) return undefined;
-  return nullable && !meta.wording.startsWith("null") ? `${meta.wording}, or null` : meta.wording;
+  return nullable && meta.wording !== m.kinds.pathsOrNull ? m.kinds.orNull({ kind: meta.wording }) : meta.wording;
 }
 
-function nounOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "empty";
-  if (Array.isArray(value)) return "a list";
-  const nouns: Record<string, string> = {
-    string: "text",
-    number: "a number",
-    boolean: "true or false",
-    object: "a group of keys",
+/** Null where there is nothing. */
+function nounOf(value: unknown): Message | null {
+  if (value === undefined) return null;
+  if (value === null) return m.kinds.empty;
+  if (Array.isArray(value)) return m.kinds.list;
+  const nouns: Record<string, Message> = {
+    string: m.kinds.text,
+    number: m.kinds.number,
+    boolean: m.kinds.boolean,
+    object: m.kinds.group,
   };
-  return nouns[typeof value] ?? typeof value;
+  return nouns[typeof value] ?? m.common.foreign({ text: typeof value });
 }
 
 interface UnknownKey {
@@ -95,20 +108,20 @@ interface UnknownKey {
 
 function unknownKey({ root, group, key, suggest }: UnknownKey): Finding {
   const finding = { path: [...group, key], detail: null, aboutKey: true, meaningOf: [] };
-  if (!suggest) return { ...finding, problem: "is not a known key" };
+  if (!suggest) return { ...finding, problem: m.config.unknownKey };
   const schema = schemaAt(root, group);
   const siblings = schema === undefined ? [] : keysOf(schema).map(([name]) => name);
   const near = nearest(key, siblings);
   if (near !== null) {
-    return { ...finding, problem: `is not a known key; did you mean "${near}"?`, meaningOf: [...group, near] };
+    return { ...finding, problem: m.config.unknownKeyMeant({ key: near }), meaningOf: [...group, near] };
   }
   const elsewhere = findKey(root, key, []);
   if (elsewhere !== null) {
-    const problem = `is not a known key here; did you mean "${elsewhere.join(".")}"?`;
+    const problem = m.config.unknownKeyElsewhere({ key: elsewhere.join(".") });
     return { ...finding, problem, meaningOf: elsewhere };
   }
-  const known = siblings.slice(0, 20).join(", ");
-  return { ...finding, problem: known === "" ? "is not a known key" : `is not a known key; known here: ${known}` };
+  const keys = siblings.slice(0, 20);
+  return { ...finding, problem: keys.length === 0 ? m.config.unknownKey : m.config.unknownKeyKnown({ keys }) };
 }
 
 /** A key of exactly this name in another group. */

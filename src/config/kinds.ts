@@ -1,5 +1,7 @@
 import { validate as isCron } from "node-cron";
 import * as z from "zod";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { queryProblem } from "./source-text.ts";
 import { expressionProblem, pathProblem, templateKeyProblem, templateProblem } from "./syntax.ts";
 import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration } from "./units.ts";
@@ -8,36 +10,46 @@ import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration
  * The kinds of values that the configuration knows. Each carries its `wording` ("a duration from 1s to 1h"), from
  * which every message and the reference are made, and a `kind` where showing a value again needs to know it.
  */
-export type Kind = "command" | "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
+export type Kind = "text" | "command" | "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Template = { [name: string]: Json };
 
 export interface KeyMeta {
+  /** The meaning in English, for editors. */
   description?: string;
+  meaning?: Message;
   /** What the default assumes about the service, and how to find out. */
   assumption?: string;
-  wording?: string;
-  kind?: Kind;
+  wording?: Message;
+  kind?: Kind | undefined;
 }
 
 /** Gives a key its meaning and, where its default is a guess about the service, how to find out. */
-export function key<S extends z.ZodType>(schema: S, meaning: string, assumption?: string): S {
-  const meta: KeyMeta = { description: meaning, ...(assumption === undefined ? {} : { assumption }) };
+export function key<S extends z.ZodType>(schema: S, meaning: Message, assumption?: string): S {
+  const meta: KeyMeta = { ...meaningMeta(meaning), ...(assumption === undefined ? {} : { assumption }) };
   return schema.meta({ ...meta });
 }
 
+function meaningMeta(meaning: Message): KeyMeta {
+  return { description: String(meaning), meaning };
+}
+
+export function sectionMeta(meaning: Message): KeyMeta {
+  return { ...meaningMeta(meaning), kind: "section", wording: m.kinds.group };
+}
+
 /** A group of keys. Absent, empty or without keys it stands for its defaults. */
-export function section<S extends z.ZodRawShape>(meaning: string, shape: S) {
-  const meta: KeyMeta = { description: meaning, kind: "section", wording: "a group of keys" };
+export function section<S extends z.ZodRawShape>(meaning: Message, shape: S) {
   return z
     .strictObject(shape)
     .prefault({} as never)
-    .meta({ ...meta });
+    .meta({ ...sectionMeta(meaning) });
 }
 
-export function worded<S extends z.ZodType>(schema: S, wording: string, kind?: Kind): S {
-  const meta: KeyMeta = { wording, ...(kind === undefined ? {} : { kind }) };
+export function worded<S extends z.ZodType>(schema: S, wording: Message, kind?: Kind): S {
+  // Said also where there is none: the kind of what is inside would count otherwise.
+  const meta: KeyMeta = { wording, kind };
   return schema.meta({ ...meta });
 }
 
@@ -49,17 +61,17 @@ function hasControl(text: string): boolean {
   return CONTROL.test(text) || !text.isWellFormed();
 }
 
-export function text(max = 500, wording = `text of 1 to ${max} characters`) {
+export function text(max = 500, wording?: Message) {
   const schema = z
     .string()
     .min(1)
     .max(max)
-    .refine((value) => !hasControl(value), "holds a control character");
-  return worded(schema, wording);
+    .refine((value) => !hasControl(value), saying(m.config.controlCharacter));
+  return wording === undefined ? worded(schema, m.kinds.textUpTo({ max }), "text") : worded(schema, wording);
 }
 
 /** A table or column: a letter or `_`, then letters, digits and `_`. */
-export function name(wording = "a name of letters, digits and _") {
+export function name(wording = m.kinds.name) {
   return worded(z.string().regex(IDENTIFIER), wording);
 }
 
@@ -68,9 +80,12 @@ export function isName(value: string): boolean {
 }
 
 /** A place on disk. */
-export function place(wording: string) {
+export function place(wording: Message) {
   return worded(
-    text(1000).refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), "is not a place on disk"),
+    text(1000).refine(
+      (value) => !value.startsWith(":memory:") && !value.startsWith("file:"),
+      saying(m.config.notPlace),
+    ),
     wording,
   );
 }
@@ -81,46 +96,50 @@ export function select() {
     .string()
     .min(1)
     .max(10_000)
-    .refine((value) => /^\s*(SELECT|WITH|VALUES)\b/i.test(value), "begins with neither SELECT, WITH nor VALUES")
+    .refine((value) => /^\s*(SELECT|WITH|VALUES)\b/i.test(value), saying(m.config.notSelect))
     .superRefine((value, context) => {
-      const message = queryProblem(value);
-      if (message !== null) context.addIssue({ code: "custom", message });
+      const what = queryProblem(value);
+      if (what !== null) refuse(context, { what });
     });
-  return worded(schema, "a SELECT");
+  return worded(schema, m.kinds.select);
 }
 
 /** A word of the service or the ERP; a code written as a number is taken as its digits. */
 export function word() {
   return worded(
     z.union([text(200), z.int()]).transform((value) => String(value)),
-    "text or a whole number",
+    m.kinds.textOrNumber,
+    "text",
   );
 }
 
 export function oneOf<const V extends readonly [string, ...string[]]>(values: V) {
-  return worded(z.enum(values), values.length === 1 ? values[0] : `one of ${values.join(", ")}`);
+  return worded(
+    z.enum(values),
+    values.length === 1 ? m.common.foreign({ text: values[0] }) : m.kinds.oneOf({ values }),
+  );
 }
 
 export function integer(min: number, max: number) {
-  return worded(z.int().min(min).max(max), `a whole number from ${min} to ${max}`);
+  return worded(z.int().min(min).max(max), m.kinds.wholeNumber({ min, max }));
 }
 
 export function decimal(min: number, max: number) {
-  return worded(z.number().min(min).max(max), `a number from ${min} to ${max}`);
+  return worded(z.number().min(min).max(max), m.kinds.numberFromTo({ min, max }));
 }
 
 /** Milliseconds, written with a unit. */
 export function duration(min: string, max: string) {
   return limited(
     { form: DURATION, parse: parseDuration, show: formatDuration, min, max },
-    "a duration such as 30s,",
+    m.kinds.duration,
     "duration",
   );
 }
 
 /** Bytes, written with a unit. */
 export function bytes(min: string, max: string) {
-  return limited({ form: BYTES, parse: parseBytes, show: formatBytes, min, max }, "a size such as 64MB,", "bytes");
+  return limited({ form: BYTES, parse: parseBytes, show: formatBytes, min, max }, m.kinds.size, "bytes");
 }
 
 interface Units {
@@ -131,55 +150,64 @@ interface Units {
   max: string;
 }
 
-function limited({ form, parse, show, min, max }: Units, noun: string, kind: Kind) {
+function limited(
+  { form, parse, show, min, max }: Units,
+  words: (limits: { from: string; to: string }) => Message,
+  kind: Kind,
+) {
   const least = parse(min) ?? 0;
   const most = parse(max) ?? 0;
-  const wording = `${noun} from ${show(least)} to ${show(most)}`;
+  const wording = words({ from: show(least), to: show(most) });
   const schema = z
     .string()
     .regex(form)
     .transform((written) => parse(written) ?? 0)
-    .refine((value) => value >= least && value <= most, `must be ${wording}`);
+    .refine((value) => value >= least && value <= most, saying(m.config.mustBe({ kind: wording })));
   return worded(schema, wording, kind);
 }
 
 /** Cron of five or six fields, UTC. */
 export function schedule() {
   const schema = text(200).refine((value) => /^\S+( +\S+){4,5}$/.test(value) && isCron(value), {
-    error: "is not a schedule that cron understands",
+    ...saying(m.config.notSchedule),
   });
-  return worded(schema, "a cron schedule of five or six fields");
+  return worded(schema, m.kinds.schedule);
 }
 
 /** A check of a small language: what it says may quote the value, so it travels apart from the message. */
-interface Refusal {
-  what: string;
-  detail?: string;
+export interface Refusal {
+  what: Message;
+  detail?: Message;
   path?: PropertyKey[];
   /** The key is wrong, not the value below it. */
   aboutKey?: boolean;
 }
 
 export function refuse(context: z.core.$RefinementCtx, { what, path = [], ...params }: Refusal): void {
-  context.addIssue({ code: "custom", message: what, params, path });
+  context.addIssue({ code: "custom", message: String(what), params: { what, ...params }, path });
+}
+
+/** The same for `refine`: the message travels beside the text that zod keeps. */
+export function saying(what: Message): { error: string; params: { what: Message } } {
+  return { error: String(what), params: { what } };
 }
 
 /** A path into an answer, in the notation of SQLite's JSON functions. */
 export function answerPath() {
   const schema = text(500).superRefine((value, context) => {
     const detail = pathProblem(value);
-    if (detail !== null) refuse(context, { what: "is not a path such as $.key", detail });
+    if (detail !== null) refuse(context, { what: m.config.notAnswerPath, detail });
   });
-  return worded(schema, "a path such as $.key");
+  return worded(schema, m.kinds.answerPath);
 }
 
 /** Arithmetic over columns. */
 export function expression() {
   const schema = text(500).superRefine((value, context) => {
     const detail = expressionProblem(value);
-    if (detail !== null) refuse(context, { what: "is not a calculation such as quantity - reserved", detail });
+    if (detail !== null) refuse(context, { what: m.config.notCalculation, detail });
   });
-  return worded(schema, "a calculation over columns");
+  return worded(schema, m.kinds.calculation);
 }
 
 /** A JSON object whose texts may name values in braces; `names` limits which. */
@@ -187,14 +215,14 @@ export function template(names?: readonly string[]) {
   const schema = z.record(z.string(), z.json()).superRefine((value, context) => {
     for (const [path, part] of textsOf(value)) {
       const detail = templateProblem(part, names);
-      if (detail !== null) refuse(context, { what: "is not a template such as {name}", detail, path });
+      if (detail !== null) refuse(context, { what: m.config.notTemplate, detail, path });
     }
     for (const path of keysIn(value)) {
       const detail = templateKeyProblem(String(path.at(-1)));
-      if (detail !== null) refuse(context, { what: "is no name for a property", detail, path, aboutKey: true });
+      if (detail !== null) refuse(context, { what: m.config.badProperty, detail, path, aboutKey: true });
     }
   });
-  return worded(schema as unknown as z.ZodType<Template, Template>, "an object of templates");
+  return worded(schema as unknown as z.ZodType<Template, Template>, m.kinds.templates);
 }
 
 /** Every text inside a template, with the way to it. */

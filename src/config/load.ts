@@ -2,6 +2,8 @@ import path from "node:path";
 import * as z from "zod";
 import { isNameOfDatabase } from "../database/copy-names.ts";
 import { localeLanguage } from "../messages/locale.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import {
   type DocumentProblem,
   type Expectations,
@@ -11,6 +13,7 @@ import {
   readDocument,
 } from "./document.ts";
 import { type Finding, findingsOf } from "./issues.ts";
+import type { KeyMeta } from "./kinds.ts";
 import { ConfigError, type ConfigProblem, dotted, PROBLEMS_MAX } from "./problems.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { nodeOf, schemaAt } from "./schema-walk.ts";
@@ -25,7 +28,7 @@ export interface LoadedConfig {
   /** Dotted paths of the keys that stand in the file: what they say must match, a default may be absent. */
   written: ReadonlySet<string>;
   /** Sentences for the administrator; nothing here stops the program. */
-  warnings: string[];
+  warnings: Message[];
   /** `line:column` of a value that stands in the file, or of what is nearest around it. */
   positionOf(at: Path): string | null;
 }
@@ -44,18 +47,18 @@ export function loadConfig({
 }): LoadedConfig {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
-    const hint = read.code === "ENOENT" ? { hint: "erp-bridge init writes a commented one" } : {};
-    throw new ConfigError(file, [about(`the configuration file ${read.problem}`)], hint);
+    const hint = read.code === "ENOENT" ? { hint: m.config.initWritesOne } : {};
+    throw new ConfigError(file, [about(m.config.configurationFile({ problem: read.problem }))], hint);
   }
   const decoded = decodeText(read.bytes);
   if ("problem" in decoded) {
     const { line, column, problem } = decoded;
-    throw new ConfigError(file, [{ ...about(`the file ${problem}`), line, column }]);
+    throw new ConfigError(file, [{ ...about(m.config.theFile({ problem })), line, column }]);
   }
   return parseConfig({ text: decoded.text, file, env, mode: read.mode, need: secret });
 }
 
-function about(problem: string): ConfigProblem {
+function about(problem: Message): ConfigProblem {
   return { line: null, column: null, key: "", problem, source: null, meaning: null };
 }
 
@@ -82,8 +85,8 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
   const parsed = configSchema.safeParse(document.value, READING);
   const findings = findingsOf(configSchema, parsed.error?.issues ?? []).filter((finding) => !isEcho(finding, document));
   const secret = need === "none" ? NO_SECRET : secretOf(document, file, env, need);
-  if ("problem" in secret && !findings.some((finding) => isSecretPath(finding.path))) {
-    findings.push(secretFinding(secret));
+  if ("problem" in secret && secret.problem !== null && !findings.some((finding) => isSecretPath(finding.path))) {
+    findings.push(secretFinding({ ...secret, problem: secret.problem }));
   }
   if (!parsed.success || "problem" in secret || findings.length + document.problems.length > 0) {
     throw refusal(file, document, findings);
@@ -107,15 +110,7 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
       const { line, column } = document.source.placeOf(offset);
       return `${line}:${column}`;
     },
-    warnings: [
-      ...secret.warnings,
-      ...ignoredVariables(env),
-      ...(isBare
-        ? [
-            "the configuration file holds the client secret and may be read by every user of this machine; take that away with chmod o-r",
-          ]
-        : []),
-    ],
+    warnings: [...secret.warnings, ...ignoredVariables(env), ...(isBare ? [m.config.openConfiguration] : [])],
   };
 }
 
@@ -128,7 +123,7 @@ function foldersOfDatabase({ backup, database }: Config): Finding[] {
     return [
       {
         path: at,
-        problem: "is a name that belongs to the database itself",
+        problem: m.config.nameOfDatabase,
         detail: null,
         aboutKey: false,
         meaningOf: at,
@@ -138,10 +133,8 @@ function foldersOfDatabase({ backup, database }: Config): Finding[] {
 }
 
 /** What would weaken the program if it were followed. */
-function ignoredVariables(env: NodeJS.ProcessEnv): string[] {
-  return env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0"
-    ? ["NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are checked; take the variable out of the environment"]
-    : [];
+function ignoredVariables(env: NodeJS.ProcessEnv): Message[] {
+  return env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0" ? [m.config.unverifiedTlsIgnored] : [];
 }
 
 /** Once in a process: writing code for each part of the schema first, as zod does, takes longer than reading it so. */
@@ -166,9 +159,9 @@ const EXPECTATIONS: Expectations = {
 };
 
 /** A value that the reader refused is missing for the schema, and for what is said of the group around it; it was told already. */
-function isEcho({ path: at, problem, aboutKey }: Finding, document: ReadDocument): boolean {
+function isEcho({ path: at, isMissing, aboutKey }: Finding, document: ReadDocument): boolean {
   const isAbout = (refused: Path) =>
-    problem.startsWith("is missing")
+    isMissing === true
       ? placeKey(refused) === placeKey(at)
       : !aboutKey && at.length > 0 && at.length < refused.length && at.every((step, index) => step === refused[index]);
   return document.problems.some((one) => isAbout(one.path));
@@ -182,10 +175,10 @@ type Imports = z.output<typeof configSchema>["imports"];
 
 const NO_SECRET: Secret = { secret: "", file: null, warnings: [] };
 
-type SecretOutcome = Secret | { key: null; problem: "" };
+type SecretOutcome = Secret | { key: null; problem: null };
 
 function secretOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv, need: SecretNeed): SecretOutcome {
-  if (document.problems.some(({ path: at }) => isSecretPath(at))) return { key: null, problem: "" };
+  if (document.problems.some(({ path: at }) => isSecretPath(at))) return { key: null, problem: null };
   const { service } = document.value as { service?: { client_secret?: unknown; client_secret_file?: unknown } };
   const { client_secret: inline, client_secret_file: namedFile } = typeof service === "object" ? service : {};
   const secret = resolveSecret({
@@ -197,7 +190,7 @@ function secretOf(document: ReadDocument, configFile: string, env: NodeJS.Proces
   return need === "optional" && "problem" in secret && secret.isElsewhere === true ? NO_SECRET : secret;
 }
 
-function secretFinding({ key, problem }: { key: string | null; problem: string }): Finding {
+function secretFinding({ key, problem }: { key: string | null; problem: Message }): Finding {
   const at = key === null ? ["service"] : ["service", key];
   return { path: at, problem, detail: null, aboutKey: key === null, meaningOf: at };
 }
@@ -255,16 +248,14 @@ function writtenKeys({ places }: ReadDocument): ReadonlySet<string> {
 
 function refusal(file: string, document: ReadDocument, findings: readonly Finding[]): ConfigError {
   const read = document.problems.map((problem) => ({ at: problem.at, finding: findingOf(problem) }));
-  const found = findings
-    .filter(({ problem }) => problem !== "")
-    .map((finding) => ({ at: offsetOf(document, finding), finding }));
+  const found = findings.map((finding) => ({ at: offsetOf(document, finding), finding }));
   const ordered = [...read, ...found].sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
   const listed = ordered.slice(0, PROBLEMS_MAX).map(({ at, finding }) => problemAt(document, at, finding));
   return new ConfigError(file, listed, { unlisted: ordered.length - listed.length });
 }
 
 function findingOf({ path: at, problem }: DocumentProblem): Finding {
-  const words = at.length === 0 ? `the file ${problem}` : problem;
+  const words = at.length === 0 ? m.config.theFile({ problem }) : problem;
   return { path: at, problem: words, detail: null, aboutKey: false, meaningOf: at };
 }
 
@@ -281,22 +272,23 @@ function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Pick<Finding
 
 function problemAt({ source, places }: ReadDocument, at: number | null, finding: Finding): ConfigProblem {
   const place = source.placeOf(at ?? 0);
+  const { problem, detail } = finding;
   const mayQuote = places.get(placeKey(finding.path))?.fromEnvironment !== true;
   return {
     ...place,
     key: dotted(finding.path),
-    problem: finding.detail === null || !mayQuote ? finding.problem : `${finding.problem}: ${finding.detail}`,
+    problem: detail === null || !mayQuote ? problem : m.common.about({ subject: problem, text: detail }),
     source: at === null ? null : source.lineAt(place.line),
     meaning: meaningOf(finding.meaningOf),
   };
 }
 
 /** The meaning of the key, or of the nearest key around it that has one. */
-function meaningOf(at: Path): string | null {
+function meaningOf(at: Path): Message | null {
   for (let depth = at.length; depth > 0; depth--) {
     const schema = schemaAt(configSchema, at.slice(0, depth));
-    const meaning = schema === undefined ? undefined : z.globalRegistry.get(schema)?.description;
-    if (meaning !== undefined) return meaning;
+    const meta = schema === undefined ? undefined : (z.globalRegistry.get(schema) as KeyMeta | undefined);
+    if (meta?.meaning !== undefined) return meta.meaning;
   }
   return null;
 }

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { requestPath } from "./addresses.ts";
 import {
   answerPath,
@@ -17,7 +19,7 @@ import {
 
 const LOOK = "look at payload in orders after the first pull";
 
-function path(standard: string, meaning: string, assumption?: string) {
+function path(standard: string, meaning: Message, assumption?: string) {
   return key(answerPath().prefault(standard), meaning, assumption);
 }
 
@@ -28,17 +30,17 @@ const TAKEN = {
   order_lines_wide: "order_id revision line_no sku name quantity quantity_num price price_num payload".split(" "),
 };
 
-function extraProblem(view: keyof typeof TAKEN, column: string, earlier: ReadonlySet<string>): string | null {
-  if (!isName(column)) return "is not a column name of letters, digits and _";
-  if (TAKEN[view].includes(column.toLowerCase())) return `is a column that ${view} has already`;
-  return earlier.has(column.toLowerCase()) ? "is a column twice (capitals make no difference)" : null;
+function extraProblem(view: keyof typeof TAKEN, column: string, earlier: ReadonlySet<string>): Message | null {
+  if (!isName(column)) return m.config.badColumn;
+  if (TAKEN[view].includes(column.toLowerCase())) return m.config.takenColumn({ view });
+  return earlier.has(column.toLowerCase()) ? m.config.duplicateColumn : null;
 }
 
 function extraColumns(view: keyof typeof TAKEN) {
   const schema = z.record(z.string(), answerPath()).superRefine((columns, context) => {
     const names = Object.keys(columns);
     if (names.length > 200) {
-      refuse(context, { what: "has more than 200 columns" });
+      refuse(context, { what: m.config.tooManyColumns });
       return;
     }
     const earlier = new Set<string>();
@@ -48,106 +50,93 @@ function extraColumns(view: keyof typeof TAKEN) {
       earlier.add(column.toLowerCase());
     }
   });
-  return worded(schema, "columns and their paths");
+  return worded(schema, m.kinds.columnPaths);
 }
 
 const query = worded(
   z.record(
     z.string().min(1).max(200),
-    worded(z.union([text(500), z.int(), z.boolean()]).transform(String), "text, a whole number or true or false"),
+    worded(z.union([text(500), z.int(), z.boolean()]).transform(String), m.kinds.scalar),
   ),
-  "parameters and their values",
+  m.kinds.parameters,
 );
 
-const words = (standard: string[]) => worded(z.array(word()).max(200), "a list of status names").prefault(standard);
+const words = (standard: string[]) => worded(z.array(word()).max(200), m.kinds.statusNames).prefault(standard);
 
-export const orders = section("New orders: how they are fetched, read and confirmed.", {
-  schedule: key(schedule().prefault("* * * * *"), "When new orders are pulled (cron, UTC)."),
+export const orders = section(m.keys.orders, {
+  schedule: key(schedule().prefault("* * * * *"), m.keys.ordersSchedule),
   query: key(
     query.prefault({}),
-    "Further query parameters of GET /orders.",
+    m.keys.ordersQuery,
     "Query parameters are not shown: ask the service whether the account needs any.",
   ),
-  batch: section("Where a batch keeps what.", {
+  batch: section(m.keys.ordersBatch, {
     orders: path(
       "$.orders",
-      "The list of orders in a batch.",
+      m.keys.ordersBatchOrders,
       "Response bodies are not shown: the error of the first pull names the keys seen.",
     ),
     id: path(
       "$.batch_id",
-      "The batch's own id, if it has one.",
+      m.keys.ordersBatchId,
       "Response bodies are not shown: the error of the first pull names the keys seen.",
     ),
   }),
-  confirm: section("How a batch is confirmed.", {
+  confirm: section(m.keys.ordersConfirm, {
     body: key(
-      worded(
-        z.union([z.literal("auto"), template(["batch_id", "order_ids"])]),
-        "auto or an object of templates over {batch_id} and {order_ids}",
-      ).prefault("auto"),
-      "Body of the confirm; auto sends batch_id where the answer names one, else order_ids; {} names nothing.",
+      worded(z.union([z.literal("auto"), template(["batch_id", "order_ids"])]), m.kinds.confirmBody).prefault("auto"),
+      m.keys.ordersConfirmBody,
       "The payload is not shown: ask the service, or let erp-bridge probe find out; a refused confirm shows in batches.",
     ),
     wait: key(
       duration("1s", "7d").prefault("15m"),
-      "How long a confirm that names nothing waits after an answer to GET /orders was lost.",
+      m.keys.ordersConfirmWait,
       "When an unconfirmed batch is served again is not shown: ask the service, and wait longer than that.",
     ),
   }),
-  fields: section("Where an order keeps what.", {
-    order_id: path("$.order_id", "The order's id, a UUID."),
-    number: path("$.number", "The number that people use.", `Order fields are not shown: ${LOOK}.`),
-    status: path("$.status", "The order's status.", `Order fields are not shown: ${LOOK}.`),
-    created_at: path("$.created_at", "When the order was made.", `Order fields are not shown: ${LOOK}.`),
-    updated_at: path("$.updated_at", "When the order last changed.", `Order fields are not shown: ${LOOK}.`),
-    currency: path("$.currency", "The order's currency.", `Order fields are not shown: ${LOOK}.`),
-    total: path("$.total", "The order's sum.", `Order fields are not shown: ${LOOK}.`),
-    lines: path("$.items", "The list of the order's lines.", `Order fields are not shown: ${LOOK}.`),
+  fields: section(m.keys.ordersFields, {
+    order_id: path("$.order_id", m.keys.ordersFieldsOrderId),
+    number: path("$.number", m.keys.ordersFieldsNumber, `Order fields are not shown: ${LOOK}.`),
+    status: path("$.status", m.keys.ordersFieldsStatus, `Order fields are not shown: ${LOOK}.`),
+    created_at: path("$.created_at", m.keys.ordersFieldsCreatedAt, `Order fields are not shown: ${LOOK}.`),
+    updated_at: path("$.updated_at", m.keys.ordersFieldsUpdatedAt, `Order fields are not shown: ${LOOK}.`),
+    currency: path("$.currency", m.keys.ordersFieldsCurrency, `Order fields are not shown: ${LOOK}.`),
+    total: path("$.total", m.keys.ordersFieldsTotal, `Order fields are not shown: ${LOOK}.`),
+    lines: path("$.items", m.keys.ordersFieldsLines, `Order fields are not shown: ${LOOK}.`),
   }),
-  line: section("Where a line keeps what.", {
-    sku: path("$.sku", "The article's key.", `Line fields are not shown: ${LOOK}.`),
-    name: path("$.name", "The article's name.", `Line fields are not shown: ${LOOK}.`),
-    quantity: path("$.quantity", "How many.", `Line fields are not shown: ${LOOK}.`),
-    price: path("$.price", "The price of one.", `Line fields are not shown: ${LOOK}.`),
+  line: section(m.keys.ordersLine, {
+    sku: path("$.sku", m.keys.ordersLineSku, `Line fields are not shown: ${LOOK}.`),
+    name: path("$.name", m.keys.ordersLineName, `Line fields are not shown: ${LOOK}.`),
+    quantity: path("$.quantity", m.keys.ordersLineQuantity, `Line fields are not shown: ${LOOK}.`),
+    price: path("$.price", m.keys.ordersLinePrice, `Line fields are not shown: ${LOOK}.`),
   }),
-  extra: key(
-    extraColumns("orders_wide").prefault({}),
-    "Further columns of orders_wide, each with its path in the order; order_lines_wide shows those of a line's order, except under names of its own.",
-  ),
-  line_extra: key(
-    extraColumns("order_lines_wide").prefault({}),
-    "Further columns of order_lines_wide, each with its path in the line.",
-  ),
-  ignore: key(
-    worded(z.array(answerPath()).max(200), "a list of paths").prefault([]),
-    "Paths whose change alone is no change of the order.",
-  ),
-  statuses: section("What the service's status names mean.", {
+  extra: key(extraColumns("orders_wide").prefault({}), m.keys.ordersExtra),
+  line_extra: key(extraColumns("order_lines_wide").prefault({}), m.keys.ordersLineExtra),
+  ignore: key(worded(z.array(answerPath()).max(200), m.kinds.paths).prefault([]), m.keys.ordersIgnore),
+  statuses: section(m.keys.ordersStatuses, {
     cancelled: key(
       words(["cancelled"]),
-      "Statuses of a cancelled order.",
+      m.keys.ordersStatusesCancelled,
       "Status names are not shown: select distinct status from orders after some days, or ask the service.",
     ),
     closed: key(
       words(["delivered", "cancelled"]),
-      "Statuses after which nothing more is expected.",
+      m.keys.ordersStatusesClosed,
       "Status names are not shown: select distinct status from orders after some days, or ask the service.",
     ),
   }),
 });
 
-const asInOrders = (field: string) =>
-  key(answerPath().optional(), `As orders.fields.${field}, where a change names it differently.`);
+const asInOrders = (field: string) => key(answerPath().optional(), m.keys.updatesField({ field }));
 
-export const updates = section("Later changes of orders: how they are followed.", {
-  schedule: key(schedule().prefault("* * * * *"), "When changes are asked for (cron, UTC)."),
+export const updates = section(m.keys.updates, {
+  schedule: key(schedule().prefault("* * * * *"), m.keys.updatesSchedule),
   changes: path(
     "$.updates",
-    "The list of changes in an answer.",
+    m.keys.updatesChanges,
     "Response bodies are not shown: the error of the first poll names the keys seen.",
   ),
-  fields: section("Where a change names things differently from orders.fields.", {
+  fields: section(m.keys.updatesFields, {
     order_id: asInOrders("order_id"),
     number: asInOrders("number"),
     status: asInOrders("status"),
@@ -159,55 +148,55 @@ export const updates = section("Later changes of orders: how they are followed."
   }),
   carry: key(
     oneOf(["changes", "whole"]).prefault("changes"),
-    "What the answer holds: changes (each changed order is then read whole) or whole orders.",
+    m.keys.updatesCarry,
     "Response bodies are not shown: if an entry equals GET /orders/{order_id} of that order, whole saves a request each.",
   ),
   since: key(
     oneOf(["iso", "unix", "unix_ms"]).prefault("iso"),
-    "Form of the since parameter: iso (as the service writes its own stamps), unix seconds or unix_ms.",
+    m.keys.updatesSince,
     "The format of since is not shown: ask the service, or let erp-bridge probe compare the answers; a form that is not understood may answer everything, or nothing.",
   ),
   overlap: key(
     duration("0s", "30d").prefault("10m"),
-    "How far before the watermark each poll asks again, for changes that appear late.",
+    m.keys.updatesOverlap,
     "Whether changes appear in the order of their stamps is not shown: raise it if the sweep keeps finding changes.",
   ),
-  sweep: section("A rarer, wider look back.", {
-    schedule: key(schedule().prefault("17 3 * * *"), "When the sweep runs (cron, UTC)."),
-    overlap: key(duration("0s", "365d").prefault("24h"), "How far before the watermark the sweep asks."),
+  sweep: section(m.keys.updatesSweep, {
+    schedule: key(schedule().prefault("17 3 * * *"), m.keys.updatesSweepSchedule),
+    overlap: key(duration("0s", "365d").prefault("24h"), m.keys.updatesSweepOverlap),
   }),
   next: key(
     answerPath().nullable().prefault(null),
-    "The next since, where the answer itself names it; null: the largest stamp seen.",
+    m.keys.updatesNext,
     "Response bodies are not shown: look for a cursor beside the list of changes.",
   ),
   snapshot: path(
     "$",
-    "The order in the answer of GET /orders/{order_id}.",
+    m.keys.updatesSnapshot,
     "Response bodies are not shown: the error of the first read names the keys seen.",
   ),
 });
 
-export const statuses = section("Statuses that the ERP sends back.", {
-  schedule: key(schedule().prefault("* * * * *"), "When waiting requests are sent (cron, UTC)."),
+export const statuses = section(m.keys.statuses, {
+  schedule: key(schedule().prefault("* * * * *"), m.keys.statusesSchedule),
   method: key(
     oneOf(["POST", "PUT", "PATCH"]).prefault("POST"),
-    "HTTP method of a status change.",
+    m.keys.statusesMethod,
     "The method is not shown: ask the service.",
   ),
   path: key(
     requestPath(["order_id"]).nullable().prefault(null),
-    "Path of a status change with {order_id}; null: nothing is sent.",
+    m.keys.statusesPath,
     "The suffix of the path is not shown: ask the service.",
   ),
   body: key(
     template().prefault({ status: "{status}" }),
-    "Body of a status change; {status}, {comment} and the names in data of the request may be used.",
+    m.keys.statusesBody,
     "The payload is not shown: ask the service.",
   ),
   map: key(
-    worded(z.record(z.string().min(1).max(200), word()), "the ERP's names and the service's").prefault({}),
-    "The ERP's status names to the service's; a name that is absent is sent as it is.",
+    worded(z.record(z.string().min(1).max(200), word()), m.kinds.statusMap).prefault({}),
+    m.keys.statusesMap,
     "Status names and transitions are not shown: a refused request keeps the service's words.",
   ),
 });

@@ -9,11 +9,11 @@ export interface ConfigProblem {
   /** Dotted, as in `orders.fields.number`; empty where no key is concerned. */
   key: string;
   /** What is wrong. Never holds a value. */
-  problem: string;
+  problem: Message;
   /** The line of the file, with whatever may be secret blanked out. */
   source: string | null;
   /** The meaning of the key. */
-  meaning: string | null;
+  meaning: Message | null;
 }
 
 /** Everything that is wrong with a configuration, at once. */
@@ -28,7 +28,7 @@ export class ConfigError extends BridgeError {
   }
 }
 
-const HINT = "Correct the file, then try it with: erp-bridge check";
+const HINT = m.config.correctFile;
 
 /** More than a person corrects in one go; a file of another kind would fill the screen. */
 export const PROBLEMS_MAX = 50;
@@ -43,9 +43,9 @@ function problemText(file: string, { line, column, key, problem, source, meaning
   const place = line === null ? file : `${file}:${line}:${column ?? 1}`;
   const at = `${printable(place)}${key === "" ? "" : ` ${key}`}`;
   const lines = [
-    m.common.about({ subject: at, text: m.common.plain({ text: problem }) }),
+    m.common.about({ subject: at, text: problem }),
     ...(source === null ? [] : [`    ${source}`]),
-    ...(meaning === null ? [] : [m.common.indented({ text: m.common.plain({ text: meaning }) })]),
+    ...(meaning === null ? [] : [m.common.indented({ text: meaning })]),
   ];
   return m.common.lines({ lines });
 }

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Config } from "./schema.ts";
 import { readSmallFile } from "./small-file.ts";
@@ -24,10 +25,10 @@ function readAuthorities(file: string | null): string[] {
   if (found.length > 0 && found.every(isCertificate)) return found;
   const message =
     "problem" in read
-      ? `service.ca_file: ${file} ${read.problem}.`
-      : `service.ca_file: ${file} holds no certificate in PEM form.`;
+      ? m.config.authoritiesUnreadable({ file, problem: read.problem })
+      : m.config.noCertificate({ file });
   throw new BridgeError("config_invalid", message, {
-    hint: "Ask the network's administrator for the authority's certificate; it begins with -----BEGIN CERTIFICATE-----",
+    hint: m.config.askForCertificate,
   });
 }
 

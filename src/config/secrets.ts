@@ -1,4 +1,6 @@
 import path from "node:path";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { readSmallFile } from "./small-file.ts";
 
 export interface SecretSources {
@@ -12,12 +14,12 @@ export interface SecretSources {
 
 interface SecretProblem {
   key: "client_secret" | "client_secret_file" | null;
-  problem: string;
+  problem: Message;
   /** Another process may have it nevertheless: the file is somebody else's, or systemd hands it over. */
   isElsewhere?: boolean;
 }
 
-export type Secret = { secret: string; file: string | null; warnings: string[] } | SecretProblem;
+export type Secret = { secret: string; file: string | null; warnings: Message[] } | SecretProblem;
 
 /** The name under which systemd hands the secret over (`LoadCredential=client-secret:…`). */
 const CREDENTIAL = "client-secret";
@@ -26,13 +28,12 @@ const FILE_BYTES_MAX = 16_384;
 const LENGTH_MIN = 4;
 const LENGTH_MAX = 4000;
 
-const OPEN_TO_ALL =
-  "the file of the client secret may be read by every user of this machine; take that away with chmod o-r";
+const OPEN_TO_ALL = m.config.openSecretFile;
 
 /** The Client Secret from the one place where it was written. No message holds any part of it. */
 export function resolveSecret({ inline, namedFile, configFile, env }: SecretSources): Secret {
   if (inline !== undefined && namedFile !== undefined) {
-    return { key: "client_secret", problem: "stands beside client_secret_file; keep one of the two" };
+    return { key: "client_secret", problem: m.config.twoSecrets };
   }
   if (inline !== undefined) {
     const problem = secretProblem(inline);
@@ -49,25 +50,27 @@ export function resolveSecret({ inline, namedFile, configFile, env }: SecretSour
   return {
     key: null,
     isElsewhere: true,
-    problem: "lacks the secret: write client_secret_file, or give systemd the credential client-secret",
+    problem: m.config.noSecret,
   };
 }
 
-function secretProblem(secret: string): string | null {
-  if (secret === "") return "is empty";
+function secretProblem(secret: string): Message | null {
+  if (secret === "") return m.config.empty;
   if (secret.length < LENGTH_MIN || secret.length > LENGTH_MAX) {
-    return `must have ${LENGTH_MIN} to ${LENGTH_MAX} characters`;
+    return m.config.secretLength({ lengthMin: LENGTH_MIN, lengthMax: LENGTH_MAX });
   }
-  if (!/^[\x20-\x7e]+$/.test(secret))
-    return "holds a character that an HTTP header cannot carry (a line break, or no ASCII)";
-  return secret.trim() === secret ? null : "begins or ends with a space";
+  if (!/^[\x20-\x7e]+$/.test(secret)) return m.config.secretCharacter;
+  return secret.trim() === secret ? null : m.config.secretSpace;
 }
 
 function readSecret(file: string, key: SecretProblem["key"]): Secret {
-  const refuse = (problem: string, code?: string): SecretProblem => ({
+  const refuse = (problem: Message, code?: string): SecretProblem => ({
     key,
     isElsewhere: code === "EACCES",
-    problem: key === null ? `gets a systemd credential ${CREDENTIAL} that ${problem}` : `names a file that ${problem}`,
+    problem:
+      key === null
+        ? m.config.credentialUnreadable({ credential: CREDENTIAL, problem })
+        : m.config.fileUnreadable({ problem }),
   });
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) return refuse(read.problem, read.code);

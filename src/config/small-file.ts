@@ -1,4 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 
 export interface SmallFile {
   bytes: Buffer;
@@ -10,13 +12,13 @@ export interface SmallFile {
  * Reads a regular file of at most `bytesMax`; what is wrong with it as a sentence's end ("does not exist"). A pipe or a
  * device could block for ever or never end, so the kind is asked before anything is read, and opening does not wait.
  */
-export function readSmallFile(file: string, bytesMax: number): SmallFile | { problem: string; code: string } {
+export function readSmallFile(file: string, bytesMax: number): SmallFile | { problem: Message; code: string } {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(descriptor);
-      if (!stat.isFile()) return { problem: "is no regular file", code: "EISDIR" };
-      if (stat.size > bytesMax) return { problem: `is larger than ${bytesMax} bytes`, code: "EFBIG" };
+      if (!stat.isFile()) return { problem: m.config.notRegularFile, code: "EISDIR" };
+      if (stat.size > bytesMax) return { problem: m.config.tooLarge({ bytesMax }), code: "EFBIG" };
       const bytes = Buffer.alloc(stat.size);
       return { bytes: bytes.subarray(0, readSync(descriptor, bytes)), mode: stat.mode };
     } finally {
@@ -24,14 +26,14 @@ export function readSmallFile(file: string, bytesMax: number): SmallFile | { pro
     }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    return { problem: REASONS[code] ?? `cannot be read (${code})`, code };
+    return { problem: REASONS[code] ?? m.config.unreadable({ code }), code };
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "does not exist",
-  ENOTDIR: "does not exist",
-  EACCES: "may not be read by this user",
-  EPERM: "may not be read by this user",
-  ERR_INVALID_ARG_VALUE: "has a name that no file can have",
+const REASONS: Readonly<Record<string, Message>> = {
+  ENOENT: m.config.notFound,
+  ENOTDIR: m.config.notFound,
+  EACCES: m.config.notPermitted,
+  EPERM: m.config.notPermitted,
+  ERR_INVALID_ARG_VALUE: m.config.impossibleName,
 };

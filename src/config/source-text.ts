@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 /** What of the ERP's may be named as the source of a feed, as far as its text alone can tell. */
 
 /** Tables and views that the bridge made for itself and for the ERP to read; those of the feeds are the ERP's to write. */
@@ -32,21 +34,21 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with a table's name as a source; null where nothing is. */
-export function tableProblem(table: string, isOwnFile: boolean): string | null {
-  if (/^(sqlite|pragma)_/i.test(table)) return "is SQLite's own; name a table or view of the ERP";
-  if (isOwnFile && OWN_NAMES.has(table.toLowerCase())) return "is the bridge's own; name a table or view of the ERP";
+export function tableProblem(table: string, isOwnFile: boolean): Message | null {
+  if (/^(sqlite|pragma)_/i.test(table)) return m.config.tableOfSqlite;
+  if (isOwnFile && OWN_NAMES.has(table.toLowerCase())) return m.config.tableOfBridge;
   return null;
 }
 
 /** What is wrong with a SELECT before SQLite has looked at it; null where nothing is. */
-export function queryProblem(query: string): string | null {
+export function queryProblem(query: string): Message | null {
   let hasEnded = false;
   let word = "";
   for (const [token] of query.matchAll(TOKENS)) {
     if (/^(\s|--|\/\*)/.test(token)) continue;
-    if (hasEnded && token !== ";") return "holds more than one statement";
+    if (hasEnded && token !== ";") return m.config.twoStatements;
     hasEnded = token === ";";
-    if (token === "(" && word === "load_extension") return "calls load_extension, which no source needs";
+    if (token === "(" && word === "load_extension") return m.config.loadsExtension;
     word = token.replace(/^["'`[]|["'`\]]$/g, "").toLowerCase();
   }
   return null;

@@ -1,6 +1,8 @@
 import { ExpressionSyntaxError, parseExpression } from "../answers/expression.ts";
 import { PathSyntaxError, parsePath } from "../answers/json-path.ts";
 import { parseTemplate, placeholdersOf, TemplateSyntaxError } from "../answers/template.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { type LevelSettings, levelProblem } from "./feed-level.ts";
 
 /**
@@ -8,26 +10,27 @@ import { type LevelSettings, levelProblem } from "./feed-level.ts";
  * the value, so whoever shows them must know that the value is no secret.
  */
 
-export function pathProblem(text: string): string | null {
+export function pathProblem(text: string): Message | null {
   return wordsOf(() => parsePath(text));
 }
 
-export function expressionProblem(text: string): string | null {
+export function expressionProblem(text: string): Message | null {
   return wordsOf(() => parseExpression(text));
 }
 
 /** `names`: the only placeholders that mean something here; undefined where any column may be named. */
-export function templateProblem(text: string, names: readonly string[] | undefined): string | null {
+export function templateProblem(text: string, names: readonly string[] | undefined): Message | null {
   return wordsOf(() => parseTemplate(text)) ?? unknownName(text, names);
 }
 
-function unknownName(text: string, names: readonly string[] | undefined): string | null {
-  const unknown = names === undefined ? undefined : namesIn(text).find((name) => !names.includes(name));
-  return unknown === undefined ? null : `{${unknown}} is unknown here; there are {${names?.join("}, {")}}`;
+function unknownName(text: string, names: readonly string[] | undefined): Message | null {
+  if (names === undefined) return null;
+  const unknown = namesIn(text).find((name) => !names.includes(name));
+  return unknown === undefined ? null : m.config.unknownPlaceholder({ name: unknown, names });
 }
 
 /** The keys of a template hold no placeholders; a brace in one is written twice. */
-export function templateKeyProblem(key: string): string | null {
+export function templateKeyProblem(key: string): Message | null {
   return wordsOf(() => parseTemplate({ [key]: null }));
 }
 
@@ -44,7 +47,7 @@ export function namesIn(text: string): readonly string[] {
 export function deletionProblem(
   feed: string,
   settings: LevelSettings & { scope: string },
-): { what: string; detail?: string; path: PropertyKey[] } | null {
+): { what: Message; detail?: Message; path: PropertyKey[] } | null {
   try {
     const problem = levelProblem(feed, settings);
     if (problem === undefined) return null;
@@ -56,18 +59,20 @@ export function deletionProblem(
   }
 }
 
-function wordsOf(parse: () => unknown): string | null {
+function wordsOf(parse: () => unknown): Message | null {
   try {
     parse();
     return null;
   } catch (error) {
     if (error instanceof TemplateSyntaxError) {
       // The template was one text, so its place inside itself ("at $") says nothing.
-      return error.message.replace(/ \(at \$[^()]*?(?:, (column \d+))?\)$/, (_, column?: string) =>
+      const text = error.message.replace(/ \(at \$[^()]*?(?:, (column \d+))?\)$/, (_, column?: string) =>
         column ? ` (${column})` : "",
       );
+      return m.common.plain({ text });
     }
-    if (error instanceof PathSyntaxError || error instanceof ExpressionSyntaxError) return error.message;
+    if (error instanceof PathSyntaxError || error instanceof ExpressionSyntaxError)
+      return m.common.plain({ text: error.message });
     throw error;
   }
 }

@@ -1,15 +1,17 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 /** Text as people's editors should have saved it: UTF-8 without a byte order mark. */
-export function decodeText(bytes: Buffer): { text: string } | { problem: string; line: number; column: number } {
+export function decodeText(bytes: Buffer): { text: string } | { problem: Message; line: number; column: number } {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    return { problem: "begins with a byte order mark; save it as UTF-8 without BOM", line: 1, column: 1 };
+    return { problem: m.config.byteOrderMark, line: 1, column: 1 };
   }
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
-    return { problem: "is UTF-16; save it as UTF-8", line: 1, column: 1 };
+    return { problem: m.config.utf16, line: 1, column: 1 };
   }
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
-    return { problem: "is not UTF-8 from here on; save it as UTF-8", ...firstBad(bytes) };
+    return { problem: m.config.notUtf8, ...firstBad(bytes) };
   }
 }
 

@@ -1,31 +1,29 @@
 import * as z from "zod";
+import { m } from "../messages/messages.ts";
 import { listen, outsideUrl } from "./addresses.ts";
 import { duration, integer, key, oneOf, place, schedule, section, text, worded } from "./kinds.ts";
 
 /** Everything that concerns neither the service nor the data: the ERP's silence, alerts, backups, the program itself. */
 
 function within(standard: string | null) {
-  return key(
-    duration("1m", "365d").nullable().prefault(standard),
-    "The table must be written at least once in this time; null: its silence is no trouble.",
-  );
+  return key(duration("1m", "365d").nullable().prefault(standard), m.keys.erpWriteWithinStocks);
 }
 
 const command = worded(
   z
     .union([text(1000), z.array(text(1000)).min(1).max(50)])
     .transform((value) => (typeof value === "string" ? [value] : value)),
-  "a program, or a list of a program and its arguments",
+  m.kinds.command,
   "command",
 );
 
-export const database = section("Where everything is kept.", {
-  path: key(place("a file").prefault("/var/lib/erp-bridge/bridge.db"), "The SQLite file, relative to this file."),
+export const database = section(m.keys.database, {
+  path: key(place(m.kinds.file).prefault("/var/lib/erp-bridge/bridge.db"), m.keys.databasePath),
 });
 
-export const erp = section("When the ERP's silence is worth attention.", {
-  read_within: key(duration("1m", "365d").prefault("24h"), "Waiting orders must be taken within this time."),
-  write_within: section("How often the ERP writes its tables.", {
+export const erp = section(m.keys.erp, {
+  read_within: key(duration("1m", "365d").prefault("24h"), m.keys.erpReadWithin),
+  write_within: section(m.keys.erpWriteWithin, {
     stocks: within("26h"),
     prices: within(null),
     catalog: within(null),
@@ -33,63 +31,39 @@ export const erp = section("When the ERP's silence is worth attention.", {
   }),
 });
 
-export const reconcile = section("A look at stored orders for differences that no change has told of.", {
-  schedule: key(schedule().prefault("29 4 * * *"), "When stored orders are compared with the service (cron, UTC)."),
-  open: key(
-    integer(0, 1_000_000).prefault(5_000),
-    "At most so many orders that are still open are read each time; the rest follows the next time.",
-  ),
-  sample: key(integer(0, 1_000_000).prefault(500), "So many of the other orders are read each time, in turn."),
+export const reconcile = section(m.keys.reconcile, {
+  schedule: key(schedule().prefault("29 4 * * *"), m.keys.reconcileSchedule),
+  open: key(integer(0, 1_000_000).prefault(5_000), m.keys.reconcileOpen),
+  sample: key(integer(0, 1_000_000).prefault(500), m.keys.reconcileSample),
 });
 
-export const alerts = section("Who is told when something needs attention.", {
-  command: key(
-    command.nullable().prefault(null),
-    "Program that is started, without a shell: its path, or a list of path and arguments; null: none.",
-  ),
-  webhook: key(outsideUrl().nullable().prefault(null), "Address that receives a POST; null: none."),
+export const alerts = section(m.keys.alerts, {
+  command: key(command.nullable().prefault(null), m.keys.alertsCommand),
+  webhook: key(outsideUrl().nullable().prefault(null), m.keys.alertsWebhook),
 });
 
-export const heartbeat = key(
-  outsideUrl().nullable().prefault(null),
-  "Address that is called only while everything is fresh, so that silence raises an alarm elsewhere; null: none.",
-);
+export const heartbeat = key(outsideUrl().nullable().prefault(null), m.keys.heartbeat);
 
-export const backup = section("Copies of the database.", {
-  schedule: key(schedule().prefault("41 2 * * *"), "When a copy is made (cron, UTC)."),
-  dir: key(
-    place("a folder").prefault("/var/lib/erp-bridge/backups"),
-    "Folder of the copies, relative to this file; unless set, backups beside the database.",
-  ),
-  keep: key(integer(1, 3650).prefault(14), "How many copies stay."),
-  journal: key(
-    place("a folder").nullable().prefault(null),
-    "Folder, best on another disk, where each batch is also kept before its confirm, for restore; null: none.",
-  ),
+export const backup = section(m.keys.backup, {
+  schedule: key(schedule().prefault("41 2 * * *"), m.keys.backupSchedule),
+  dir: key(place(m.kinds.folder).prefault("/var/lib/erp-bridge/backups"), m.keys.backupDir),
+  keep: key(integer(1, 3650).prefault(14), m.keys.backupKeep),
+  journal: key(place(m.kinds.folder).nullable().prefault(null), m.keys.backupJournal),
 });
 
-export const retention = section("How long history stays. Orders and what waits are never removed.", {
-  runs: key(duration("1d", "10y").prefault("30d"), "Rows of runs."),
-  events: key(duration("1d", "100y").prefault("2y"), "Rows of order_events."),
-  batches: key(duration("30d", "100y").prefault("1y"), "Rows of batches that are confirmed."),
-  status_requests: key(duration("30d", "100y").prefault("1y"), "Rows of status_requests that were sent."),
+export const retention = section(m.keys.retention, {
+  runs: key(duration("1d", "10y").prefault("30d"), m.keys.retentionRuns),
+  events: key(duration("1d", "100y").prefault("2y"), m.keys.retentionEvents),
+  batches: key(duration("30d", "100y").prefault("1y"), m.keys.retentionBatches),
+  status_requests: key(duration("30d", "100y").prefault("1y"), m.keys.retentionStatusRequests),
 });
 
-export const http = section("Health, metrics and the status page, for this machine alone.", {
-  listen: key(
-    listen().prefault("127.0.0.1:9469"),
-    "Loopback address and port, or off; a taken port never stops orders and is tried again.",
-  ),
+export const http = section(m.keys.http, {
+  listen: key(listen().prefault("127.0.0.1:9469"), m.keys.httpListen),
 });
 
-export const log = section("What the program tells.", {
-  level: key(
-    oneOf(["debug", "info", "warn", "error"]).prefault("info"),
-    "The least important messages that are written.",
-  ),
+export const log = section(m.keys.log, {
+  level: key(oneOf(["debug", "info", "warn", "error"]).prefault("info"), m.keys.logLevel),
 });
 
-export const language = key(
-  oneOf(["en", "ru"]).prefault("en"),
-  "Language of messages, the log, alerts and the status page; unless written, that of the locale (LC_ALL, LC_MESSAGES, LANG).",
-);
+export const language = key(oneOf(["en", "ru"]).prefault("en"), m.keys.language);

@@ -1,9 +1,12 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+
 /** `${VAR}` and `${VAR:-default}` inside a value, after parsing, so that a variable never changes the structure. */
 
 const REFERENCE = /\$\{([^}]*)(\}|$)/g;
 const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-export type Expansion = { text: string } | { problem: string };
+export type Expansion = { text: string } | { problem: Message };
 
 export function hasReference(text: string): boolean {
   return text.includes("${");
@@ -11,18 +14,17 @@ export function hasReference(text: string): boolean {
 
 /** A variable that is unset, or empty where a default is given, takes the default. Messages name it, never its value. */
 export function expandVariables(text: string, env: NodeJS.ProcessEnv): Expansion {
-  const problems = new Set<string>();
+  const problems = new Map<string, Message>();
   const expanded = text.replace(REFERENCE, (_, inside: string, end: string) => {
     const [, variable, standard] = FORM.exec(inside) ?? [];
     if (end === "" || variable === undefined) {
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the notation of the file, meant as it stands
-      problems.add("holds a ${ that is neither ${VAR} nor ${VAR:-default}");
+      problems.set("", m.config.badVariable);
       return "";
     }
     const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
     if (standard !== undefined) return value === undefined || value === "" ? standard : value;
-    if (value === undefined) problems.add(`names the environment variable ${variable}, which is not set`);
+    if (value === undefined) problems.set(variable, m.config.variableNotSet({ variable }));
     return value ?? "";
   });
-  return problems.size === 0 ? { text: expanded } : { problem: [...problems].join("; ") };
+  return problems.size === 0 ? { text: expanded } : { problem: m.common.joined({ parts: [...problems.values()] }) };
 }

@@ -167,7 +167,7 @@ function isView(db: Database.Database, name: string): boolean {
 /** The statement in parentheses, once SQLite has said that it is one SELECT and nothing else. */
 function checkedQuery(db: Database.Database, query: string): string {
   const problem = queryProblem(query);
-  if (problem !== null) throw new Error(problem);
+  if (problem !== null) throw new Error(String(problem));
   const statement = db.prepare(query);
   if (!statement.reader || !statement.readonly) throw new Error("it is no SELECT");
   // Line ends around it, because it may end with a comment.

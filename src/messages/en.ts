@@ -1,6 +1,10 @@
+import { check } from "./en/check.ts";
 import { common } from "./en/common.ts";
 import { config } from "./en/config.ts";
 import { daemon } from "./en/daemon.ts";
+import { init } from "./en/init.ts";
+import { keys } from "./en/keys.ts";
+import { kinds } from "./en/kinds.ts";
 
 /** Every text that a person reads, by area, in English. */
-export const en = { common, config, daemon };
+export const en = { check, common, config, daemon, init, keys, kinds };

@@ -1,7 +1,11 @@
 import type { en } from "./en.ts";
+import { check } from "./ru/check.ts";
 import { common } from "./ru/common.ts";
 import { config } from "./ru/config.ts";
 import { daemon } from "./ru/daemon.ts";
+import { init } from "./ru/init.ts";
+import { keys } from "./ru/keys.ts";
+import { kinds } from "./ru/kinds.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
-export const ru = { common, config, daemon } satisfies typeof en;
+export const ru = { check, common, config, daemon, init, keys, kinds } satisfies typeof en;

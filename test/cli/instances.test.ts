@@ -28,7 +28,7 @@ function instances(...texts: [string, Text][]): string {
 function found(folder: string, name: string): { message: string; exitCode: number }[] {
   const loaded = loadConfig({ file: path.join(folder, `${name}.yaml`), env: {} });
   return checkInstances(loaded, {}).map(({ message, exitCode }) => ({
-    message: message.replaceAll(folder, "FOLDER"),
+    message: String(message).replaceAll(folder, "FOLDER"),
     exitCode,
   }));
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { excessIn } from "../../src/config/depth.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { showConfig } from "../../src/config/show.ts";
+import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { MINIMAL, parse } from "./support.ts";
 
@@ -160,7 +161,7 @@ describe("a megabyte that would keep the parser busy", () => {
     ["tagged levels", many("!!seq [")],
   ])("is refused at the level that is too deep, without a look at the rest: %s", (_, text) => {
     const found = excessIn(text);
-    expect(found?.problem).toBe("is nested too deeply");
+    expect(found?.problem).toBe(m.config.tooDeep);
     // The place is where the reading stopped: so much work was done and no more.
     expect(found?.at).toBeLessThan(60_000);
     expect(() => parse(text)).toThrow(/nested too deeply/);
@@ -181,14 +182,14 @@ describe("a megabyte that would keep the parser busy", () => {
     ["quotes", many('""')],
   ])("is refused where it holds too much, without a look at the rest: %s", (_, text) => {
     const found = excessIn(text);
-    expect(found?.problem).toMatch(/more than 80000 words and signs/);
+    expect(found?.problem).toEqual(m.config.tooManyTokens({ tokensMax: 80_000 }));
     expect(found?.at).toBeLessThan(600_000);
     expect(() => parse(text)).toThrow(/more than 80000/);
   });
 
   it("with a text that no key could mean is refused before it is parsed", () => {
     const text = `service:\n  base_url: "${"\\x41".repeat(20_000)}"\n`;
-    expect(excessIn(text)).toMatchObject({ problem: expect.stringMatching(/a text of more than 65536 characters/) });
+    expect(excessIn(text)).toMatchObject({ problem: m.config.textTooLong({ charsMax: 65_536 }) });
     expect(() => parse(text)).toThrow(/:2:13: the file holds a text of more than 65536 characters$/);
   });
 

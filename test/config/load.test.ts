@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
+import { saying } from "../support/messages.ts";
 import { errorOf, MINIMAL, parse, problemsOf, SECRET, temporaryFile } from "./support.ts";
 
 function load(file: string, env: NodeJS.ProcessEnv = {}) {
@@ -143,7 +144,7 @@ describe("a file that cannot be read", () => {
       "the configuration file is larger than 1000000 bytes",
     ],
   ])("is told for %s", (_, file, expected) => {
-    expect(errorOf(() => load(file())).problems).toMatchObject([{ line: null, problem: expected }]);
+    expect(errorOf(() => load(file())).problems).toMatchObject([{ line: null, problem: saying(expected) }]);
   });
 
   it.each([
@@ -153,7 +154,7 @@ describe("a file that cannot be read", () => {
     ["a cut character", Buffer.concat([Buffer.from("a: 1\n"), Buffer.from([0xd0])]), 2, 1],
   ])("is told with its place for %s", (_, content, line, column) => {
     const { problems } = errorOf(() => load(temporaryFile("config.yaml", content)));
-    expect(problems).toMatchObject([{ line, column, problem: expect.stringContaining("save it as UTF-8") }]);
+    expect(problems).toMatchObject([{ line, column, problem: saying("save it as UTF-8") }]);
   });
 
   it("is followed through a symbolic link", () => {

@@ -55,7 +55,7 @@ describe("a SELECT that is a feed's source", () => {
     ['SELECT "load_extension"(x) FROM t', "calls load_extension"],
     ["SELECT [load_extension] (x) FROM t", "calls load_extension"],
   ])("%s is refused when the configuration is read", (query, words) => {
-    expect(queryProblem(query)).toContain(words);
+    expect(String(queryProblem(query))).toContain(words);
     expect(() => parse(`${MINIMAL}\nimports: { stocks: { query: ${JSON.stringify(query)} } }\n`)).toThrow(words);
   });
 

@@ -82,7 +82,6 @@ describe("the Russian catalogue", () => {
     for (const room of [
       "backup",
       "cli",
-      "config",
       "daemon",
       "database",
       "feeds",

@@ -3,11 +3,8 @@
  * words is no longer found here, and then asks for a reading of its own.
  */
 export const READINGS: Readonly<Record<string, readonly string[]>> = {
-  "which needs send: base64 or multipart": ["{file.name}, which needs send: base64 or multipart"],
-  "but there are only {{join}}": ["{file.colour}, but there are only {file.base64}, {file.name}"],
   " to nowhere": ["GET /orders was answered with 302 to nowhere"],
   " to {nowhere}": ["GET /orders was answered with 302 to https://other.example.com: moved"],
-  " [the one in {secretfile}]": ["Client Secret (not shown) [the one in /etc/erp-bridge/client-secret]: "],
   "{what}: still held{why}": ["7  order 1001: still held", "7  order 1001: still held: $.id (order id) is missing"],
   "{orders} order looked at: {changed} would change, {unreadable} cannot be read with this mapping and {would}stay as they are.":
     ["1 order looked at: 3 would change, 0 cannot be read with this mapping and would stay as they are."],

@@ -145,8 +145,6 @@ export const config = {
   // the service
   "is not a time zone such as UTC, Europe/Moscow or +03:00": "это не часовой пояс вида UTC, Europe/Moscow или +03:00",
   "a time zone": "часовой пояс",
-  "must be printable ASCII without a colon and without spaces around it":
-    "допустимы только печатные знаки ASCII без двоеточия и без пробелов по краям",
   "text of 1 to 200 printable ASCII characters without a colon":
     "текст от 1 до 200 печатных знаков ASCII без двоеточия",
   "a program, or a list of a program and its arguments": "программа или список из программы и её аргументов",
@@ -187,7 +185,6 @@ export const config = {
   "is not YAML from here on": "с этого места это не YAML",
   "has a tag (!) that does not fit its value": "тег (!) не подходит к своему значению",
   // variables
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how a variable is written in the file
   "holds a ${ that is neither ${VAR} nor ${VAR:-default}": "содержит ${, но это не ${VAR} и не ${VAR:-default}",
   "names the environment variable {name}, which is not set": "использует переменную окружения {name}, а она не задана",
   // the small languages

@@ -108,7 +108,6 @@ export const meanings = {
     "Адрес сервиса, https (http — только loopback), без параметров запроса и учётных данных.",
   "Client ID from the service's API access settings.": "Client ID из настроек доступа к API в сервисе.",
   "Client Secret itself, best as ${ERP_BRIDGE_CLIENT_SECRET}; either this or client_secret_file.":
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how a variable is written in the file
     "Сам Client Secret, лучше в виде ${ERP_BRIDGE_CLIENT_SECRET}; либо он, либо client_secret_file.",
   "File that holds the Client Secret, relative to this file; with neither key the systemd credential client-secret is read.":
     "Файл с Client Secret, относительно файла настроек; если нет ни того ни другого ключа, читаются учётные данные systemd client-secret.",

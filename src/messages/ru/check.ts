@@ -1,0 +1,6 @@
+import type { check as en } from "../en/check.ts";
+
+export const check = {
+  passed: ({ check, text }) => `ok   ${check}: ${text}`,
+  failed: ({ check, text }) => `СБОЙ ${check}: ${text}`,
+} satisfies typeof en;
