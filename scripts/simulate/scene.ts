@@ -3,6 +3,7 @@ import type { MachineClock, SimulatedTime } from "./clock.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Erp } from "./erp.ts";
 import type { Forms } from "./forms.ts";
+import type { Lies } from "./hostile/lies.ts";
 import type { JournalDisk } from "./journal.ts";
 import type { SecondConnection } from "./second-connection.ts";
 import type { Versions } from "./versions.ts";
@@ -21,6 +22,7 @@ export interface Scene {
   readonly journal: JournalDisk;
   /** Somebody has been shown orders as they were earlier. */
   readonly wasMisinformed: boolean;
+  readonly lies: Lies;
   /** An invariant does not hold. The first one ends the run. */
   readonly fail: (invariant: number, what: string) => void;
   trace(line: string): void;

@@ -34,6 +34,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   pull_mark: "theirs",
   watermarks: "own",
   owed_reads: "both",
+  later_reads: "anew",
   missing_orders: "anew",
   seen_changes: "both",
   matched_paths: "both",

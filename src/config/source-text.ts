@@ -23,6 +23,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
     "flows",
     "holds",
     "image_files",
+    "later_reads",
     "matched_paths",
     "meta",
     "missing_orders",

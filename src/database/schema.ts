@@ -363,6 +363,13 @@ export const missingOrders = sqliteTable("missing_orders", {
   serviceDate: text("service_date"),
 });
 
+export const laterReads = sqliteTable("later_reads", {
+  orderId: text("order_id").primaryKey(),
+  begunAt: text("begun_at").notNull(),
+  step: integer().notNull(),
+  dueAt: text("due_at").notNull(),
+});
+
 export const observations = sqliteTable(
   "observations",
   {

@@ -33,6 +33,8 @@ export interface ChangeNews {
   contentHash: Buffer;
   /** Where the records of this order do not tell by themselves which one counts. */
   isDoubtful: boolean;
+  /** The record was told before, and what was told last is not told any more: set back, or the answer of a replica that lags. */
+  isKnown: boolean;
   /** What to remember of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
 }
@@ -55,6 +57,8 @@ interface OrderChanges {
   unseenStamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
 }
+
+const UNUSABLE = { isDoubtful: false, isKnown: false, seen: undefined };
 
 export class ChangeCollector {
   readonly #store: Store;
@@ -138,7 +142,7 @@ export class ChangeCollector {
     for (const [key, waiting] of this.#unusable) {
       const { record, bytes, contentHash } = waiting;
       if (bytes === undefined) continue;
-      news.push({ record: { ...record, hash: contentHash }, bytes, contentHash, isDoubtful: false, seen: undefined });
+      news.push({ record: { ...record, hash: contentHash }, bytes, contentHash, ...UNUSABLE });
       this.#bytes -= bytes.length;
       this.#unusable.set(key, { record, contentHash, bytes: undefined });
     }
@@ -146,9 +150,9 @@ export class ChangeCollector {
       if (++looked % ORDERS_PER_STEP === 0) yield;
       const isNews = order.unseenStamps !== undefined || (isWhole && !order.hasLast);
       if (!isNews || order.newest === undefined) continue;
-      const { record, bytes, contentHash } = order.newest;
+      const { record, bytes, contentHash, isKnown } = order.newest;
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
-      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), seen: writeSeen(order.seen) });
+      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen: writeSeen(order.seen) });
       order.hasLast = true;
       if (order.unseenStamps !== undefined) this.#news -= 1;
       order.unseenStamps = undefined;

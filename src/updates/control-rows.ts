@@ -26,6 +26,25 @@ export function loadControls(store: Store, except: readonly string[], limit: num
   return sound.length > 0 ? sound : load("");
 }
 
+/** Events and orders among which a later change is looked for. */
+const RECENT_EVENTS = 200;
+const RECENT_ORDERS = 50;
+
+/** Orders that came or were changed last, each with the stamp of what is stored of it. */
+export function loadRecentlyStamped(store: Store, except: readonly string[]): (Candidate & { stamp: string })[] {
+  return store
+    .prepare<unknown[], Candidate & { stamp: string }>(
+      `SELECT ${CANDIDATE}, service_updated_at AS stamp FROM orders
+       WHERE order_key IN (
+           SELECT order_key FROM (SELECT order_key FROM order_event_rows ORDER BY seq DESC LIMIT ${RECENT_EVENTS})
+           UNION SELECT order_key FROM (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT ${RECENT_ORDERS}))
+         AND removed_at IS NULL AND service_updated_at IS NOT NULL
+         AND order_id NOT IN (SELECT value FROM json_each(?)) AND order_id NOT IN (SELECT order_id FROM missing_orders)
+         AND order_id NOT IN (SELECT order_id FROM owed_reads)`,
+    )
+    .all(JSON.stringify(except));
+}
+
 export interface Range {
   after: number;
   upTo: number;

@@ -7,6 +7,7 @@
 import { resolvePath } from "../answers/json-path.ts";
 import { isOlder } from "../answers/stamp.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
+import { requestLaterReads } from "../orders/later-reads.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { readScalar } from "../orders/order-mapping.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, saveServiceId } from "../orders/order-rows.ts";
@@ -118,15 +119,27 @@ export class OrderReader {
 
   /**
    * Whether the answer is older than what is stored, by their stamps: a replica that lags behind, or an order that the service
-   * has set back. Which of the two only time tells: `ReadOrders` asks again until then. A stamp from the future says nothing.
+   * has set back. Which of the two it is `ReadOrders` finds out. A stamp from the future says nothing.
    */
   isStale(answer: OrderAnswer): boolean {
-    if (!answer.record.ok) return false;
+    return this.newerStored(answer) !== undefined;
+  }
+
+  /** The stamp of what is stored, where the answer is older than that. */
+  newerStored(answer: OrderAnswer): string | undefined {
+    if (!answer.record.ok) return undefined;
     const { store, client } = this.#context;
     const { timezone } = this.#rules.plan;
     const stored = loadOrderMark(store, answer.record.orderId)?.updatedAt ?? null;
-    if (stored === null || isFromFuture(stored, client.serviceNow, timezone)) return false;
-    return isOlder(this.stampOf(answer), stored, timezone);
+    if (stored === null || isFromFuture(stored, client.serviceNow, timezone)) return undefined;
+    return isOlder(this.stampOf(answer), stored, timezone) ? stored : undefined;
+  }
+
+  /** Whether a stamp is later than another one, where there is one, and not from the future. */
+  isLater(stamp: string | null, than: string | null): boolean {
+    const { timezone } = this.#rules.plan;
+    if (stamp === null || isFromFuture(stamp, this.#context.client.serviceNow, timezone)) return false;
+    return than === null || isOlder(than, stamp, timezone);
   }
 
   /** The stamp of an answer as the service wrote it. */
@@ -142,6 +155,17 @@ export class OrderReader {
     if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }
+    return taken;
+  }
+
+  /**
+   * Stores an older version than the stored one, because it counts: the one place where an order goes back. Unless a change that was
+   * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
+   */
+  takeBack(answer: OrderAnswer, isAnnounced: boolean, at: string): Taken {
+    const taken = this.storeAnyway(answer, at);
+    if (taken === "changed" && answer.record.ok && !isAnnounced)
+      requestLaterReads(this.#context.store, answer.record.orderId, at);
     return taken;
   }
 

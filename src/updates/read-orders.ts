@@ -9,6 +9,7 @@ import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../answers/stamp.ts";
+import { loadLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import { MISSING_FOR_MS } from "../orders/missing-order.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
 import { readScalar } from "../orders/order-mapping.ts";
@@ -46,11 +47,12 @@ const READS_PER_PASS = 200;
 const WAIT_FIRST_MS = 30_000;
 const WAIT_MAX_MS = 3_600_000;
 /**
- * So often an order is read again whose answers are bad, or older than the change that announced them: about a day. Then what the service says counts, and later changes or `reconcile` ask again.
+ * So often an order is read again whose answers are bad, or older than what is known of it: about a day. Then what the service says counts,
+ * and later changes or `reconcile` ask again.
  */
 const TRIES_MAX = 30;
-/** An answer that is older than what is stored may come from a replica that lags; said so often, within minutes, it counts. */
-const STALE_TRIES_MAX = 3;
+/** After so many answers that are older than what is known, other orders are asked for: they tell whether a replica lags. */
+const BEHIND_TRIES = 3;
 /** After so many orders whose answers never came to have the stamp of their change, those stamps are not the orders' own. */
 const VAIN_MAX = 3;
 /** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
@@ -94,6 +96,7 @@ export class ReadOrders {
   async readOwed(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
     const { store } = this.#context;
     await this.#held.look(signal);
+    await this.#requestLater(signal);
     const pass: Pass = { reads: new ReadPass(this.#context, this.#reader, { signal }), aside: [], counts, signal };
     for (const owed of loadDueReads(store, this.#now(), READS_PER_PASS)) {
       if (this.#context.isStopping()) return 0;
@@ -110,18 +113,29 @@ export class ReadOrders {
     return countDueReads(store, this.#now());
   }
 
+  async #requestLater(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const at = this.#now();
+    const due = loadLaterReads(store, at);
+    if (due.length === 0) return;
+    await commit(this.#context, signal, () => {
+      for (const read of due) requestReadNow(store, read, at);
+    });
+  }
+
   /** Returns false where the service rather than this order is out of order, and the pass must end. */
   async #readOne(owed: OwedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
-      const read = await this.#reader.refresh(owed, this.#actOn(owed), pass.signal);
+      const read = await this.#readUntilCurrent(owed, pass);
       if (read?.value.kind === "unknown") {
         const { error, fence } = read.value;
         const orderKey = loadOrderMark(store, owed.orderId)?.orderKey;
         pass.aside.push({ owed, error, missing: { status: error.status, fence, orderKey } });
         return await pass.reads.failed(owed.orderId, error);
       }
-      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey);
+      const stamp = read === undefined ? null : this.#reader.stampOf(read.value.answer);
+      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey, stamp);
       if (read !== undefined) count(pass.counts, read.value.stored);
       if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
     } catch (error) {
@@ -136,10 +150,23 @@ export class ReadOrders {
     return true;
   }
 
-  #actOn(owed: OwedRead) {
+  /**
+   * An answer that is older than what is known of the order counts where other orders show that the service is not behind, and the order is
+   * answered so again after that: two replicas may answer in turn.
+   */
+  async #readUntilCurrent(owed: OwedRead, { reads, signal }: Pass) {
+    const read = await this.#reader.refresh(owed, this.#actOn(owed), signal);
+    if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
+    if (owed.attempts + 1 < BEHIND_TRIES) return read;
+    if (!(await reads.isPast(read.value.newer, owed.orderId))) return read;
+    return await this.#reader.refresh(owed, this.#actOn(owed, read.value.newer), signal);
+  }
+
+  /** @param current the time that the service has shown not to be behind */
+  #actOn(owed: OwedRead, current: string | null = null) {
     return {
-      store: (answer: OrderAnswer, at: string) => this.#store(owed, answer, at),
-      settle: (refreshed: Refreshed<Taken | "stale">, at: string) => this.#settle(owed, refreshed, at),
+      store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, current }, at),
+      settle: (refreshed: Refreshed<Taken | "stale">, at: string) => this.#settle(owed, { refreshed, current }, at),
     };
   }
 
@@ -147,7 +174,11 @@ export class ReadOrders {
    * In the transaction that has stored the snapshot: the hash of the record that asked for it, and the end of the debt.
    * Where something of the order was stored while the answer was on its way, that may be newer: the read stays owed.
    */
-  #settle(owed: OwedRead, refreshed: Refreshed<Taken | "stale">, at: string) {
+  #settle(
+    owed: OwedRead,
+    { refreshed, current }: { refreshed: Refreshed<Taken | "stale">; current: string | null },
+    at: string,
+  ) {
     if (refreshed.kind === "unknown") {
       return { ...refreshed, fence: loadOrderFence(this.#context.store, owed.orderId) };
     }
@@ -156,36 +187,61 @@ export class ReadOrders {
     // A read that no record asked for has nothing else to keep.
     if (isHeld && owed.record !== "") this.#keepChange(owed, "its snapshot could not be used", at);
     // What no record asked for is asked for again by whoever did: an hour later, or at night.
-    const isOver = owed.attempts + 1 >= TRIES_MAX || (isHeld && owed.record === "");
-    const isBehind = stored !== "stale" && !isHeld && this.#isBehindChange(owed, answer, isOver);
-    if (isOver || !(isHeld || isBehind || stored === "stale")) this.#endDebt(owed);
+    const isOver = this.#isLastTry(owed) || (isHeld && owed.record === "");
+    const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, { isOver, current });
+    const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
+    const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
+    const newer = isAnnouncedLast ? announced : (known ?? announced);
+    if (isOver || !(isHeld || newer !== undefined)) this.#endDebt(owed);
     else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
-    return refreshed;
+    return { ...refreshed, newer };
+  }
+
+  #isLastTry({ attempts }: OwedRead): boolean {
+    return attempts + 1 >= TRIES_MAX;
   }
 
   /**
-   * What is older than what is stored is not stored until the service has said it several times. Where the change that
-   * announced it has no later stamp, the service has said it twice: it has set the order back.
+   * What is older than what is stored counts where a change that was new said so, where the service has shown that it is not behind, or
+   * where it has said so for a day.
    */
-  #store(owed: OwedRead, answer: OrderAnswer, at: string): Taken | "stale" {
-    const isInsisted = owed.attempts + 1 >= STALE_TRIES_MAX;
-    if (isInsisted || !this.#reader.isStale(answer)) return this.#reader.storeAnyway(answer, at);
+  #store(
+    owed: OwedRead,
+    { answer, current }: { answer: OrderAnswer; current: string | null },
+    at: string,
+  ): Taken | "stale" {
+    const newer = this.#reader.newerStored(answer);
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at);
+    const isCurrent = current !== null && !this.#reader.isLater(newer, current);
+    const isAnnounced = this.#isSaidTwice(owed, answer);
+    if (!isAnnounced && !isCurrent && !this.#isLastTry(owed)) return "stale";
+    return this.#reader.takeBack(answer, isAnnounced, at);
+  }
+
+  /** The change that announced it has no later stamp: the service has set the order back. A batch may hold what it held long ago. */
+  #isSaidTwice(owed: OwedRead, answer: OrderAnswer): boolean {
+    if (owed.source !== "update") return false;
     const announced = this.#stampOf(owed);
-    const isSaidTwice = announced !== null && !isStrictlyNewer(announced, this.#reader.stampOf(answer), this.#timezone);
-    return isSaidTwice ? this.#reader.storeAnyway(answer, at) : "stale";
+    return announced !== null && !isStrictlyNewer(announced, this.#reader.stampOf(answer), this.#timezone);
   }
 
   get #timezone(): string {
     return this.#rules.plan.timezone;
   }
 
-  /** Whether the order, as it was answered, has not seen the change that announced it: a replica may lag behind. */
-  #isBehindChange(owed: OwedRead, answer: OrderAnswer, isOver: boolean): boolean {
-    if (owed.record === "" || this.#vain >= VAIN_MAX) return false;
-    const isBehind = isOlder(this.#reader.stampOf(answer), this.#stampOf(owed), this.#timezone);
+  /** The stamp of the change that announced the order, where the answer has not seen it: a replica may lag behind. */
+  #newerAnnounced(
+    owed: OwedRead,
+    answer: OrderAnswer,
+    { isOver, current }: { isOver: boolean; current: string | null },
+  ): string | undefined {
+    if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
+    const announced = this.#stampOf(owed);
+    const isBehind = isOlder(this.#reader.stampOf(answer), announced, this.#timezone);
     if (isBehind && isOver) this.#vain += 1;
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
-    return isBehind;
+    const isCurrent = current !== null && !this.#reader.isLater(announced, current);
+    return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
   }
 
   /** The stamp of the record that asked for the read. */

@@ -10,11 +10,13 @@ import { Breaker } from "../pass/breaker.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { type Candidate, loadControls } from "./control-rows.ts";
+import { type Candidate, loadControls, loadRecentlyStamped } from "./control-rows.ts";
 import type { OrderReader, Refreshed } from "./read-order.ts";
 
 /** Orders that are asked for at most to find out whether the service is well. */
 const CONTROLS_MAX = 2;
+/** Orders that one pass asks for at most to find out whether the answers are behind. */
+const LATER_MAX = 10;
 
 /** `unknown`: too few orders were asked for to tell, and there is no other one. */
 export type Health = "well" | "ill" | "unknown";
@@ -27,6 +29,9 @@ export class ReadPass {
   readonly #failed = new Set<string>();
   /** The newest order that was answered well since the last failure. */
   #wellKey: number | undefined;
+  /** The latest stamp that was answered. */
+  #latest: string | null = null;
+  #laterAsked = new Set<string>();
   #lastError: unknown;
 
   constructor(context: JobContext, reader: OrderReader, options: { signal: AbortSignal; failuresInRowMax?: number }) {
@@ -36,10 +41,37 @@ export class ReadPass {
     this.#breaker = new Breaker(options.failuresInRowMax);
   }
 
-  /** @param orderKey undefined: the order is not stored here */
-  answered(orderKey: number | undefined): void {
+  /**
+   * @param orderKey undefined: the order is not stored here
+   * @param stamp of what was answered
+   */
+  answered(orderKey: number | undefined, stamp: string | null = null): void {
     this.#breaker.succeed();
     this.#wellKey = Math.max(this.#wellKey ?? 0, orderKey ?? 0);
+    if (this.#reader.isLater(stamp, this.#latest)) this.#latest = stamp;
+  }
+
+  /**
+   * Whether the service shows in this pass that its answers are not behind a time: another order was answered with a later stamp. Where
+   * none was, orders are asked for that were changed later, as far as is known here.
+   * @throws what concerns more than one order
+   */
+  async isPast(stamp: string, orderId: string): Promise<boolean> {
+    if (this.#isPast(stamp)) return true;
+    const later = loadRecentlyStamped(this.#context.store, [orderId, ...this.#failed, ...this.#laterAsked])
+      .filter((candidate) => this.#reader.isLater(candidate.stamp, stamp))
+      .sort((a, b) => b.orderKey - a.orderKey);
+    for (const control of later.slice(0, CONTROLS_MAX)) {
+      if (this.#laterAsked.size >= LATER_MAX) return false;
+      this.#laterAsked.add(control.orderId);
+      await this.#ask(control, false);
+      if (this.#isPast(stamp)) return true;
+    }
+    return false;
+  }
+
+  #isPast(stamp: string): boolean {
+    return this.#reader.isLater(this.#latest, stamp);
   }
 
   /** Notes that an order was not answered as it should. Returns whether another one is to be tried. */
@@ -82,7 +114,8 @@ export class ReadPass {
       const isFound =
         error === undefined ||
         (isInAnyForm && (await this.#reader.refreshOtherwise(control, act, this.#signal)) !== undefined);
-      if (isFound) this.answered(control.orderKey);
+      const answer = read?.value.kind === "order" ? read.value.answer : undefined;
+      if (isFound) this.answered(control.orderKey, answer === undefined ? null : this.#reader.stampOf(answer));
       else this.#note(control.orderId, error);
     } catch (error) {
       if (reachOf(error) !== "record") throw error;

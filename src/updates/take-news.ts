@@ -4,12 +4,24 @@
  * that is there, and the same news is news again.
  */
 
+import { isOlder } from "../answers/stamp.ts";
 import type { Store } from "../database/store.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
+import { readStampText } from "../orders/order-mapping.ts";
+import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { type Taken, takeRecord } from "../orders/take-orders.ts";
-import { saveOwedRead, saveSeenChanges } from "../pass/position-rows.ts";
+import { requestRead, saveOwedRead, saveSeenChanges } from "../pass/position-rows.ts";
 import type { ChangeNews } from "./collect-changes.ts";
+
+function isOlderThanStored(
+  { store, rules }: { store: Store; rules: OrderRules },
+  { bytes, record }: ChangeNews,
+  id: string,
+) {
+  const stored = loadOrderMark(store, id)?.updatedAt ?? null;
+  return isOlder(readStampText(bytes, record.span, rules.update), stored, rules.plan.timezone);
+}
 
 export function takeNews(options: { store: Store; rules: OrderRules; at: string }, news: ChangeNews): Taken {
   const { store, rules, at } = options;
@@ -19,6 +31,11 @@ export function takeNews(options: { store: Store; rules: OrderRules; at: string 
   if (!record.ok || isTakenWhole) return takeRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   const { orderId, serviceId } = record;
   deleteMissingOrder(store, orderId);
+  if (news.isKnown && isOlderThanStored(options, news, orderId)) {
+    // It says nothing of the order that was not known when the newer version came.
+    requestRead(store, { orderId, serviceId }, at);
+    return "owed";
+  }
   // Key order aside, so that a change of an order nobody knows is quarantined once.
   const owed = {
     orderId,

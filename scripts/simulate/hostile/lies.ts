@@ -62,6 +62,14 @@ export class Lies {
     return this.standing.some(({ lie }) => lie.on === "orders" && lie.body === "changing shape");
   }
 
+  /** Every read of an order is answered by a replica that lags: none of them shows that it does not. */
+  isReplicaAt(nowMs: number): boolean {
+    return this.standing.some(
+      ({ lie: { on, body, of, status }, left, untilMs }) =>
+        on === "snapshot" && body === "stale" && of === "all" && status < 300 && left > 0 && nowMs < untilMs,
+    );
+  }
+
   /** Only what concerns one record for ever goes on. */
   endPassing(): void {
     const lasting = this.standing.filter(({ lie }) => lie.span === "for ever");

@@ -7,6 +7,7 @@ import type { Scene } from "../scene.ts";
 /** Written at every pass, or when nothing has changed but time. */
 const BOOKKEEPING = new Set([
   "owed_reads",
+  "later_reads",
   "runs",
   "flows",
   "watermarks",

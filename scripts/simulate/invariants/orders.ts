@@ -185,9 +185,9 @@ export class OrderInvariants {
     const before = this.#stored.get(id) ?? -1;
     const version = shown.find(({ seq }) => seq >= before) ?? shown.at(-1);
     if (version === undefined) return fail(3, `order ${id} is stored in a version that there never was`);
-    // Whoever asks a replica that lags behind is told so; afterwards everything is as it is.
-    if (this.#scene.wasMisinformed) this.#stored.set(id, version.seq);
-    else if (version.seq < before && is_removed === 0 && versions.isTellable(id, version.seq, before)) {
+    // Whoever asks a replica that lags behind is told so once it has shown something later; afterwards everything is as it is.
+    const isShown = this.#scene.wasMisinformed && !this.#scene.lies.isReplicaAt(this.#scene.time.elapsedMs);
+    if (!isShown && version.seq < before && is_removed === 0 && versions.isTellable(id, version.seq, before)) {
       return fail(6, `order ${id}: version ${version.seq} replaced version ${before}`);
     }
     this.#stored.set(id, version.seq);

@@ -36,6 +36,8 @@ const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM 
   WHERE state IN ('sent', 'refused')`;
 const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed`;
 
+const STAMP = /"updated_at":\s*"?([^",}]+)/;
+
 export class StatusInvariants {
   readonly #scene: Scene;
   /** Orders with a status request of which nobody knows whether it took effect. */
@@ -109,6 +111,16 @@ export class StatusInvariants {
     if (route.kind === "status" && status < 500 && status !== 408) this.#isAnswered.add(orderId);
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410 || isFormer(sent, told)))
       this.#open.delete(orderId);
+    if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
+  }
+
+  /** An answer of a replica that lags, and is not older than what is stored: nothing tells that it is one. */
+  #isOfReplica({ route, fate }: Sent, { status, body }: Told & { kind: "answer" }): boolean {
+    const orderId = (route.orderId ?? "").toLowerCase();
+    const isStale = fate?.kind === "lie" && fate.lie.body === "stale" && status < 300;
+    if (!isStale || !body.toLowerCase().includes(orderId)) return false;
+    const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
+    return !isBefore(STAMP.exec(body)?.[1], known?.stamp ?? undefined);
   }
 
   /** A pass that waits for one order keeps the others waiting. */
