@@ -1,5 +1,5 @@
 import { defaultOptions, type SandboxOptionsPatch } from "../../src/sandbox/options.ts";
-import type { ChangePatch } from "../../src/sandbox/order-book.ts";
+import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
 import { writeStamp } from "../../src/sandbox/stamps.ts";
 import { KEYS } from "./erp.ts";

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { LedgerEntry } from "./ledger.ts";
 import { startLiveOrders } from "./live-orders.ts";
-import { defaultOptions, type SandboxOptionsPatch } from "./options.ts";
-import { mergeUnknownOptions } from "./options-merge.ts";
+import { defaultOptions, mergeOptions, type SandboxOptionsPatch } from "./options.ts";
 import { seededRandom } from "./random.ts";
 import { startSandbox } from "./start-sandbox.ts";
 
@@ -57,7 +56,7 @@ export function entryLine(entry: LedgerEntry): string {
 async function readSwitches(file: string | undefined): Promise<SandboxOptionsPatch> {
   if (file === undefined) return {};
   try {
-    return mergeUnknownOptions(defaultOptions(), JSON.parse(await readFile(file, "utf8")));
+    return mergeOptions(defaultOptions(), JSON.parse(await readFile(file, "utf8")));
   } catch (error) {
     throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }

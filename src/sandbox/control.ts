@@ -1,11 +1,10 @@
 import { readFaultRule } from "./fault-rule.ts";
 import { FEEDS, type SandboxRequest, type SandboxResponse } from "./messages.ts";
-import { mergeUnknownOptions } from "./options-merge.ts";
-import { readChange, readDraft } from "./order-draft.ts";
+import { mergeOptions } from "./options.ts";
+import { readChange, readNewOrders } from "./order-draft.ts";
 import type { SandboxService } from "./service.ts";
 
 const PREFIX = "/_sandbox/";
-const ORDERS_AT_ONCE_MAX = 100_000;
 
 function reply(status: number, value: unknown): SandboxResponse {
   const headers = { "content-type": "application/json; charset=utf-8" };
@@ -17,14 +16,9 @@ function bodyOf(request: SandboxRequest): unknown {
   return text === "" ? {} : JSON.parse(text);
 }
 
-/** POST orders: `{count, order}`; several orders share what the draft says. */
 function createOrders(service: SandboxService, body: unknown): SandboxResponse {
-  const { count = 1, order = {} } = body as { count?: unknown; order?: unknown };
-  if (!Number.isInteger(count) || (count as number) < 1 || (count as number) > ORDERS_AT_ONCE_MAX) {
-    throw new TypeError(`count: a whole number from 1 to ${ORDERS_AT_ONCE_MAX}`);
-  }
-  const draft = readDraft(order);
-  return reply(201, { order_ids: Array.from({ length: count as number }, () => service.createOrder(draft)) });
+  const { count, order } = readNewOrders(body);
+  return reply(201, { order_ids: Array.from({ length: count }, () => service.createOrder(order)) });
 }
 
 function changeOrder(
@@ -69,7 +63,7 @@ function route(service: SandboxService, request: SandboxRequest): SandboxRespons
     case "GET switches":
       return reply(200, service.options);
     case "POST switches":
-      service.setOptions(mergeUnknownOptions(service.options, bodyOf(request)));
+      service.setOptions(mergeOptions(service.options, bodyOf(request)));
       return reply(200, service.options);
     default:
       return reply(404, { error: `nothing under ${method} ${url.pathname}` });

@@ -23,8 +23,8 @@ export class Faults {
   private lastId = 0;
 
   /** Adds a rule at the end and returns its number. Throws TypeError on one that makes no sense. */
-  add(rule: FaultRule): number {
-    readFaultRule(rule);
+  add(described: FaultRule): number {
+    const rule = readFaultRule(described);
     const left = rule.times === "forever" ? Number.POSITIVE_INFINITY : (rule.times ?? 1);
     this.rules.push({ id: ++this.lastId, rule, left, skip: rule.skip ?? 0 });
     return this.lastId;

@@ -32,7 +32,8 @@ export interface SandboxResponse {
 }
 
 /** What a request asks for; also the names by which a fault rule chooses requests. */
-export type RequestKind = "orders" | "confirm" | "updates" | "snapshot" | "status" | "import" | "unknown";
+export const REQUEST_KINDS = ["orders", "confirm", "updates", "snapshot", "status", "import", "unknown"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 export const FEEDS = ["stocks", "prices", "catalog", "images"] as const;
 export type Feed = (typeof FEEDS)[number];

@@ -1,229 +1,219 @@
+import * as z from "zod";
+import { checked } from "./checked.ts";
 import type { Feed } from "./messages.ts";
 
-/** A property's place: keys separated by dots, an array of keys where a key holds a dot, or null to leave it out. */
-export type Name = string | readonly string[] | null;
+const text = z.string().min(1);
+const texts = z.array(text).readonly();
+const whole = (least: number) => z.int().min(least);
 
-export type ConfirmRefusal = 200 | 404 | 409 | 410;
+/** Switches under one name. Absent ones stand for their defaults; an unknown one is answered with those that there are. */
+function group<S extends z.ZodRawShape>(shape: S) {
+  const known = `no such switch; known here: ${Object.keys(shape).join(", ")}`;
+  return z
+    .strictObject(shape, { error: ({ code }) => (code === "unrecognized_keys" ? known : undefined) })
+    .prefault({} as never);
+}
+
+/** A property's place: keys separated by dots, an array of keys where a key holds a dot, or null to leave it out. */
+const NAME = z.union([text, texts, z.null()], { error: "expected text, a list of texts or null" });
+export type Name = z.infer<typeof NAME>;
+
+/** The confirm of what was confirmed before, or of what was never handed out. */
+const CONFIRM_ANSWER = z.literal([200, 404, 409, 410]);
 
 /** How the records of orders look. */
-export interface ShapeOptions {
+const SHAPE = group({
   /** Where the answer of GET /orders keeps its list; an empty path is a bare array, which has no batch id. */
-  batch: readonly string[];
-  batchId: readonly string[];
+  batch: texts.default(["orders"]),
+  batchId: texts.default(["batch_id"]),
   /** Where the answer of GET /orders/updates keeps its list. */
-  updates: readonly string[];
+  updates: texts.default(["updates"]),
   /** Where the answer of GET /orders/{order_id} keeps the order; an empty path is the order itself. */
-  snapshot: readonly string[];
-  order: Record<"order_id" | "number" | "status" | "created_at" | "updated_at" | "currency" | "total" | "items", Name>;
-  line: Record<"id" | "sku" | "name" | "quantity" | "price", Name>;
+  snapshot: texts.default([]),
+  order: group({
+    order_id: NAME.default("order_id"),
+    number: NAME.default("number"),
+    status: NAME.default("status"),
+    created_at: NAME.default("created_at"),
+    updated_at: NAME.default("updated_at"),
+    currency: NAME.default("currency"),
+    total: NAME.default("total"),
+    items: NAME.default("items"),
+  }),
+  line: group({
+    id: NAME.default("line_id"),
+    sku: NAME.default("sku"),
+    name: NAME.default("name"),
+    quantity: NAME.default("quantity"),
+    price: NAME.default("price"),
+  }),
   /** Names in a change that differ from those of an order; null: the same. */
-  change: Record<"order_id" | "status" | "updated_at" | "items", Name>;
-  upperCaseIds: boolean;
+  change: group({
+    order_id: NAME.default(null),
+    status: NAME.default(null),
+    updated_at: NAME.default(null),
+    items: NAME.default(null),
+  }),
+  upperCaseIds: z.boolean().default(false),
   /** Totals, quantities and prices as JSON numbers or as strings. */
-  amounts: "number" | "string";
+  amounts: z.enum(["number", "string"]).default("number"),
   /** Properties such as `customer` and `comment`: in every record, or only in the snapshot. */
-  extra: "everywhere" | "snapshot";
+  extra: z.enum(["everywhere", "snapshot"]).default("everywhere"),
   /** Serve the properties of each record in another order every time. */
-  shuffleKeys: boolean;
-}
+  shuffleKeys: z.boolean().default(false),
+});
 
-export interface UpdatesOptions {
-  boundary: "inclusive" | "exclusive";
-  pageLimit: number;
-  carry: "changes" | "whole";
+const UPDATES = group({
+  boundary: z.enum(["inclusive", "exclusive"]).default("inclusive"),
+  pageLimit: whole(1).default(100),
+  carry: z.enum(["changes", "whole"]).default("changes"),
   /** Whether a change carries the composition. */
-  lines: boolean;
-  /** Which of the changes that are due a page holds where they are more than {@link pageLimit}. */
-  keeps: "oldest" | "newest";
+  lines: z.boolean().default(true),
+  /** Which of the changes that are due a page holds where they are more than `pageLimit`. */
+  keeps: z.enum(["oldest", "newest"]).default("oldest"),
   /** How a page is sorted. */
-  order: "ascending" | "descending" | "shuffled";
-  scope: "handed-out" | "all";
-  history: "latest" | "log";
+  order: z.enum(["ascending", "descending", "shuffled"]).default("ascending"),
+  scope: z.enum(["handed-out", "all"]).default("handed-out"),
+  history: z.enum(["latest", "log"]).default("latest"),
   /** Whether the creation of an order is a change. */
-  created: boolean;
+  created: z.boolean().default(false),
   /** Where an answer names the next `since`: null for nowhere. */
-  next: readonly string[] | null;
+  next: texts.nullable().default(null),
   /** What it names: the stamp of the page's newest change, or a cursor that only the service understands. */
-  nextForm: "stamp" | "cursor";
+  nextForm: z.enum(["stamp", "cursor"]).default("stamp"),
   /** Which forms of `since` are understood; others answer 400. */
-  since: "any" | "iso" | "unix" | "unix_ms";
+  since: z.enum(["any", "iso", "unix", "unix_ms"]).default("any"),
   /** What an empty `since` is: refused with 400, or the beginning. */
-  emptySince: "refused" | "beginning";
+  emptySince: z.enum(["refused", "beginning"]).default("refused"),
   /** How old `since` may be; an older one answers 400. null: as old as it likes. */
-  sinceAgeMax: number | null;
+  sinceAgeMax: whole(0).nullable().default(null),
   /** A broken feed: the first page whatever `since` says, or nothing at all. */
-  stuck: "none" | "same-page" | "empty";
-}
+  stuck: z.enum(["none", "same-page", "empty"]).default("none"),
+});
 
-export interface ImportOptions {
+interface ImportDefaults {
   path: string;
   property: string;
-  /** The properties that identify a record; the first must be there, the others count as "" when absent. */
   key: readonly string[];
-  /**
-   * The property that holds a file in base64; it is kept as its size and SHA-256. A form (`multipart/form-data`) is taken
-   * as one record whatever this says. null: no files, and no forms.
-   */
-  file: string | null;
-  /** Each request replaces everything that the site holds. */
-  replace: boolean;
+  file?: string;
 }
 
-/** Every switch of the sandbox. The object is safe to write as JSON. */
-export interface SandboxOptions {
+function importOf({ path, property, key, file }: ImportDefaults) {
+  return group({
+    path: text.default(path),
+    property: text.default(property),
+    /** The properties that identify a record; the first must be there, the others count as "" when absent. */
+    key: texts.default([...key]),
+    /**
+     * The property that holds a file in base64; it is kept as its size and SHA-256. A form (`multipart/form-data`) is taken
+     * as one record whatever this says. null: no files, and no forms.
+     */
+    file: text.nullable().default(file ?? null),
+    /** Each request replaces everything that the site holds. */
+    replace: z.boolean().default(false),
+  });
+}
+
+const IMPORTS = {
+  stocks: importOf({ path: "/api/v1/import/stocks", property: "stocks", key: ["sku", "warehouse"] }),
+  prices: importOf({ path: "/api/v1/import/prices", property: "prices", key: ["sku", "price_type"] }),
+  catalog: importOf({ path: "/api/v1/import/catalog", property: "products", key: ["sku"] }),
+  images: importOf({ path: "/api/v1/import/images", property: "images", key: ["sku", "position"], file: "content" }),
+} satisfies Record<Feed, z.ZodType>;
+
+/** Every switch of the sandbox, its values safe to write as JSON. The defaults fit the default configuration of the bridge. */
+const OPTIONS = group({
   /** `repeat`: the same batch until it is confirmed; `next`: each GET hands out the following one. */
-  handOut: "repeat" | "next";
+  handOut: z.enum(["repeat", "next"]).default("repeat"),
   /** With `next`: when an unconfirmed batch is served again; null never, `cycle` when nothing new is left. */
-  redeliverAfterMs: number | null | "cycle";
-  batchSize: number;
-  batchIdKind: "string" | "number" | "huge-number" | "none";
+  redeliverAfterMs: z
+    .union([whole(0), z.literal("cycle"), z.null()], { error: 'expected a whole number, at least 0, "cycle" or null' })
+    .default(60_000),
+  batchSize: whole(1).default(100),
+  batchIdKind: z.enum(["string", "number", "huge-number", "none"]).default("string"),
   /** How many orders of the batch before are handed out again with each new batch. */
-  batchOverlap: number;
+  batchOverlap: whole(0).default(0),
   /** Whether a batch names its first order twice, the second time as it was one version ago. */
-  batchTwice: "no" | "equal" | "older";
+  batchTwice: z.enum(["no", "equal", "older"]).default("no"),
   /**
    * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was handed out so far; `everything`
    * also what no batch has held yet, which is then never handed out.
    */
-  confirmForm: "batch_id" | "order_ids" | "all" | "everything";
+  confirmForm: z.enum(["batch_id", "order_ids", "all", "everything"]).default("batch_id"),
   /** Where the confirm's body names them; null: at the form's own name. */
-  confirmKey: readonly string[] | null;
-  confirmRepeated: ConfirmRefusal;
-  confirmUnknown: ConfirmRefusal;
+  confirmKey: texts.nullable().default(null),
+  confirmRepeated: CONFIRM_ANSWER.default(200),
+  confirmUnknown: CONFIRM_ANSWER.default(404),
   /** How `no orders` and `no changes` look. */
-  emptyForm: "list" | "null" | "null-parent" | "204" | "bare-list";
-  shape: ShapeOptions;
-  stamps: "iso-z" | "iso-offset" | "iso-naive" | "unix" | "unix_ms";
-  precision: "s" | "ms" | "us";
+  emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
+  shape: SHAPE,
+  stamps: z.enum(["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"]).default("iso-z"),
+  precision: z.enum(["s", "ms", "us"]).default("ms"),
   /** The zone that `iso-offset` writes. */
-  stampOffsetMinutes: number;
+  stampOffsetMinutes: whole(-840).default(180),
   /** The zone that `iso-naive` means without saying so. */
-  naiveOffsetMinutes: number;
-  dateHeader: boolean;
+  naiveOffsetMinutes: whole(-840).default(0),
+  dateHeader: z.boolean().default(true),
   /** How far the service's clock is from the injected one. */
-  clockOffsetMs: number;
-  updates: UpdatesOptions;
+  clockOffsetMs: z.int().default(0),
+  updates: UPDATES,
   /** How long after its last change an order can still be read and have its status set; null for ever. */
-  orderRetentionMs: number | null;
-  goneStatus: 404 | 410;
-  status: {
+  orderRetentionMs: whole(0).nullable().default(null),
+  goneStatus: z.literal([404, 410]).default(404),
+  status: group({
     /** Holds `{order_id}`; null: there is no such endpoint. */
-    path: string | null;
-    method: "POST" | "PUT" | "PATCH";
-    key: readonly string[];
+    path: text.nullable().default("/api/v1/1c/orders/{order_id}/status"),
+    method: z.enum(["POST", "PUT", "PATCH"]).default("POST"),
+    key: texts.default(["status"]),
     /** From each status to those it may become; null: any to any. */
-    transitions: Record<string, readonly string[]> | null;
-    refusal: 409 | 422;
-  };
-  imports: Record<Feed, ImportOptions>;
+    transitions: z.record(z.string(), texts).nullable().default(null),
+    refusal: z.literal([409, 422]).default(422),
+  }),
+  imports: group(IMPORTS),
   /** `changes`: how many of the records differ from what it had. */
-  importAnswer: "counts" | "changes" | "success" | "empty" | "text";
+  importAnswer: z.enum(["counts", "changes", "success", "empty", "text"]).default("counts"),
   /** Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200, or makes the service fail. */
-  reject: { skus: readonly string[] | "all"; how: "422" | "500" | "per-record" | "success-false" };
-  /** `takenRecords`: the first so many of a request are taken; only the counts of its answer say so. */
-  limits: {
-    maxBodyBytes: number | null;
-    maxRecords: number | null;
-    takenRecords: number | null;
-    requestsPerMinute: number | null;
-  };
+  reject: group({
+    skus: z.union([texts, z.literal("all")], { error: 'expected a list of texts or "all"' }).default([]),
+    how: z.enum(["422", "500", "per-record", "success-false"]).default("422"),
+  }),
+  limits: group({
+    maxBodyBytes: whole(0).nullable().default(null),
+    maxRecords: whole(0).nullable().default(null),
+    /** The first so many of a request are taken; only the counts of its answer say so. */
+    takenRecords: whole(1).nullable().default(null),
+    requestsPerMinute: whole(0).nullable().default(null),
+  }),
   /** Whether the import subscription is paid. */
-  paid: boolean;
+  paid: z.boolean().default(true),
   /** Areas that refuse even the right credentials. */
-  refuse: readonly ("import" | "1c")[];
-}
-
-/** Options of which each may be absent; lists and free maps are replaced as a whole. */
-export type Patch<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Patch<T[K]> } : T;
-
-export type SandboxOptionsPatch = Patch<SandboxOptions>;
-
-const importOptions = (feed: string, property: string, key: readonly string[]): ImportOptions => ({
-  path: `/api/v1/import/${feed}`,
-  property,
-  key,
-  file: null,
-  replace: false,
+  refuse: z
+    .array(z.enum(["import", "1c"]))
+    .readonly()
+    .default([]),
 });
 
-/** The defaults fit the default configuration of the bridge. */
+export type SandboxOptions = z.output<typeof OPTIONS>;
+export type ImportOptions = SandboxOptions["imports"][Feed];
+/** Switches of which each may be absent; lists and free maps are replaced as a whole. */
+export type SandboxOptionsPatch = NonNullable<z.input<typeof OPTIONS>>;
+
 export function defaultOptions(): SandboxOptions {
-  return {
-    handOut: "repeat",
-    redeliverAfterMs: 60_000,
-    batchSize: 100,
-    batchIdKind: "string",
-    batchOverlap: 0,
-    batchTwice: "no",
-    confirmForm: "batch_id",
-    confirmKey: null,
-    confirmRepeated: 200,
-    confirmUnknown: 404,
-    emptyForm: "list",
-    shape: {
-      batch: ["orders"],
-      batchId: ["batch_id"],
-      updates: ["updates"],
-      snapshot: [],
-      order: {
-        order_id: "order_id",
-        number: "number",
-        status: "status",
-        created_at: "created_at",
-        updated_at: "updated_at",
-        currency: "currency",
-        total: "total",
-        items: "items",
-      },
-      line: { id: "line_id", sku: "sku", name: "name", quantity: "quantity", price: "price" },
-      change: { order_id: null, status: null, updated_at: null, items: null },
-      upperCaseIds: false,
-      amounts: "number",
-      extra: "everywhere",
-      shuffleKeys: false,
-    },
-    stamps: "iso-z",
-    precision: "ms",
-    stampOffsetMinutes: 180,
-    naiveOffsetMinutes: 0,
-    dateHeader: true,
-    clockOffsetMs: 0,
-    updates: {
-      boundary: "inclusive",
-      pageLimit: 100,
-      carry: "changes",
-      lines: true,
-      keeps: "oldest",
-      order: "ascending",
-      scope: "handed-out",
-      history: "latest",
-      created: false,
-      next: null,
-      nextForm: "stamp",
-      since: "any",
-      emptySince: "refused",
-      sinceAgeMax: null,
-      stuck: "none",
-    },
-    orderRetentionMs: null,
-    goneStatus: 404,
-    status: {
-      path: "/api/v1/1c/orders/{order_id}/status",
-      method: "POST",
-      key: ["status"],
-      transitions: null,
-      refusal: 422,
-    },
-    imports: {
-      stocks: importOptions("stocks", "stocks", ["sku", "warehouse"]),
-      prices: importOptions("prices", "prices", ["sku", "price_type"]),
-      catalog: importOptions("catalog", "products", ["sku"]),
-      images: { ...importOptions("images", "images", ["sku", "position"]), file: "content" },
-    },
-    importAnswer: "counts",
-    reject: { skus: [], how: "422" },
-    limits: { maxBodyBytes: null, maxRecords: null, takenRecords: null, requestsPerMinute: null },
-    paid: true,
-    refuse: [],
-  };
+  return OPTIONS.parse({});
+}
+
+/** Options with a patch of any origin laid over them. Throws TypeError that names the switch and what it takes. */
+export function mergeOptions(base: SandboxOptions, patch: unknown): SandboxOptions {
+  return checked(OPTIONS, laidOver(OPTIONS, base, patch));
+}
+
+function laidOver(schema: unknown, base: unknown, patch: unknown): unknown {
+  const shape = schema instanceof z.ZodPrefault ? (schema.unwrap() as z.ZodObject).shape : undefined;
+  if (shape === undefined || !isMap(base) || !isMap(patch)) return patch;
+  const changed = Object.entries(patch).map(([key, value]) => [key, laidOver(shape[key], base[key], value)]);
+  return Object.fromEntries([...Object.entries(base), ...changed]);
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

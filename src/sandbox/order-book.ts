@@ -1,26 +1,8 @@
-import { type ContentPatch, type OrderContent, patchContent } from "./order-content.ts";
+import { type OrderContent, patchContent } from "./order-content.ts";
+import type { ChangePatch, OrderDraft } from "./order-draft.ts";
 import { generateContent } from "./order-generator.ts";
 import { type Random, randomUuid } from "./random.ts";
 import { truncateUs } from "./stamps.ts";
-
-/** When a version says that it was made. Without any of these: now. */
-export interface StampPatch {
-  /** Milliseconds since 1970, of any time. */
-  readonly stamp?: number;
-  /** The stamp that now gets if it comes so late. */
-  readonly lateByMs?: number;
-  /** The stamp of the version before. */
-  readonly keepStamp?: boolean;
-  /** JSON text to show in place of the stamp; null leaves the property out. The feed still goes by the true stamp. */
-  readonly stampText?: string | null;
-}
-
-export interface OrderDraft extends ContentPatch, StampPatch {
-  /** A UUID; given to the client as `shape.upperCaseIds` says. */
-  readonly id?: string;
-}
-
-export interface ChangePatch extends ContentPatch, StampPatch {}
 
 /** One version of an order. `seq` grows over all orders, so the newest version is that of the greatest `seq`. */
 export interface OrderVersion {
@@ -134,12 +116,12 @@ export class OrderBook {
     this.queue = this.queue.filter(isWaiting);
   }
 
-  private addVersion(order: StoredOrder, stampUs: number, patch: StampPatch, content: OrderContent): void {
+  private addVersion(order: StoredOrder, stampUs: number, patch: ChangePatch, content: OrderContent): void {
     const madeAtMs = this.sources.now();
     order.versions.push({ seq: ++this.seq, stampUs, stampText: patch.stampText, madeAtMs, content });
   }
 
-  private stampOf(patch: StampPatch, before: number | undefined): number {
+  private stampOf(patch: ChangePatch, before: number | undefined): number {
     if (patch.keepStamp === true && before !== undefined) return before;
     const us = patch.stamp === undefined ? this.nowUs() - (patch.lateByMs ?? 0) * 1000 : patch.stamp * 1000;
     return truncateUs(us, this.sources.precision());

@@ -1,3 +1,5 @@
+import type { ContentPatch, LineDraft } from "./order-draft.ts";
+
 /**
  * One line of an order. Numbers are JSON literals as text (`0.250`, `9007199254740993`): a JavaScript number would lose
  * digits before the answer is even written.
@@ -21,26 +23,6 @@ export interface OrderContent {
   readonly extra: Readonly<Record<string, string>>;
   /** A record's text served as it is in place of everything else, such as an invalid one; null for a usual order. */
   readonly raw: string | null;
-}
-
-/** A line as a caller describes it; amounts are given as literals or numbers, and what is absent gets a plain value. */
-export interface LineDraft {
-  readonly id?: string;
-  readonly sku: string;
-  readonly name?: string;
-  readonly quantity?: string | number;
-  readonly price?: string | number;
-}
-
-/** Which content to change. A total that is not given follows the lines. */
-export interface ContentPatch {
-  readonly number?: string;
-  readonly status?: string;
-  readonly currency?: string;
-  readonly total?: string | number;
-  readonly lines?: readonly LineDraft[];
-  readonly extra?: Readonly<Record<string, string>>;
-  readonly raw?: string | null;
 }
 
 const SCALE = 6;

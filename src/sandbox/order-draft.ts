@@ -1,69 +1,76 @@
-import type { ChangePatch, OrderDraft } from "./order-book.ts";
-
-type Field = (value: unknown) => boolean;
+import * as z from "zod";
+import { checked } from "./checked.ts";
 
 const NUMBER_LITERAL = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-const text: Field = (value) => typeof value === "string";
-const finite: Field = (value) => typeof value === "number" && Number.isFinite(value);
 /** A number, or its literal where digits matter: `"0.250"`. */
-const literal: Field = (value) => finite(value) || (typeof value === "string" && NUMBER_LITERAL.test(value));
-const json: Field = (value) => {
-  try {
-    return typeof value === "string" && JSON.parse(value) !== undefined;
-  } catch {
-    return false;
-  }
-};
-const orNull =
-  (field: Field): Field =>
-  (value) =>
-    value === null || field(value);
+const amount = z.union([z.number(), z.string().regex(NUMBER_LITERAL)], { error: "expected a number or its digits" });
+const json = z.string().refine(isJson, "expected JSON text");
 
-const LINE: Record<string, Field> = { id: json, sku: text, name: text, quantity: literal, price: literal };
-const line: Field = (value) => fits(value, LINE) && text((value as Record<string, unknown>)["sku"]);
+/** A line as a caller describes it; what is absent gets a plain value. */
+const LINE = z.strictObject({
+  id: json.optional(),
+  sku: z.string(),
+  name: z.string().optional(),
+  quantity: amount.optional(),
+  price: amount.optional(),
+});
 
-const CHANGE: Record<string, Field> = {
-  number: text,
-  status: text,
-  currency: text,
-  total: literal,
-  lines: (value) => Array.isArray(value) && value.every(line),
-  extra: (value) => isMap(value) && Object.values(value).every(json),
-  raw: orNull(text),
-  stamp: finite,
-  lateByMs: finite,
-  keepStamp: (value) => typeof value === "boolean",
-  stampText: orNull(json),
-};
+/** Which content to change. A total that is not given follows the lines. */
+const CONTENT = z.strictObject({
+  number: z.string().optional(),
+  status: z.string().optional(),
+  currency: z.string().optional(),
+  total: amount.optional(),
+  lines: z.array(LINE).readonly().optional(),
+  /** Further properties: their names and JSON text. */
+  extra: z.record(z.string(), json).readonly().optional(),
+  /** A record's text served as it is in place of everything else; null for a usual order. */
+  raw: z.string().nullable().optional(),
+});
 
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+/** A new version of an order. Without a stamp of its own it is made now. */
+const CHANGE = CONTENT.extend({
+  /** Milliseconds since 1970, of any time. */
+  stamp: z.number().optional(),
+  /** The stamp that now gets if it comes so late. */
+  lateByMs: z.number().optional(),
+  /** The stamp of the version before. */
+  keepStamp: z.boolean().optional(),
+  /** JSON text to show in place of the stamp; null leaves the property out. The feed still goes by the true stamp. */
+  stampText: json.nullable().optional(),
+});
 
-function fits(value: unknown, fields: Record<string, Field>): boolean {
-  return (
-    isMap(value) && Object.entries(value).every(([key, each]) => Object.hasOwn(fields, key) && fields[key]?.(each))
-  );
-}
+/** `id`: a UUID; given to the client as `shape.upperCaseIds` says. */
+const DRAFT = CHANGE.extend({ id: z.string().optional() });
 
-function check(value: unknown, fields: Record<string, Field>): void {
-  if (!isMap(value)) throw new TypeError("an order is described by an object");
-  for (const [key, each] of Object.entries(value)) {
-    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    if (field === undefined) throw new TypeError(`${key}: no such property; known: ${Object.keys(fields).join(", ")}`);
-    if (!field(each)) throw new TypeError(`${key}: ${JSON.stringify(each)} does not fit`);
-  }
-}
+const ORDERS_AT_ONCE_MAX = 100_000;
+/** Several orders share what the draft says. */
+const NEW_ORDERS = z.strictObject({
+  count: z.int().min(1).max(ORDERS_AT_ONCE_MAX).default(1),
+  order: DRAFT.default({}),
+});
 
-/** A description of a new order from outside, checked. Throws TypeError that names the property. */
-export function readDraft(value: unknown): OrderDraft {
-  check(value, { ...CHANGE, id: text });
-  return value as OrderDraft;
+export type LineDraft = Readonly<z.infer<typeof LINE>>;
+export type ContentPatch = Readonly<z.infer<typeof CONTENT>>;
+export type ChangePatch = Readonly<z.infer<typeof CHANGE>>;
+export type OrderDraft = Readonly<z.infer<typeof DRAFT>>;
+
+/** Orders to make, described from outside, checked. Throws TypeError that names the property. */
+export function readNewOrders(value: unknown): { count: number; order: OrderDraft } {
+  return checked(NEW_ORDERS, value);
 }
 
 /** The same for a change. */
 export function readChange(value: unknown): ChangePatch {
-  check(value, CHANGE);
-  return value as ChangePatch;
+  return checked(CHANGE, value);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

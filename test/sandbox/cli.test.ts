@@ -55,17 +55,19 @@ describe("the control endpoint", () => {
   });
 
   it.each([
-    ["POST", "switches", { nope: 1 }],
-    ["POST", "faults", { do: { kind: "nope" } }],
-    ["POST", "orders", { count: 0 }],
-    ["POST", "orders", { order: { total: "1,5" } }],
-    ["POST", "orders", { order: { lines: [{ name: "no sku" }] } }],
-    ["POST", "orders", null],
-  ])("answers 400 in words to %s %s with %j", async (method, what, body) => {
+    ["POST", "switches", { nope: 1 }, "nope: "],
+    ["POST", "faults", { do: { kind: "nope" } }, "do.kind: "],
+    ["POST", "faults", { do: { kind: "cut", bytes: -1 } }, "do.bytes: "],
+    ["POST", "faults", { match: { paths: "orders" }, do: { kind: "hang" } }, "match.paths: "],
+    ["POST", "orders", { count: 0 }, "count: "],
+    ["POST", "orders", { order: { total: "1,5" } }, "order.total: "],
+    ["POST", "orders", { order: { lines: [{ name: "no sku" }] } }, "order.lines.0.sku: "],
+    ["POST", "orders", null, ""],
+  ])("answers 400 to %s %s with %j, and names what does not fit", async (method, what, body, named) => {
     const sandbox = await sandboxFor({ control: true });
     const answer = await control(sandbox, method, what, body);
     expect(answer.status).toBe(400);
-    expect(answer.json.error).toEqual(expect.any(String));
+    expect(answer.json.error).toMatch(new RegExp(`^${named}\\S`));
   });
 
   it("refuses what a web page sends", async () => {

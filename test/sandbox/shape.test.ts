@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nodeAt, readJson, writeObject } from "../../src/sandbox/json-text.ts";
-import { defaultOptions } from "../../src/sandbox/options.ts";
-import { mergeUnknownOptions } from "../../src/sandbox/options-merge.ts";
+import { defaultOptions, mergeOptions } from "../../src/sandbox/options.ts";
 import { readStamp, type StampOptions, writeStamp } from "../../src/sandbox/stamps.ts";
 import { get, handClock, post, sandboxFor } from "./client.ts";
 
@@ -149,20 +148,20 @@ describe("switches", () => {
   it("is safe to write as JSON and merges piece by piece", () => {
     const options = defaultOptions();
     expect(JSON.parse(JSON.stringify(options))).toEqual(options);
-    expect(mergeUnknownOptions(options, JSON.parse(JSON.stringify(options)))).toEqual(options);
-    const merged = mergeUnknownOptions(options, { updates: { pageLimit: 5 }, imports: { stocks: { key: ["id"] } } });
+    expect(mergeOptions(options, JSON.parse(JSON.stringify(options)))).toEqual(options);
+    const merged = mergeOptions(options, { updates: { pageLimit: 5 }, imports: { stocks: { key: ["id"] } } });
     expect(merged.updates).toEqual({ ...options.updates, pageLimit: 5 });
     expect(merged.imports.stocks.key).toEqual(["id"]);
   });
 
   it.each([
     [{ handout: "next" }, /handout: no such switch/],
-    [{ updates: { pageLimit: 0 } }, /updates.pageLimit: expected a whole number/],
-    [{ stamps: "iso" }, /stamps: expected "iso-z"/],
-    [{ shape: { order: { order_id: 5 } } }, /shape.order.order_id/],
-    [{ updates: [] }, /updates: expected a map/],
+    [{ updates: { pageLimit: 0 } }, /^updates.pageLimit: .*>=1/],
+    [{ stamps: "iso" }, /^stamps: .*"iso-z"/],
+    [{ shape: { order: { order_id: 5 } } }, /^shape.order.order_id: /],
+    [{ updates: [] }, /^updates: .*object/],
     [JSON.parse('{"__proto__":{}}'), /no such switch/],
   ])("refuses %j by name", (patch, message) => {
-    expect(() => mergeUnknownOptions(defaultOptions(), patch)).toThrow(message);
+    expect(() => mergeOptions(defaultOptions(), patch)).toThrow(message);
   });
 });

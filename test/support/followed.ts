@@ -1,5 +1,5 @@
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
-import type { ChangePatch } from "../../src/sandbox/order-book.ts";
+import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 
