@@ -1,6 +1,10 @@
+import path from "node:path";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  resolve: {
+    alias: [{ find: /^.*\/platform\/child-program\.ts$/, replacement: path.resolve("test/support/child-program.ts") }],
+  },
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/set-up.ts"],

@@ -16,15 +16,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
+import { childProgram } from "../platform/child-program.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { beforeRandom, createFile, freshName, leftNames, removeName, setMode } from "../platform/fresh-file.ts";
 import type { CopyMessage, CopyOrder } from "./copy-child.ts";
-
-/** Beside this file, in the sources and in the bundle alike. */
-const CHILD = fileURLToPath(new URL(`./copy-child${path.extname(import.meta.url)}`, import.meta.url));
 
 export interface CopyProgress {
   step: "copying" | "verifying";
@@ -162,7 +159,11 @@ function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promis
 
 /** Nothing of our surroundings is handed on: they may hold the client secret. No signal opens a debugger. */
 function startChild(): ChildProcess {
-  return fork(CHILD, [], { env: {}, execArgv: ["--disable-sigusr1"], stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  return fork(childProgram("copy-child", import.meta.url), [], {
+    env: {},
+    execArgv: ["--disable-sigusr1"],
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
 }
 
 function failureOf(message: CopyMessage): Error {

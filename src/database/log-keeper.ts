@@ -11,9 +11,8 @@
  * next start flushes first.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
+import { childProgram } from "../platform/child-program.ts";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
 import { DatabaseCheck } from "./database-check.ts";
 import { HeldFile } from "./held-file.ts";
@@ -28,8 +27,6 @@ const CACHE_KIB = 256;
 const LOOKS = 3;
 /** Kept from the garbage collector, which would close them. */
 const ABANDONED: Database.Database[] = [];
-/** Beside this file, in the sources and in the bundle alike. */
-const CHILD = fileURLToPath(new URL(`./checkpoint-child${path.extname(import.meta.url)}`, import.meta.url));
 
 export class LogKeeper {
   readonly #file: string;
@@ -231,7 +228,7 @@ export class LogKeeper {
   }
 
   #moveAside(): void {
-    const child = fork(CHILD, [], {
+    const child = fork(childProgram("checkpoint-child", import.meta.url), [], {
       env: {},
       execArgv: ["--disable-sigusr1"],
       stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -4,14 +4,11 @@
  * that, and is killed when the time is over. Nothing is kept; after a crash the next pass proves the source again.
  */
 import { fork } from "node:child_process";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { childProgram } from "../platform/child-program.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { type SourceRules, sourceOf } from "./feed.ts";
 import type { SourceMessage, SourceOrder } from "./source-child.ts";
 
-/** Beside this file, in the sources and in the bundle alike. */
-const CHILD = fileURLToPath(new URL(`./source-child${path.extname(import.meta.url)}`, import.meta.url));
 /** A query that takes longer would not be done before the next pass either. */
 const LIMIT_MS = 60_000;
 /** How often a stop of the program is looked for meanwhile. */
@@ -31,7 +28,7 @@ export interface Proof {
 export async function proveSource(rules: SourceRules, proof: Proof): Promise<number> {
   const { databasePath, isStopping, limitMs = LIMIT_MS } = proof;
   // Nothing of our surroundings is handed on, and no signal opens a debugger.
-  const child = fork(CHILD, [], {
+  const child = fork(childProgram("source-child", import.meta.url), [], {
     env: {},
     execArgv: ["--disable-sigusr1"],
     stdio: ["ignore", "ignore", "ignore", "ipc"],
