@@ -33,6 +33,9 @@ const PROGRAMS = {
   "checkpoint-child": "src/database/checkpoint-child.ts",
   // Tries a feed's SELECT in a process of its own.
   "source-child": "src/feeds/source-child.ts",
+  // Look at files that may lie on a disk that does not answer, likewise.
+  "source-helper": "src/feeds/source-helper.ts",
+  "backup-helper": "src/backup/backup-helper.ts",
 };
 
 export default bundleOf(PROGRAMS, "dist");

@@ -132,7 +132,7 @@ export const FILE_CHECKS: Readonly<Record<string, Check>> = {
         await theirs.append({ note, body: Buffer.from("{}") });
         theirs.rotate();
       }
-      own.prune(Number.MAX_SAFE_INTEGER);
+      await own.prune(Number.MAX_SAFE_INTEGER);
       const left = readdirSync(folder).length;
       return left === 5 ? undefined : `${5 - left} files of another shop are removed`;
     }),

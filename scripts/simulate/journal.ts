@@ -26,7 +26,7 @@ export class SimulatedJournal extends BatchJournal {
 
   override rotate(): void {}
 
-  override prune(): number {
-    return 0;
+  override prune(): Promise<number> {
+    return Promise.resolve(0);
   }
 }

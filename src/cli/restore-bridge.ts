@@ -7,7 +7,7 @@
 
 import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { readJournal } from "../backup/batch-journal.ts";
+import { readJournal } from "../backup/journal-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";

@@ -58,18 +58,22 @@ export function buildJobs(
     });
 
   const rules = orderRulesOf(options.loaded);
-  const readSpace = options.readSpace ?? readDiskSpace;
   const journal =
     options.journal ??
     (config.backup.journal === null
       ? undefined
-      : new BatchJournal(config.backup.journal, context.clock, ownerOf(context.store, options.loaded)));
+      : new BatchJournal(
+          config.backup.journal,
+          context.clock,
+          ownerOf(context.store, options.loaded),
+          context.isStopping,
+        ));
   const pull = runnerOf(
     new PullOrders(context, {
       rules,
       query: Object.entries(orders.query),
       journal,
-      disk: new WatchDisk(context, readSpace),
+      disk: new WatchDisk(context, options.readSpace ?? readDiskSpace),
     }),
   );
   const readOrders = new ReadOrders(context, rules);
@@ -111,7 +115,7 @@ export function buildJobs(
     runner: runnerOf(reconcile),
     atStart: (intervalMs) => reconcile.isDue(intervalMs * RECONCILE_LATE),
   });
-  entries.push(...upkeepEntries(context, options.loaded, { runnerOf, journal, readSpace }));
+  entries.push(...upkeepEntries(context, options.loaded, { runnerOf, journal, readSpace: options.readSpace }));
   return entries;
 }
 
@@ -119,7 +123,7 @@ export function buildJobs(
 function upkeepEntries(
   context: JobContext,
   loaded: LoadedConfig,
-  parts: { runnerOf: (job: Job) => JobRunner; journal: BatchJournal | undefined; readSpace: ReadSpace },
+  parts: { runnerOf: (job: Job) => JobRunner; journal: BatchJournal | undefined; readSpace: ReadSpace | undefined },
 ): ScheduleEntry[] {
   const { backup, retention } = loaded.config;
   const { runnerOf, journal, readSpace } = parts;

@@ -5,8 +5,7 @@
  * restore. A crash in the middle does the same once more.
  */
 
-import { newestEntryOf } from "../backup/batch-journal.ts";
-import { findCopyOf, readProgressOfCopy } from "../backup/copy-owner.ts";
+import { lookAtNewestEntry, lookAtProgress, lookForCopy, orNothing } from "../backup/backup-files.ts";
 import { doubtAcknowledged, doubtHandOut, doubtRequests, raiseNumbers, tellGap } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta } from "../database/meta.ts";
@@ -77,19 +76,23 @@ function settleUnnoted(
   return detail;
 }
 
-function isAsNewAsKnown(store: Store, { config }: LoadedConfig): boolean {
-  const { dir, journal } = config.backup;
-  const database = loadMeta(store, "database");
-  const newest = journal === null || database === undefined ? undefined : newestEntryOf(journal, database);
-  if (newest === undefined || loadBatch(store, newest.fingerprint) === undefined) return false;
-  const copy = findCopyOf(dir, accountOf(config));
-  return copy === undefined || !store.isBehind(readProgressOfCopy(copy));
+function copyOf({ config }: LoadedConfig): string | undefined {
+  return orNothing(() => lookForCopy(config.backup.dir, accountOf(config)));
 }
 
-function refuseDamaged(store: Store, { config }: LoadedConfig, schema: () => readonly string[]): void {
-  const copy = findCopyOf(config.backup.dir, accountOf(config)) ?? "FILE";
+function isAsNewAsKnown(store: Store, loaded: LoadedConfig): boolean {
+  const { journal } = loaded.config.backup;
+  const database = loadMeta(store, "database");
+  const newest = journal === null || database === undefined ? undefined : lookAtNewestEntry(journal, database);
+  if (newest === undefined || loadBatch(store, newest.fingerprint) === undefined) return false;
+  const copy = copyOf(loaded);
+  return copy === undefined || !store.isBehind(lookAtProgress(copy));
+}
+
+function refuseDamaged(store: Store, loaded: LoadedConfig, schema: () => readonly string[]): void {
   const found = findDamage(store, schema);
   if (found === undefined) return;
+  const copy = copyOf(loaded) ?? "FILE";
   throw new BridgeError("database_corrupt", `${store.path} is damaged (${found}).`, {
     hint: `Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore ${copy}`,
   });
@@ -121,8 +124,8 @@ function doubt(
   raiseNumbers(store, undefined, { isComplete: false, note });
 }
 
-function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "older" | "log" | "unnoted"): string {
-  const copy = findCopyOf(config.backup.dir, accountOf(config));
+function describeGap({ path: file }: Store, loaded: LoadedConfig, why: "older" | "log" | "unnoted"): string {
+  const copy = copyOf(loaded);
   const first = {
     older: `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
     log: `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
@@ -132,7 +135,7 @@ function describeGap({ path: file }: Store, { config }: LoadedConfig, why: "olde
     first[why],
     "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
   ];
-  if (copy !== undefined || config.backup.journal !== null)
+  if (copy !== undefined || loaded.config.backup.journal !== null)
     parts.push(
       `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy ?? "FILE"}.`,
     );

@@ -4,8 +4,7 @@
  * `backup.dir` and by an entry of `backup.journal` of the same account. Deletes nothing.
  */
 import { existsSync, writeFileSync } from "node:fs";
-import { hasJournalOf } from "../backup/batch-journal.ts";
-import { findCopyOf } from "../backup/copy-owner.ts";
+import { lookForCopy, lookForJournal } from "../backup/backup-files.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { resolveDatabasePath } from "../database/file-checks.ts";
 import type { Store } from "../database/store.ts";
@@ -19,9 +18,9 @@ export function refuseMissingDatabase({ config }: LoadedConfig): void {
   if (existsSync(file)) return;
   refuseSavedCopy(file); // it has more than any other copy
   const account = accountOf(config);
-  const copy = findCopyOf(config.backup.dir, account);
+  const copy = lookForCopy(config.backup.dir, account);
   const { journal } = config.backup;
-  const hasJournal = journal !== null && hasJournalOf(journal, { account, database: undefined });
+  const hasJournal = journal !== null && lookForJournal(journal, account);
   if (copy === undefined && !hasJournal && !existsSync(idOf(file))) return;
   throw new BridgeError("database_refused", `The database ${file} is gone, and there was one before.`, {
     hint: `Correct database.path, or bring back a copy: erp-bridge restore ${copy ?? "FILE"}. To begin anew without its orders: erp-bridge init --force.`,

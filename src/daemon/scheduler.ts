@@ -28,7 +28,7 @@ export interface ScheduleEntry {
   /** Said to the job before a pass of this entry: look back further, compare everything. */
   before?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Whether a start begins with it; without it, every start does. */
-  atStart?: (intervalMs: number) => boolean;
+  atStart?: (intervalMs: number) => boolean | Promise<boolean>;
   /** Has passes look at one key alone, until the function that it gives is called. */
   limitTo?: (key: string) => () => void;
 }
@@ -94,9 +94,18 @@ export class Scheduler {
     for (const watched of this.#watched) {
       const { entry, intervalMs } = watched;
       watched.nextAtMs = nextRunMs(watched.task);
-      if (entry.before === undefined && entry.atStart?.(intervalMs) !== false) entry.runner.trigger(this.signal);
+      if (entry.before === undefined) this.#beginWith(entry, intervalMs);
     }
     this.#timer = setInterval(() => this.tick(), TICK_MS);
+  }
+
+  #beginWith({ atStart, runner }: ScheduleEntry, intervalMs: number): void {
+    const begin = (isDue: boolean | undefined) => {
+      if (isDue !== false && !this.signal.aborted) runner.trigger(this.signal);
+    };
+    const isDue = atStart?.(intervalMs);
+    if (isDue instanceof Promise) void isDue.then(begin);
+    else begin(isDue);
   }
 
   /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would forget. */

@@ -21,7 +21,7 @@ import {
 import { MissingColumns } from "./feed-triggers.ts";
 import { renameBy } from "./former-key.ts";
 import { forgetRowHashes } from "./row-stage.ts";
-import { openSource, type SourceReader } from "./source-reader.ts";
+import { openRows, type SourceRows } from "./source-rows.ts";
 
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
@@ -84,30 +84,27 @@ async function listNames(
   names: NameList,
   signal: AbortSignal,
 ): Promise<void> {
-  const reader = openNames(context, { ...rules, columns: [...new Set([...former, ...rules.keys])] });
+  const reader = await openNames(context, { ...rules, columns: [...new Set([...former, ...rules.keys])] });
   if (reader === undefined) return;
   try {
-    let pairs: { former: string[]; present: string[] }[] = [];
-    for (const row of reader.rows(false)) {
-      const was = former.map((column) => keyText(row[column] ?? null));
-      const present = keyTexts(rules, row);
-      if (present === undefined || !was.every((part) => part !== undefined)) continue;
-      pairs.push({ former: was, present });
-      if (pairs.length < ROWS_PER_COMMIT) continue;
+    for await (const step of reader.steps(false, ROWS_PER_COMMIT)) {
+      const pairs = step.flatMap((row) => {
+        const was = former.map((column) => keyText(row[column] ?? null));
+        const present = keyTexts(rules, row);
+        return present === undefined || !was.every((part) => part !== undefined) ? [] : [{ former: was, present }];
+      });
       names.add(pairs);
-      pairs = [];
       await context.clock.sleep(0, signal);
     }
-    names.add(pairs);
   } finally {
     reader.close();
   }
 }
 
 /** Undefined where the source has the former columns no more. */
-function openNames(context: JobContext, rules: FeedRules): SourceReader | undefined {
+async function openNames({ store, isStopping }: JobContext, rules: FeedRules): Promise<SourceRows | undefined> {
   try {
-    return openSource(rules, context.store.path);
+    return await openRows(rules, { databasePath: store.path, isStopping });
   } catch (error) {
     if (error instanceof MissingColumns) return undefined;
     throw error;

@@ -28,7 +28,7 @@ import { planRow } from "./plan-feed.ts";
 import { proveSource } from "./prove-source.ts";
 import { hashRow } from "./row-hash.ts";
 import { forgetRowHash, loadHashedKeys, loadRowHash, RowStage, type StagedRow } from "./row-stage.ts";
-import { openSource, type SourceReader } from "./source-reader.ts";
+import { openRows, type SourceRows } from "./source-rows.ts";
 
 /** Keys that stand twice: so many are no slips but a wrong key. */
 const REPEATED_MAX = 100_000;
@@ -108,11 +108,11 @@ export class ScanSource {
 
   /** The same for one key. */
   async runOne(key: readonly string[], signal: AbortSignal): Promise<Absorbed & { rows: number }> {
-    const reader = openSource(this.#rules, this.#context.store.path);
+    const reader = await this.#open();
     this.#stage.open();
     try {
       await this.#prove(reader);
-      const rows = reader.find(key);
+      const rows = await reader.find(key);
       await this.#context.files?.lookAt(rows, signal);
       this.#stage.stage(rows.map((row) => ({ key, row, hash: this.#hash(row) })));
       const work = { source: this.#source, keys: [key], unnamed: [] };
@@ -146,7 +146,7 @@ export class ScanSource {
   }
 
   async #read(isFull: boolean, signal: AbortSignal): Promise<Reading> {
-    const reader = openSource(this.#rules, this.#context.store.path);
+    const reader = await this.#open();
     try {
       this.#tellOfWaiting(reader);
       const proven = await this.#prove(reader);
@@ -163,28 +163,28 @@ export class ScanSource {
     }
   }
 
+  #open(): Promise<SourceRows> {
+    const { store, isStopping } = this.#context;
+    return openRows(this.#rules, { databasePath: store.path, isStopping });
+  }
+
   async #readAll(
-    reader: SourceReader,
+    reader: SourceRows,
     how: { isFull: boolean; exactly: boolean; rowsMax: number },
     signal: AbortSignal,
   ): Promise<Reading> {
     const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(), isAmbiguous: false };
-    let step: SourceRow[] = [];
     if (how.isFull) this.#context.files?.listNone();
-    for (const row of reader.rows(how.exactly)) {
-      reading.rows += 1;
+    for await (const step of reader.steps(how.exactly, ROWS_PER_READ)) {
+      reading.rows += step.length;
       if (reading.rows > how.rowsMax) throw this.#grown(how.rowsMax);
-      step.push(row);
-      if (step.length < ROWS_PER_READ) continue;
       await this.#stageStep(step, reading, how.isFull, signal);
-      step = [];
     }
-    await this.#stageStep(step, reading, how.isFull, signal);
     return reading;
   }
 
   /** Where a SELECT gives the rows it is run to its end elsewhere first. Gives their number. */
-  async #prove(reader: SourceReader): Promise<number> {
+  async #prove(reader: SourceRows): Promise<number> {
     if (!reader.mayNotEnd) return Number.POSITIVE_INFINITY;
     const { store, isStopping } = this.#context;
     return await this.#run(this.#rules, { databasePath: store.path, isStopping });
@@ -317,7 +317,7 @@ export class ScanSource {
     await this.#context.clock.sleep(0, signal);
   }
 
-  #tellOfWaiting(reader: SourceReader): void {
+  #tellOfWaiting(reader: SourceRows): void {
     if (!reader.makesWritersWait || this.#isWaitTold) return;
     this.#isWaitTold = true;
     const { file, name } = this.#rules;

@@ -4,6 +4,7 @@
  * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is met as it is now.
  */
 import { isUtf8 } from "node:buffer";
+import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { APPLICATION_ID } from "../database/migrate.ts";
@@ -117,6 +118,7 @@ export class SourceReader {
 export function openSource(rules: SourceRules, databasePath: string): SourceReader {
   let db: Database.Database | undefined;
   try {
+    if (rules.file !== null) refuseSpecial(rules.file);
     db = new Database(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     db.pragma("query_only = ON");
     db.pragma("trusted_schema = OFF");
@@ -151,6 +153,11 @@ export function checkNewTable(rules: SourceRules, statements: readonly string[])
   } finally {
     db.close();
   }
+}
+
+/** Opening a pipe waits for its writer, and opening a device may have effects. What is not there is told by opening it. */
+function refuseSpecial(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error("it is no ordinary file");
 }
 
 /** Whether a bridge works on this file, this one or another. */

@@ -3,7 +3,8 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../src/answers/slices.ts";
-import { BatchJournal, listJournal, readJournal } from "../../src/backup/batch-journal.ts";
+import { BatchJournal } from "../../src/backup/batch-journal.ts";
+import { listJournal, readJournal } from "../../src/backup/journal-files.ts";
 import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts";
 import { forgetJournalOwed, loadBatch, saveStoredBatch } from "../../src/orders/batch-rows.ts";
 import { compileConfirm } from "../../src/orders/confirm.ts";
@@ -100,9 +101,9 @@ describe("the journal", () => {
       [0, 1, 2, 3, 4].map((n) => `before ${n}`).concat("after the clock was set back"),
     );
     const files = listJournal(folder);
-    expect(second.prune(files[3]!.startedMs + 1)).toBe(2);
+    expect(await second.prune(files[3]!.startedMs + 1)).toBe(2);
     expect(listJournal(folder)).toEqual(files.slice(2));
-    expect(second.prune(0)).toBe(0);
+    expect(await second.prune(0)).toBe(0);
   });
 
   it("holds each batch before its confirm, and none twice", async () => {

@@ -1,0 +1,50 @@
+/* Calls to {@link HELPER}, the process that touches the folders of copies and of the journal. */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Progress } from "../database/progress.ts";
+import type { JournalNote } from "../orders/journal-entry.ts";
+import { helperFor, Unanswered } from "../platform/helper-process.ts";
+import type { BackupFunctions } from "./backup-helper.ts";
+
+export type { BackupFunctions };
+
+/** Beside this file, in the sources and in the bundle alike. */
+export const HELPER = fileURLToPath(new URL(`./backup-helper${path.extname(import.meta.url)}`, import.meta.url));
+
+/*
+ * What a start looks up. Everything waits for it, for a few seconds at most.
+ */
+
+/** The newest copy of this account. @throws BridgeError `disk_failed` where the folder does not answer */
+export function lookForCopy(folder: string, account: string): string | undefined {
+  return helperFor<BackupFunctions>(HELPER, folder).callSync("findCopyOf", { place: folder }, folder, account);
+}
+
+/** Whether the journal holds a batch of this account. @throws BridgeError `disk_failed` where it does not answer */
+export function lookForJournal(folder: string, account: string): boolean {
+  const owner = { account, database: undefined };
+  return helperFor<BackupFunctions>(HELPER, folder).callSync("hasJournalOf", { place: folder }, folder, owner);
+}
+
+/** How far a copy has come; undefined where it cannot be read. */
+export function lookAtProgress(copy: string): Progress | undefined {
+  const place = path.dirname(copy);
+  return orNothing(() => helperFor<BackupFunctions>(HELPER, place).callSync("readProgressOfCopy", { place }, copy));
+}
+
+/** The note of the newest entry of this database; undefined where there is none, or it cannot be read. */
+export function lookAtNewestEntry(folder: string, database: string): JournalNote | undefined {
+  return orNothing(() =>
+    helperFor<BackupFunctions>(HELPER, folder).callSync("newestEntryOf", { place: folder }, folder, database),
+  );
+}
+
+/** What does not answer proves nothing. */
+export function orNothing<T>(look: () => T | undefined): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof Unanswered) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+/*
+ * Touches the folders of copies and of the journal, in the process that {@link HELPER} names: they may lie on a disk that
+ * does not answer.
+ */
+import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
+import type { Owner } from "../platform/owner.ts";
+import { type CopyOptions, copyDatabase, type MadeCopy } from "./copy-database.ts";
+import { listCopies, prepareFolder, readRoom, removeCopies } from "./copy-folder.ts";
+import { findCopyOf, readProgressOfCopy } from "./copy-owner.ts";
+import { hasJournalOf, JournalWriter, newestEntryOf, pruneJournal } from "./journal-files.ts";
+
+const writer = new JournalWriter();
+
+/** The same function, called with what it needs alone. */
+function plain<Args extends unknown[], R>(fn: (...args: Args) => R): (call: HelperCall, ...args: Args) => R {
+  return (_call, ...args) => fn(...args);
+}
+
+const functions = {
+  beginEntry: plain((folder: string, file: string | undefined, nowMs: number) => writer.begin(folder, file, nowMs)),
+  writeEntry: plain((folder: string, piece: Uint8Array) => writer.write(folder, piece)),
+  endEntry: plain((folder: string) => writer.end(folder)),
+  pruneJournal: plain(pruneJournal),
+  hasJournalOf: plain((folder: string, owner: Owner) => hasJournalOf(folder, owner)),
+  newestEntryOf: plain(newestEntryOf),
+  findCopyOf: plain(findCopyOf),
+  readProgressOfCopy: plain(readProgressOfCopy),
+  prepareFolder: plain(prepareFolder),
+  listCopies: plain(listCopies),
+  readRoom: plain(readRoom),
+  removeCopies: plain(removeCopies),
+  copyDatabase: (
+    { signal, progress }: HelperCall,
+    options: Omit<CopyOptions, "signal" | "onProgress">,
+  ): Promise<MadeCopy> => copyDatabase({ ...options, signal, onProgress: () => progress() }),
+};
+
+export type BackupFunctions = typeof functions;
+
+serveCalls(functions);

@@ -1,0 +1,50 @@
+/*
+ * Reads the rows of another file than the bridge's own, in the process that {@link FileRows} calls. One reading at a time;
+ * what a former one left open is closed by the next.
+ */
+import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
+import type { SourceRow, SourceRules } from "./feed.ts";
+import { openSource, type SourceReader } from "./source-reader.ts";
+
+let reader: SourceReader | undefined;
+let rows: Iterator<SourceRow> | undefined;
+
+const functions = {
+  open(_call: HelperCall, rules: SourceRules): { makesWritersWait: boolean; mayNotEnd: boolean } {
+    functions.close();
+    reader = openSource(rules, "");
+    return { makesWritersWait: reader.makesWritersWait, mayNotEnd: reader.mayNotEnd };
+  },
+  /** From the first row on. */
+  begin(_call: HelperCall, exactly: boolean): void {
+    rows?.return?.();
+    rows = opened().rows(exactly);
+  },
+  /** Fewer than `count` are the last ones. */
+  next(_call: HelperCall, count: number): { rows: SourceRow[]; sawReplaced: boolean } {
+    const step: SourceRow[] = [];
+    while (step.length < count) {
+      const next = rows?.next();
+      if (next === undefined || next.done === true) break;
+      step.push(next.value);
+    }
+    return { rows: step, sawReplaced: opened().sawReplaced };
+  },
+  find(_call: HelperCall, key: readonly string[]): SourceRow[] {
+    return opened().find(key);
+  },
+  close(): void {
+    rows?.return?.();
+    reader?.close();
+    [rows, reader] = [undefined, undefined];
+  },
+};
+
+export type SourceFunctions = typeof functions;
+
+function opened(): SourceReader {
+  if (reader === undefined) throw new Error("no source is open");
+  return reader;
+}
+
+serveCalls(functions);

@@ -1,0 +1,145 @@
+/*
+ * The rows of a feed that is read through, in steps. Those of another file come from a process of its own: that file may
+ * lie on a disk that does not answer.
+ */
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
+import { type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
+import { MissingColumns } from "./feed-triggers.ts";
+import type { SourceFunctions } from "./source-helper.ts";
+import { openSource, type SourceReader } from "./source-reader.ts";
+
+/** Beside this file, in the sources and in the bundle alike. */
+const HELPER = fileURLToPath(new URL(`./source-helper${path.extname(import.meta.url)}`, import.meta.url));
+/** A statement may take long until it gives its first row; it has been run to its end within this before. */
+const ROWS_WITHIN_MS = 60_000;
+
+export interface SourceRows {
+  /** Whether a program that writes the file has to wait while it is read. */
+  readonly makesWritersWait: boolean;
+  /** Whether reading it runs a SELECT, which may never end. */
+  readonly mayNotEnd: boolean;
+  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can tell. */
+  readonly sawReplaced: boolean;
+  /** All rows, `count` at a time; the last step has fewer, or none. */
+  steps(exactly: boolean, count: number): AsyncIterable<SourceRow[]>;
+  /** The rows of one key, at most two. */
+  find(key: readonly string[]): Promise<SourceRow[]>;
+  close(): void;
+}
+
+export interface SourcePlace {
+  /** The bridge's own database, where the feed names no other file. */
+  databasePath: string;
+  isStopping: () => boolean;
+}
+
+/** @throws BridgeError `table_missing`, also where the file does not answer; `database_busy`, `stopped` */
+export async function openRows(rules: SourceRules, place: SourcePlace): Promise<SourceRows> {
+  if (rules.file === null) return new OwnRows(openSource(rules, place.databasePath));
+  const file = new FileRows(rules, rules.file, place);
+  await file.open();
+  return file;
+}
+
+class OwnRows implements SourceRows {
+  readonly #reader: SourceReader;
+
+  constructor(reader: SourceReader) {
+    this.#reader = reader;
+  }
+
+  get makesWritersWait(): boolean {
+    return this.#reader.makesWritersWait;
+  }
+
+  get mayNotEnd(): boolean {
+    return this.#reader.mayNotEnd;
+  }
+
+  get sawReplaced(): boolean {
+    return this.#reader.sawReplaced;
+  }
+
+  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
+    let step: SourceRow[] = [];
+    for (const row of this.#reader.rows(exactly)) {
+      step.push(row);
+      if (step.length < count) continue;
+      yield step;
+      step = [];
+    }
+    yield step;
+  }
+
+  async find(key: readonly string[]): Promise<SourceRow[]> {
+    return this.#reader.find(key);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+}
+
+class FileRows implements SourceRows {
+  readonly #rules: SourceRules;
+  readonly #call: HelperOptions;
+  readonly #helper: ReturnType<typeof helperFor<SourceFunctions>>;
+  makesWritersWait = false;
+  mayNotEnd = false;
+  sawReplaced = false;
+
+  constructor(rules: SourceRules, file: string, { isStopping }: SourcePlace) {
+    const { name, table, query, columns, keys } = rules;
+    this.#rules = { name, table, query, file, columns, keys };
+    this.#call = { place: file, isStopping, leavesOpen: true };
+    this.#helper = helperFor(HELPER, file, name);
+  }
+
+  async open(): Promise<void> {
+    const opened = await this.#attempt(this.#helper.call("open", this.#call, this.#rules));
+    this.makesWritersWait = opened.makesWritersWait;
+    this.mayNotEnd = opened.mayNotEnd;
+  }
+
+  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
+    await this.#attempt(this.#helper.call("begin", this.#call, exactly));
+    for (;;) {
+      const call = { ...this.#call, withinMs: ROWS_WITHIN_MS };
+      const { rows, sawReplaced } = await this.#attempt(this.#helper.call("next", call, count));
+      this.sawReplaced ||= sawReplaced;
+      yield rows;
+      if (rows.length < count) return;
+    }
+  }
+
+  async find(key: readonly string[]): Promise<SourceRow[]> {
+    return await this.#attempt(this.#helper.call("find", { ...this.#call, withinMs: ROWS_WITHIN_MS }, key));
+  }
+
+  /** Nobody waits for it: what it leaves open is closed by the next opening, or with the process. */
+  close(): void {
+    if (this.#helper.isRunning) this.#helper.call("close", { place: this.#call.place }).catch(() => {});
+  }
+
+  async #attempt<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (thrown) {
+      const { missing, there } = thrown as Partial<MissingColumns>;
+      if (missing !== undefined && there !== undefined) throw new MissingColumns(this.#rules, missing, there);
+      const error = asError(thrown);
+      throw error instanceof Unanswered ? unanswered(this.#rules, error) : error;
+    }
+  }
+}
+
+/** The feed waits; its own source alone is to blame. */
+function unanswered(rules: SourceRules, error: BridgeError): BridgeError {
+  return new BridgeError("table_missing", `${rules.name}: ${sourceOf(rules)} cannot be read: ${error.message}`, {
+    hint: "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and nothing is deleted on the site.",
+    cause: error,
+  });
+}
