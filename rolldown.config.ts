@@ -35,6 +35,7 @@ const PROGRAMS = {
   "source-child": "src/feeds/source-child.ts",
   // Look at files that may lie on a disk that does not answer, likewise.
   "source-helper": "src/feeds/source-helper.ts",
+  "image-helper": "src/feeds/images/image-helper.ts",
   "backup-helper": "src/backup/backup-helper.ts",
 };
 

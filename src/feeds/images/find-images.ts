@@ -4,12 +4,14 @@
  * were committed. A file that changed in between is looked at again and its row taken up anew: the newest wins. After a
  * crash at any point the files are simply looked at once more.
  */
-import { basename } from "node:path";
+import { basename, extname } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { Store } from "../../database/store.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { BridgeError } from "../../platform/errors.ts";
+import { type HelperOptions, helperFor, Unanswered } from "../../platform/helper-process.ts";
 import type { ColumnValue, FeedRules, SourceRow } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
 import { loadSourceRows } from "../feed-source.ts";
@@ -23,6 +25,7 @@ import {
   type LoadedFile,
 } from "./image-feed.ts";
 import { refusalOf } from "./image-file.ts";
+import type { ImageFunctions } from "./image-helper.ts";
 import {
   deleteUnnamedFiles,
   type ImageFile,
@@ -32,7 +35,10 @@ import {
   markKeyTouched,
   saveImageFile,
 } from "./image-rows.ts";
-import { findFolder, type Look, lookAtImage, readImage, unreadable } from "./read-image.ts";
+import { type Look, unreadable } from "./read-image.ts";
+
+/** Beside this file, in the sources and in the bundle alike. */
+const HELPER = fileURLToPath(new URL(`./image-helper${extname(import.meta.url)}`, import.meta.url));
 
 /** How much of a request is files. One image may be larger by itself. */
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
@@ -76,11 +82,15 @@ export class ImageFiles {
   readonly #images: ImageRules;
   /** The files of the request that is being sent, by their content: each is read once, however many rows show it. */
   #loaded = new Map<string, LoadedFile>();
+  readonly #helper: ReturnType<typeof helperFor<ImageFunctions>>;
+  readonly #call: HelperOptions;
 
   constructor(context: JobContext, rules: FeedRules, images: ImageRules) {
     this.#context = context;
     this.#rules = rules;
     this.#images = images;
+    this.#helper = helperFor(HELPER, images.folder);
+    this.#call = { place: images.folder, isStopping: context.isStopping };
   }
 
   /** Undefined where the feed reads no files. */
@@ -96,12 +106,11 @@ export class ImageFiles {
   async lookAt(rows: readonly SourceRow[], signal: AbortSignal): Promise<void> {
     const names = this.#namesOf(rows);
     if (names.length === 0) return;
-    const folder = await findFolder(this.#images.folder);
     const { clock } = this.#context;
     const young: string[] = [];
     let waitMs = 0;
     for (let from = 0; from < names.length; from += FILES_PER_COMMIT) {
-      const looks = await this.#lookAtSome(folder, names.slice(from, from + FILES_PER_COMMIT), signal);
+      const looks = await this.#lookAtSome(names.slice(from, from + FILES_PER_COMMIT), signal);
       for (const { name, look } of looks) {
         if (look.kind !== "young") continue;
         young.push(name);
@@ -110,7 +119,7 @@ export class ImageFiles {
     }
     if (young.length === 0) return;
     await clock.sleep(waitMs, signal);
-    const looks = await this.#lookAtSome(folder, young, signal);
+    const looks = await this.#lookAtSome(young, signal);
     // Still growing: they are tried again with the other refused rows.
     const growing = looks.filter(({ look }) => look.kind === "young");
     await this.#save(
@@ -119,23 +128,12 @@ export class ImageFiles {
     );
   }
 
-  async #lookAtSome(
-    folder: string,
-    names: readonly string[],
-    signal: AbortSignal,
-  ): Promise<{ name: string; look: Look }[]> {
+  async #lookAtSome(names: readonly string[], signal: AbortSignal): Promise<{ name: string; look: Look }[]> {
     const { store, clock, isStopping } = this.#context;
-    const looks: { name: string; look: Look }[] = [];
-    for (const name of names) {
-      if (isStopping() || signal.aborted) break;
-      const known = loadImageFile(store, name);
-      const look = await lookAtImage(folder, name, {
-        known,
-        bytesMax: this.#images.bytesMax,
-        nowMs: clock.nowMs(),
-      });
-      looks.push({ name, look });
-    }
+    const files = names.map((name) => ({ name, known: loadImageFile(store, name) }));
+    const limits = { bytesMax: this.#images.bytesMax, nowMs: clock.nowMs() };
+    const call = { ...this.#call, isStopping: () => isStopping() || signal.aborted };
+    const looks = await this.#attempt(this.#helper.call("look", call, this.#images.folder, files, limits));
     await this.#save(
       looks.flatMap(({ look }) => (look.kind === "found" ? [look.file] : [])),
       signal,
@@ -248,15 +246,26 @@ export class ImageFiles {
   }
 
   async #readAny(names: readonly string[], sha256: string): Promise<LoadedFile | undefined> {
-    const folder = await findFolder(this.#images.folder);
-    for (const name of names) {
-      const bytes = await readImage(folder, name, { sha256, bytesMax: this.#images.bytesMax });
-      const type = loadImageFile(this.#context.store, name)?.type;
-      if (bytes === undefined) continue;
-      const content = this.#images.send === "base64" ? await inBase64(bytes) : bytes;
-      return { name: basename(name), type: type ?? "application/octet-stream", content };
+    const wanted = { sha256, bytesMax: this.#images.bytesMax };
+    const found = await this.#attempt(this.#helper.call("read", this.#call, this.#images.folder, names, wanted));
+    if (found === undefined) return undefined;
+    const { name, bytes } = found;
+    const type = loadImageFile(this.#context.store, name)?.type;
+    const content = this.#images.send === "base64" ? await inBase64(bytes) : bytes;
+    return { name: basename(name), type: type ?? "application/octet-stream", content };
+  }
+
+  /** No file is to be blamed where the folder does not answer. */
+  async #attempt<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      throw new BridgeError("folder_missing", `The folder of the images ${error.message}`, {
+        hint: `${error.hint} Nothing is sent meanwhile, and no image is refused.`,
+        cause: error,
+      });
     }
-    return undefined;
   }
 
   /** The request with the files that were taken for it. */
