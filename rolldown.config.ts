@@ -33,9 +33,11 @@ const PROGRAMS = {
   "checkpoint-child": "src/database/checkpoint-child.ts",
   // Tries a feed's SELECT in a process of its own.
   "source-child": "src/feeds/source-child.ts",
-  // Look at files that may lie on a disk that does not answer, likewise.
+  // Touch files that may lie on a disk that does not answer, likewise.
   "source-helper": "src/feeds/source-helper.ts",
   "image-helper": "src/feeds/images/image-helper.ts",
+  "config-helper": "src/config/config-helper.ts",
+  "program-helper": "src/platform/program-helper.ts",
   "backup-helper": "src/backup/backup-helper.ts",
 };
 

@@ -16,6 +16,8 @@ async function start() {
   // By itself Node opens a debugger at this signal, through which any user of the machine could read the secret. The units
   // and the launcher switch that off with --disable-sigusr1 from the first instant on; this is for every other way to start.
   process.on("SIGUSR1", () => {});
+  // A reload that comes while the daemon starts: the configuration is not even read yet. Otherwise it would end the process.
+  if (process.argv.includes("run")) process.on("SIGHUP", () => {});
 
   const { createRequire } = await import("node:module");
   const require = createRequire(import.meta.url);

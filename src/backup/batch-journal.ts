@@ -46,7 +46,7 @@ export class BatchJournal {
     } catch (error) {
       this.rotate();
       if (!(error instanceof Unanswered)) throw error;
-      throw journalError("disk_failed", this.#folder, { words: error.message.replace(/\.$/, ""), cause: error });
+      throw journalError("disk_failed", this.#folder, { words: error.words, cause: error });
     }
   }
 

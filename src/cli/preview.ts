@@ -11,7 +11,8 @@ import { MissingColumns } from "../feeds/feed-triggers.ts";
 import { type KeyShown, loadSentRow } from "../feeds/feed-views.ts";
 import { isGuarded } from "../feeds/plan-feed.ts";
 import { proveSource } from "../feeds/prove-source.ts";
-import { checkNewTable, openSource, type SourceReader } from "../feeds/source-reader.ts";
+import { checkNewTable } from "../feeds/source-reader.ts";
+import { openRows, type SourceRows } from "../feeds/source-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { compileStatusRules } from "../statuses/plan-status.ts";
@@ -108,9 +109,9 @@ export async function readableSources(
   return looks;
 }
 
-async function lookAt(rules: FeedRules, { config }: LoadedConfig): Promise<SourceReader> {
+async function lookAt(rules: FeedRules, { config }: LoadedConfig): Promise<SourceRows> {
   const databasePath = config.database.path;
-  const reader = openSource(rules, databasePath);
+  const reader = await openRows(rules, { databasePath, isStopping: () => false });
   reader.close();
   if (reader.mayNotEnd) await proveSource(rules, { databasePath, isStopping: () => false });
   return reader;

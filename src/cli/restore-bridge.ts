@@ -7,12 +7,12 @@
 
 import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { readJournal } from "../backup/journal-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
+import { readJournal } from "../backup/journal-files.ts";
 import { type Replayed, ReplayJournal } from "../backup/replay-journal.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
 import {

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
+import { readAside, readHere } from "../config/read-files.ts";
+import { type ReadFiles, withReads } from "../config/small-file.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import type { FileTrouble } from "../database/store.ts";
@@ -34,14 +36,17 @@ const WATCHDOG_SHARE = 3;
 
 /** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
 export const run: Command = async (call) => {
+  // A reload that comes before the start is over is answered after it.
+  const signals = new SignalQueue();
   const notify = createNotifier(call.terminal.env);
   let loaded = load(call);
+  let reads = readHere({ file: call.configFile, env: call.terminal.env });
   let log = createLog(call, loaded);
   catchDefects(() => log);
-  const signals = new SignalQueue();
   let account = await lockAccount(loaded, log);
   const troubles = new Troubles();
-  let bridge = start(loaded, log, troubles);
+  signals.takeStops();
+  let bridge = start({ loaded, reads, log, troubles });
   notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
   const hanging = new HangingFlow();
@@ -57,9 +62,10 @@ export const run: Command = async (call) => {
     notify("RELOADING=1");
     if (event === "SIGHUP") {
       signal = signals.next();
-      ({ loaded, log, bridge, account } = await reload(call, { loaded, log, bridge, account, troubles }));
+      const running = { loaded, reads, log, bridge, account, troubles };
+      ({ loaded, reads, log, bridge, account } = await reload(call, running, () => signals.isStopAsked));
     } else {
-      bridge = await beginAnew({ loaded, log, bridge, account, troubles }, event);
+      bridge = await beginAnew({ loaded, reads, log, bridge, account, troubles }, event);
     }
     notify("READY=1", statusLine(bridge, loaded));
   }
@@ -75,6 +81,8 @@ export const run: Command = async (call) => {
 
 interface Running {
   loaded: LoadedConfig;
+  /** The files of the configuration, as they were when it was taken over. */
+  reads: ReadFiles;
   log: Log;
   bridge: Bridge;
   account: HeldAccount;
@@ -108,11 +116,14 @@ async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAcco
  * Takes the configuration over as it stands now. One that is wrong changes nothing; one that only shows at the start
  * that it cannot work (a database of another account, a folder without rights) makes way for the old one again.
  */
-async function reload(call: Call, old: Running): Promise<Running> {
+async function reload(call: Call, old: Running, isStopping: () => boolean): Promise<Running> {
   let loaded: LoadedConfig;
+  let reads: ReadFiles;
   try {
-    loaded = load(call);
+    reads = await readAside({ file: call.configFile, env: call.terminal.env }, isStopping);
+    loaded = withReads(reads, () => load(call));
   } catch (error) {
+    if (isStopping()) return old;
     tellRefused(old, error);
     return old;
   }
@@ -133,15 +144,15 @@ async function reload(call: Call, old: Running): Promise<Running> {
   }
   await old.bridge.stop();
   try {
-    const bridge = start(loaded, log, old.troubles);
+    const bridge = start({ loaded, reads, log, troubles: old.troubles });
     old.troubles.end("reload");
     log.info({}, "The configuration was read again and is in force.");
     if (account !== old.account) old.account.release();
-    return { ...old, loaded, log, bridge, account };
+    return { ...old, loaded, reads, log, bridge, account };
   } catch (error) {
     if (account !== old.account) account.release();
     tellRefused(old, error);
-    return { ...old, bridge: start(old.loaded, old.log, old.troubles) };
+    return { ...old, bridge: start(old) };
   }
 }
 
@@ -156,18 +167,18 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
         return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
       log.warn({}, "The database's files are back; the daemon begins anew.");
       await bridge.stop();
-      return start(loaded, log, running.troubles);
+      return start(running);
     }
     if (trouble.kind === "older") {
       log.error({ errorCode: trouble.error.code }, trouble.error.text);
       log.warn({}, "The daemon begins anew and verifies the database.");
       await bridge.stop();
-      return start(loaded, log, running.troubles);
+      return start(running);
     }
     const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
     log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
     await bridge.stop();
-    return start(loaded, log, running.troubles);
+    return start(running);
   } catch (thrown) {
     const error = asError(thrown);
     log.error({ errorCode: error.code }, inFull(error));
@@ -218,9 +229,9 @@ function tellRefused({ log, loaded, troubles }: Running, thrown: unknown): void 
   log.error({ errorCode: error.code }, text);
 }
 
-function start(loaded: LoadedConfig, log: Log, troubles: Troubles): Bridge {
+function start({ loaded, reads, log, troubles }: Pick<Running, "loaded" | "reads" | "log" | "troubles">): Bridge {
   for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
-  const bridge = new Bridge({ loaded, log, clock: systemClock, troubles }, "run");
+  const bridge = withReads(reads, () => new Bridge({ loaded, log, clock: systemClock, troubles }, "run"));
   const { backup } = bridge.store.migrated;
   if (backup !== undefined)
     log.info({ backup }, "The database was brought up to date; a copy of it as it was is kept.");

@@ -1,16 +1,29 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Signals in the order in which they came. From the moment it is made none of them ends the process by itself, also
- * while an earlier one is still being worked on.
+ * Signals in the order in which they came. From the moment it is made no reload ends the process by itself; from
+ * `takeStops` on no stop does either, also while an earlier one is still being worked on.
  */
 export class SignalQueue {
   readonly #waiting: (StopSignal | "SIGHUP")[] = [];
   #wake: (() => void) | undefined;
   #onStop: (() => void) | undefined;
+  #isStopAsked = false;
+  readonly #source: Pick<NodeJS.Process, "on">;
 
   constructor(source: Pick<NodeJS.Process, "on"> = process) {
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) source.on(signal, () => this.#take(signal));
+    this.#source = source;
+    source.on("SIGHUP", () => this.#take("SIGHUP"));
+  }
+
+  /** Until then a stop ends the process at once: a start that hangs must not keep it. */
+  takeStops(): void {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) this.#source.on(signal, () => this.#take(signal));
+  }
+
+  /** Whether a stop has come, even if it was not taken yet. */
+  get isStopAsked(): boolean {
+    return this.#isStopAsked;
   }
 
   /** The next signal. SIGTERM and SIGINT overtake reloads; several reloads are one. */
@@ -31,7 +44,10 @@ export class SignalQueue {
   }
 
   #take(signal: StopSignal | "SIGHUP"): void {
-    if (signal !== "SIGHUP") this.#onStop?.();
+    if (signal !== "SIGHUP") {
+      this.#isStopAsked = true;
+      this.#onStop?.();
+    }
     this.#waiting.push(signal);
     this.#wake?.();
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
-import { isLocked, type LockHolder } from "../database/instance-lock.ts";
+import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
 import { CONDITIONS } from "../health/condition-traits.ts";
 import { describeCondition } from "../health/condition-words.ts";
@@ -71,7 +71,7 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
     const nowMs = Date.now();
     const lock = isLocked(loaded.config.database.path);
     const facts = measureAges(loadFacts(store), { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
-    const now = { nowMs, isRunning: lock !== undefined };
+    const now = { nowMs, isRunning: lock !== undefined, silentMs: silenceOf(lock?.holder) };
     const limits = { erpReadWithinMs: loaded.config.erp.read_within };
     const report = describeStatus(facts, now, limits);
     const observations = loadObservations(store).filter(({ state }) => state === "new");
@@ -103,6 +103,12 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
   } finally {
     store.close();
   }
+}
+
+/** Undefined where the holder gives no signs of life, or gave them to another start of the machine. */
+function silenceOf(holder: LockHolder | undefined): number | undefined {
+  const silentMs = machineMs() - (holder?.aliveMs ?? Number.POSITIVE_INFINITY);
+  return silentMs >= 0 ? silentMs : undefined;
 }
 
 /** When the daemon began to look; a holder without words has just begun. */

@@ -8,29 +8,67 @@ export interface SmallFile {
   mode: number;
 }
 
+type ReadFile = SmallFile | { code: string };
+/** Files by their names, as they were read. */
+export type ReadFiles = ReadonlyMap<string, ReadFile>;
+
+let given: ReadFiles | undefined;
+let noted: Map<string, ReadFile> | undefined;
+
+/** What `work` reads, so that it can be done again without a disk. */
+export function noteReads(work: () => void): ReadFiles {
+  const files = new Map<string, ReadFile>();
+  noted = files;
+  try {
+    work();
+  } finally {
+    noted = undefined;
+  }
+  return files;
+}
+
+/** Does `work` with files that were read before. */
+export function withReads<T>(files: ReadFiles, work: () => T): T {
+  given = files;
+  try {
+    return work();
+  } finally {
+    given = undefined;
+  }
+}
+
 /**
  * Reads a regular file of at most `bytesMax`; what is wrong with it as a sentence's end ("does not exist"). A pipe or a
  * device could block for ever or never end, so the kind is asked before anything is read, and opening does not wait.
  */
 export function readSmallFile(file: string, bytesMax: number): SmallFile | { problem: Message; code: string } {
+  const read = given?.get(file) ?? readNow(file, bytesMax);
+  noted?.set(file, read);
+  if ("bytes" in read) return read;
+  const { code } = read;
+  if (code === "EFBIG") return { problem: m.config.tooLarge({ bytesMax }), code };
+  return { problem: REASONS[code] ?? m.config.unreadable({ code }), code };
+}
+
+function readNow(file: string, bytesMax: number): ReadFile {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(descriptor);
-      if (!stat.isFile()) return { problem: m.config.notRegularFile, code: "EISDIR" };
-      if (stat.size > bytesMax) return { problem: m.config.tooLarge({ bytesMax }), code: "EFBIG" };
+      if (!stat.isFile()) return { code: "EISDIR" };
+      if (stat.size > bytesMax) return { code: "EFBIG" };
       const bytes = Buffer.alloc(stat.size);
       return { bytes: bytes.subarray(0, readSync(descriptor, bytes)), mode: stat.mode };
     } finally {
       closeSync(descriptor);
     }
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    return { problem: REASONS[code] ?? m.config.unreadable({ code }), code };
+    return { code: (error as NodeJS.ErrnoException).code ?? "unknown error" };
   }
 }
 
 const REASONS: Readonly<Record<string, Message>> = {
+  EISDIR: m.config.notRegularFile,
   ENOENT: m.config.notFound,
   ENOTDIR: m.config.notFound,
   EACCES: m.config.notPermitted,

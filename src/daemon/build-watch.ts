@@ -14,7 +14,7 @@ import type { Watched } from "../health/watched.ts";
 import { speaking } from "../messages/render.ts";
 import { compileOrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
-import { runProgram } from "../platform/run-program.ts";
+import { runProgramAside } from "../platform/run-program.ts";
 import { compileObserveRules } from "../probe/observe.ts";
 import { ObserveOrders } from "../probe/observe-orders.ts";
 import { callOutside } from "../service/outside-call.ts";
@@ -85,7 +85,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
     receivers.push({
       name: "command",
       send: (message, at, signal) =>
-        runProgram({
+        runProgramAside({
           command,
           input: `${say(message.text)}\n`,
           env: {

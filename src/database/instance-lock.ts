@@ -4,11 +4,11 @@
  * `DATABASE.lock.json`, which is only words: it is trusted only while the lock is held. The lock file itself stays for
  * ever: removing it would let two processes lock two files of one name.
  */
-import { closeSync, existsSync, lstatSync, statSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../platform/errors.ts";
-import { createFile, giveTo, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
+import { createFile, giveTo, openRegular, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
 import { resolveDatabasePath } from "./file-checks.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 
@@ -19,6 +19,8 @@ export interface LockHolder {
   since: string;
   /** Where systemd took the holder's secret from, and when. */
   secret?: { file: string; atMs: number };
+  /** Its last sign of life, by the machine's monotonic clock; absent where it gives none. */
+  aliveMs?: number;
 }
 
 export interface InstanceLock {
@@ -26,12 +28,16 @@ export interface InstanceLock {
   path: string;
   /** Whether the lock file has lost its name: then another bridge could take a lock of its own. */
   isLost(): boolean;
+  /** A sign of life, for whoever looks at the lock. Costs no flush; never throws. */
+  signal(): void;
   /** Gives the lock back. May be called twice; never throws. */
   release(): void;
 }
 
 /** Long enough to sit out an `isLocked` of another process, which holds a shared lock for an instant. */
 const ACQUIRE_TIMEOUT_MS = 500;
+/** Longer than the words of any holder. */
+const SIGNAL_BYTES = 4_096;
 
 function lockPathOf(databasePath: string): string {
   return `${resolveDatabasePath(databasePath)}.lock`;
@@ -40,9 +46,18 @@ function lockPathOf(databasePath: string): string {
 /** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
 function readHolder(lockPath: string): LockHolder | undefined {
   try {
-    const { pid, command, since, secret } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
+    const { pid, command, since, secret, aliveMs } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<
+      string,
+      unknown
+    >;
     if (typeof pid !== "number" || typeof command !== "string" || typeof since !== "string") return undefined;
-    return { pid, command, since, ...(isSecretPlace(secret) ? { secret } : {}) };
+    return {
+      pid,
+      command,
+      since,
+      ...(isSecretPlace(secret) ? { secret } : {}),
+      ...(typeof aliveMs === "number" ? { aliveMs } : {}),
+    };
   } catch {
     return undefined;
   }
@@ -60,6 +75,24 @@ function saveHolder(lockPath: string, holder: LockHolder): void {
   } catch {
     // A folder of that name, or a full disk: who holds the lock is not named then.
   }
+}
+
+/** Of the same clock for every process of the machine; it is never set. */
+export function machineMs(): number {
+  return Math.floor(Number(process.hrtime.bigint() / 1_000_000n));
+}
+
+/** Writes the holder's words anew in their place, with the time: as long each time, so that no reader finds a part. */
+function signalIn(lockPath: string, holder: LockHolder): () => void {
+  let file: number | undefined;
+  return () => {
+    try {
+      file ??= openRegular(`${lockPath}.json`);
+      writeSync(file, `${JSON.stringify({ ...holder, aliveMs: machineMs() })}`.padEnd(SIGNAL_BYTES), 0);
+    } catch {
+      // As above.
+    }
+  };
 }
 
 /**
@@ -137,7 +170,8 @@ export function acquireInstanceLock(
   }
   const held = db;
   const since = new Date(now()).toISOString();
-  saveHolder(lockPath, { pid: process.pid, command, since, ...(secret === undefined ? {} : { secret }) });
+  const holder = { pid: process.pid, command, since, ...(secret === undefined ? {} : { secret }) };
+  saveHolder(lockPath, holder);
   const taken = statSync(lockPath, { throwIfNoEntry: false });
   const isLost = () => {
     const now = statSync(lockPath, { throwIfNoEntry: false });
@@ -151,7 +185,7 @@ export function acquireInstanceLock(
   };
   // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
   process.on("exit", release);
-  return { path: lockPath, isLost, release };
+  return { path: lockPath, isLost, signal: signalIn(lockPath, holder), release };
 }
 
 /** Who holds the lock of this database, this process included; undefined where nobody does. Takes and leaves nothing. */

@@ -201,6 +201,13 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
   // A fault of the bridge's own file is not the feed's alone.
   const machine = rules.file === null ? machineFaultOf(error, `Reading ${source}`) : undefined;
   if (machine !== undefined) return machine;
+  if (fault === "SQLITE_READONLY_ROLLBACK") {
+    const why = "the program that wrote it was interrupted in the middle of a change";
+    return new BridgeError("table_missing", `${rules.name}: ${source} cannot be read: ${why}.`, {
+      hint: "A program that may write it must open it once, as the one that wrote it does when it starts. Nothing is sent meanwhile, and nothing is deleted on the site.",
+      cause: error,
+    });
+  }
   const words = error instanceof Error ? error.message : String(error);
   return new BridgeError("table_missing", `${rules.name}: ${source} cannot be read: ${words}.`, {
     hint:

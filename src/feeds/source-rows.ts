@@ -137,9 +137,9 @@ class FileRows implements SourceRows {
 }
 
 /** The feed waits; its own source alone is to blame. */
-function unanswered(rules: SourceRules, error: BridgeError): BridgeError {
-  return new BridgeError("table_missing", `${rules.name}: ${sourceOf(rules)} cannot be read: ${error.message}`, {
+function unanswered(rules: SourceRules, cause: Unanswered): BridgeError {
+  return new BridgeError("table_missing", `${rules.name}: ${sourceOf(rules)} cannot be read: ${cause.words}.`, {
     hint: "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and nothing is deleted on the site.",
-    cause: error,
+    cause,
   });
 }

@@ -8,6 +8,7 @@ import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { isOfDatabase } from "../platform/troubles.ts";
 import { CONDITIONS, type Code, codeOfHold, type Params, type Trait } from "./condition-traits.ts";
 import type { Facts, FlowFacts } from "./facts.ts";
@@ -31,12 +32,16 @@ export interface Limits {
 export interface Now {
   nowMs: number;
   isRunning: boolean;
+  /** How long ago the daemon gave its last sign of life; undefined where it is not known, or asked by the daemon itself. */
+  silentMs?: number | undefined;
 }
 
 /** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
 const WAL_ALARM_BYTES = 256 * 1024 * 1024;
 /** A daemon looks for requests several times a second. */
 const UNANSWERED_MS = 5_000;
+/** It gives a sign of life every second; a busy disk or a large write may stop it for a while. */
+const SILENT_MS = 60_000;
 /** A confirm that fails for so long is told apart from passing trouble, which the flow itself shows. */
 const CONFIRM_LATE_MS = 15 * 60_000;
 /** A flow that runs so rarely may wait for its first turn: until then its silence says nothing. */
@@ -109,7 +114,7 @@ function make<C extends Code>(code: C, subject: string, since: string | null, pa
   return { code, subject, since, params } as Condition;
 }
 
-function ofDaemon(facts: Facts, { nowMs, isRunning }: Now): Condition[] {
+function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condition[] {
   const { met, doubt, journalSince, unanswered, pageSilent } = facts;
   const list: Condition[] = [];
   const isDatabase = met !== undefined && isOfDatabase(met);
@@ -125,6 +130,7 @@ function ofDaemon(facts: Facts, { nowMs, isRunning }: Now): Condition[] {
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
   if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));
   if (!isRunning) list.push(make("not_running", "daemon", null, {}));
+  else if (silentMs >= SILENT_MS) list.push(make("not_answering", "daemon", isoTime(nowMs - silentMs), {}));
   else if (unanswered !== undefined && isLongAgo(unanswered, nowMs, UNANSWERED_MS))
     list.push(make("not_answering", "daemon", unanswered, {}));
   if (isRunning && pageSilent !== undefined) {

@@ -58,7 +58,7 @@ export const englishStatus = {
     unread: "the answers cannot be read, and no more of them can be kept",
     answer: "the service answers in a new form, and whether it accepted is not known; rows go again",
     guard: "rows going to zero wait for approval",
-    table: "the table is missing or empty",
+    table: "its table or file is missing, is empty or cannot be read",
     disk: "too little space is left to ask for orders",
     mapping: "stored orders hold columns of a former mapping",
     account: "the database belongs to another account",

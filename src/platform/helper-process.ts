@@ -75,10 +75,14 @@ interface Waiting {
 
 /** The place was touched, and nothing came back in time. */
 export class Unanswered extends BridgeError {
+  /** The same without a full stop, for longer sentences. */
+  readonly words: string;
+
   constructor(place: string) {
     super("disk_failed", `${place} does not answer.`, {
-      hint: "Its disk, or the machine that shares it, is out of reach. It is tried again by itself.",
+      hint: "Its disk, or the machine that shares it, is out of reach. The bridge tries again by itself.",
     });
+    this.words = `${place} does not answer`;
   }
 }
 
@@ -217,7 +221,8 @@ class HelperProcess<F extends Functions> {
         },
       });
       child.send(request, (error) => {
-        if (error !== null) this.#kill(new BridgeError("internal", `A file could not be looked at: ${error.message}.`));
+        if (error !== null)
+          this.#kill(new BridgeError("internal", `The process that looks at files ended early (${error.message}).`));
       });
     });
   }

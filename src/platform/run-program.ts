@@ -1,9 +1,17 @@
 import { spawn } from "node:child_process";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { BridgeError } from "./errors.ts";
+import { helperFor } from "./helper-process.ts";
+import type { ProgramFunctions } from "./program-helper.ts";
 
 /** A program that has not ended by then is stopped; after the grace it is killed, with whatever it started. */
 const LIMIT_MS = 30_000;
 const GRACE_MS = 2_000;
+/** Its own limit comes first, unless it cannot even be started. */
+const HELPER_WITHIN_MS = LIMIT_MS + 3 * GRACE_MS;
+/** Beside this file, in the sources and in the bundle alike. */
+const HELPER = fileURLToPath(new URL(`./program-helper${path.extname(import.meta.url)}`, import.meta.url));
 /** All that a program is given of our surroundings: the rest may hold the client secret. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT"];
 
@@ -21,13 +29,9 @@ export interface ProgramCall {
 /** Runs a program to its end. @throws BridgeError `request_refused`, `unreachable` or `timed_out` without its output */
 export function runProgram(call: ProgramCall): Promise<void> {
   const [program = "", ...args] = call.command;
-  const inherited = PASSED_ON.flatMap((name) => {
-    const value = call.surroundings[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      env: { ...Object.fromEntries(inherited), ...call.env },
+      env: { ...passedOn(call.surroundings), ...call.env },
       stdio: ["pipe", "ignore", "ignore"],
       shell: false,
       // A group of its own, so that what it started ends with it.
@@ -61,6 +65,22 @@ export function runProgram(call: ProgramCall): Promise<void> {
     child.stdin.on("error", () => {});
     child.stdin.end(call.input);
   });
+}
+
+/** The same in a process of its own: the program may lie on a disk that does not answer. */
+export async function runProgramAside({ signal, ...call }: ProgramCall): Promise<void> {
+  const [place = ""] = call.command;
+  const helper = helperFor<ProgramFunctions>(HELPER, place);
+  const options = { place, withinMs: HELPER_WITHIN_MS, isStopping: () => signal.aborted, stopWithinMs: 2 * GRACE_MS };
+  await helper.call("run", options, { ...call, surroundings: passedOn(call.surroundings) });
+}
+
+function passedOn(surroundings: NodeJS.ProcessEnv): Record<string, string> {
+  const inherited = PASSED_ON.flatMap((name) => {
+    const value = surroundings[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(inherited);
 }
 
 function failureOf(

@@ -4,8 +4,10 @@ import { SignalQueue } from "../../src/cli/signals.ts";
 
 function queue() {
   const source = new EventEmitter();
+  const signals = new SignalQueue(source as unknown as NodeJS.Process);
+  signals.takeStops();
   return {
-    signals: new SignalQueue(source as unknown as NodeJS.Process),
+    signals,
     send: (name: string) => void source.emit(name, name),
   };
 }

@@ -1,7 +1,8 @@
-import { chmodSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
 import type { proveSource } from "../../src/feeds/prove-source.ts";
 import { ScanSource } from "../../src/feeds/scan-source.ts";
@@ -10,6 +11,9 @@ import { configFor, type Settings } from "../support/bridge.ts";
 import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
+
+/** The time limit of a helper process. */
+const ANSWER_WITHIN_MS = 30_000;
 
 const stocks = (settings: Settings): Settings => ({ imports: { stocks: settings } });
 
@@ -189,6 +193,64 @@ describe("a feed whose rows are in another file", () => {
     await minute();
     expect(level("A")).toBe(1);
     expect(logs.filter(({ message }) => message.includes("not in WAL mode"))).toHaveLength(1);
+  });
+
+  it("waits while the file does not answer, while everything else goes on, and says so", async () => {
+    const { file, erp } = erpFile("delete");
+    erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
+    const t = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
+    await t.minute();
+    erp.exec("UPDATE goods SET quantity = 2");
+    // SQLite looks into it before it reads, and opening it waits for a writer that never comes.
+    execFileSync("mkfifo", [`${file}-journal`]);
+    const limits: (() => void)[] = [];
+    const real = globalThis.setTimeout;
+    const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation(((fn: () => void, ms?: number) => {
+      if (ms === ANSWER_WITHIN_MS) limits.push(fn);
+      return real(fn, ms);
+    }) as typeof setTimeout);
+    const hanging = t.run("stocks");
+    t.sandbox.service.createOrder();
+    expect(await t.run("orders")).toMatchObject({ error: null });
+    while (limits.length === 0) await new Promise(setImmediate);
+    await new Promise((resolve) => real(resolve, 300));
+    for (const end of limits) end();
+    spy.mockRestore();
+    const { error } = await hanging;
+    expect(error?.message).toBe(`stocks: table goods of ${file} cannot be read: ${file} does not answer.`);
+    expect([t.level("A"), t.holds()]).toEqual([1, [{ area: "stocks", reason: "table" }]]);
+    rmSync(`${file}-journal`);
+    await t.minute();
+    expect([t.level("A"), t.holds()]).toEqual([2, []]);
+  });
+
+  it.each(["mkfifo", "mkdir"])("refuses what is no ordinary file (%s) without opening it", async (make) => {
+    const file = path.join(tempFolder("erp"), "erp.db");
+    execFileSync(make, [file]);
+    const { run, holds } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
+    expect((await run("stocks")).error?.message).toContain("cannot be read: it is no ordinary file.");
+    expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
+  });
+
+  it("says of a file whose writer died in the middle that a writer must open it", async () => {
+    const { file, erp } = erpFile("delete");
+    erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
+    const aside = path.join(path.dirname(file), "aside.db");
+    erp.pragma("cache_spill = 1");
+    erp.exec("BEGIN; UPDATE goods SET quantity = 7");
+    erp.pragma("cache_size = 1");
+    erp.exec(
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO goods SELECT i, '', 1, 0 FROM n",
+    );
+    for (const ending of ["", "-journal"]) copyFileSync(`${file}${ending}`, `${aside}${ending}`);
+    erp.exec("ROLLBACK");
+    const { run, minute, level } = await startFeeds({ settings: stocks({ file: aside, table: "goods" }), arm: [] });
+    const { error } = await run("stocks");
+    expect(error?.message).toContain("the program that wrote it was interrupted in the middle of a change");
+    expect(error?.hint).toContain("open it once");
+    new Database(aside).exec("SELECT * FROM goods").close();
+    await minute();
+    expect(level("A")).toBe(1);
   });
 
   it("waits while another program holds the file's lock, and deletes nothing", async () => {

@@ -39,7 +39,14 @@ export interface Shop {
 export type Hook = (request: SandboxRequest) => void | Promise<void>;
 
 export async function startShop(
-  options: { settings?: Settings; sandbox?: StartOptions; folder?: string; bin?: string } = {},
+  options: {
+    settings?: Settings;
+    sandbox?: StartOptions;
+    folder?: string;
+    bin?: string;
+    /** Of every process that `start` starts. */
+    env?: NodeJS.ProcessEnv;
+  } = {},
 ): Promise<Shop> {
   const folder = options.folder ?? tempFolder("shop");
   const hooks: Shop["hooks"] = {};
@@ -80,7 +87,10 @@ export async function startShop(
     writeConfig,
     command: (...args) => runCommand([...args, "--config", configFile]),
     start: (...args) =>
-      startProgram([...args, "--config", configFile], options.bin === undefined ? {} : { bin: options.bin }),
+      startProgram([...args, "--config", configFile], {
+        ...(options.bin === undefined ? {} : { bin: options.bin }),
+        ...(options.env === undefined ? {} : { env: options.env }),
+      }),
     rows: (sql, ...values) => connected(true, (db) => db.prepare(sql).all(...values) as never[]),
     write: (sql, ...values) => connected(false, (db) => void db.prepare(sql).run(...values)),
   };

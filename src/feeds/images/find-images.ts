@@ -261,8 +261,8 @@ export class ImageFiles {
       return await answer;
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
-      throw new BridgeError("folder_missing", `The folder of the images ${error.message}`, {
-        hint: `${error.hint} Nothing is sent meanwhile, and no image is refused.`,
+      throw new BridgeError("folder_missing", `The folder of the images ${this.#images.folder} does not answer.`, {
+        hint: "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and no image is refused.",
         cause: error,
       });
     }

@@ -19,7 +19,25 @@ export const faults = {
   "It ended with {code}.": "Завершилась с кодом {code}.",
   "Stopped; nothing more was done.": "Остановлено; больше ничего не сделано.",
   // copies, the journal, restoring
-  "The disk of {folder} does not answer.": "Диск каталога {folder} не отвечает.",
+  "{place=} does not answer": "{place} не отвечает",
+  "{place=} does not answer.": "{place} не отвечает.",
+  "Its disk, or the machine that shares it, is out of reach. The bridge tries again by itself.":
+    "Диск или компьютер, предоставляющий папку, недоступен. Программа сама повторит попытку.",
+  "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Диск или компьютер, предоставляющий папку, недоступен. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and no image is refused.":
+    "Диск или компьютер, предоставляющий папку, недоступен. Пока ничего не отправляется, и ни одно изображение не отклонено.",
+  "The process that looks at files ended early ({why}).":
+    "Процесс, обращающийся к файлам, завершился раньше времени ({why}).",
+  "Stopped while a file was looked at.": "Остановлено во время обращения к файлу.",
+  "Stopped while {place} was read.": "Остановлено во время чтения {place}.",
+  "No file of the journal is open.": "Ни один файл журнала не открыт.",
+  "no source is open": "источник не открыт",
+  "it is no ordinary file": "это не обычный файл",
+  "the program that wrote it was interrupted in the middle of a change":
+    "программа, которая в него писала, была прервана посреди изменения",
+  "A program that may write it must open it once, as the one that wrote it does when it starts. Nothing is sent meanwhile, and nothing is deleted on the site.":
+    "Файл должна один раз открыть программа с правом записи — например, та, что в него писала, при запуске. Пока ничего не отправляется и на сайте ничего не удаляется.",
   "Writing the journal in {folder}": "Запись журнала в {folder}",
   "The journal in {folder} cannot be written ({why~}): batches are stored, but not confirmed until it can be.":
     "Журнал в {folder} не записывается ({why}): пачки сохраняются, но не подтверждаются, пока запись невозможна.",

@@ -57,6 +57,7 @@ export const images = {
   "cannot be read (the disk fails)": "не читается (сбой диска)",
   "is a link that leads nowhere": "ссылка, которая никуда не ведёт",
   "is a link that leads out of the folder": "ссылка, которая выводит из папки",
+  "does not answer": "не отвечает",
   "is no ordinary file": "не обычный файл",
   "is being written": "ещё записывается",
   "its file was not looked at yet": "файл ещё не осмотрен",

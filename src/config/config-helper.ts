@@ -1,0 +1,15 @@
+/*
+ * Reads the configuration and the files that it names, in the process that `read-files` calls: they may lie on a disk that
+ * does not answer.
+ */
+import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
+import { type Asked, readHere } from "./read-files.ts";
+import type { ReadFiles } from "./small-file.ts";
+
+const functions = {
+  read: (_call: HelperCall, asked: Asked): ReadFiles => readHere(asked),
+};
+
+export type ConfigFunctions = typeof functions;
+
+serveCalls(functions);

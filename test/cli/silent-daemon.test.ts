@@ -1,0 +1,41 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { acquireInstanceLock, isLocked, machineMs } from "../../src/database/instance-lock.ts";
+import { PATIENT } from "../support/program.ts";
+import { startShop } from "../support/shop.ts";
+
+it(
+  "status says that a running daemon gives no sign of life, and trusts no sign of another start of the machine",
+  PATIENT,
+  async () => {
+    const shop = await startShop();
+    await shop.command("sync", "orders", "updates");
+    const lock = acquireInstanceLock(shop.database, { command: "run" });
+    const words = `${lock.path}.json`;
+    const isSilent = async () => {
+      const { out } = await shop.command("status", "--json");
+      return (JSON.parse(out) as { conditions: { code: string }[] }).conditions.some(
+        ({ code }) => code === "not_answering",
+      );
+    };
+    try {
+      expect([isLocked(shop.database)?.holder?.aliveMs, await isSilent()]).toEqual([undefined, false]);
+      lock.signal();
+      expect(await isSilent()).toBe(false);
+      const signalled = readFileSync(words, "utf8");
+      for (const [agoMs, silent] of [
+        [30_000, false],
+        [90_000, true],
+        [-90_000, false],
+      ] as const) {
+        writeFileSync(words, signalled.replace(/"aliveMs":\d+/, `"aliveMs":${machineMs() - agoMs}`));
+        expect(await isSilent()).toBe(silent);
+      }
+      lock.signal();
+      expect(await isSilent()).toBe(false);
+      expect(isLocked(shop.database)?.holder?.pid).toBe(process.pid);
+    } finally {
+      lock.release();
+    }
+  },
+);

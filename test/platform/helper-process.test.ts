@@ -1,0 +1,104 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { helperFor, Unanswered } from "../../src/platform/helper-process.ts";
+import { tempFolder } from "../support/temp.ts";
+import type { WaitingFunctions } from "../support/waiting-helper.ts";
+
+const PROGRAM = path.join(import.meta.dirname, "..", "support", "waiting-helper.ts");
+
+function scene() {
+  const pipe = path.join(tempFolder(), "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const place = pipe;
+  const helper = helperFor<WaitingFunctions>(PROGRAM, place);
+  return { pipe, place, helper, call: { place, withinMs: 10_000 } };
+}
+
+const isThere = (pid: number) => readdirSync("/proc").includes(String(pid));
+
+describe("a helper process", () => {
+  it("that does not answer in time is killed, and the next call has another one", async () => {
+    const { helper, call, pipe, place } = scene();
+    const pid = await helper.call("pid", call);
+    await expect(helper.call("open", { place, withinMs: 300 }, pipe)).rejects.toThrow(`${pipe} does not answer.`);
+    const next = await helper.call("pid", call);
+    expect([next === pid, isThere(pid)]).toEqual([false, false]);
+    helper.close();
+  });
+
+  it("keeps no other place waiting, and not the loop", async () => {
+    const [first, second] = [scene(), scene()];
+    const hanging = first.helper.call("open", { place: first.place, withinMs: 2_000 }, first.pipe);
+    hanging.catch(() => {});
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => second.helper.call("echo", second.call, n)));
+    expect(answers).toEqual([1, 2, 3, 4, 5]);
+    await expect(hanging).rejects.toBeInstanceOf(Unanswered);
+    second.helper.close();
+  });
+
+  it("answers in time as long as it gives signs of life", async () => {
+    const { helper, place } = scene();
+    const notes: unknown[] = [];
+    await helper.call("steps", { place, withinMs: 3_000, onProgress: (note) => void notes.push(note) }, 5, 800);
+    expect(notes).toEqual([0, 1, 2, 3, 4]);
+    helper.close();
+  });
+
+  it("is told of a stop, and killed where it does not end soon", async () => {
+    const { helper, call, pipe } = scene();
+    const stopping = { ...call, isStopping: () => true };
+    expect(await helper.call("untilAborted", { ...stopping, stopWithinMs: 10_000 })).toBe("tidied up");
+    await expect(helper.call("open", { ...stopping, stopWithinMs: 300 }, pipe)).rejects.toMatchObject({
+      code: "stopped",
+    });
+  });
+
+  it("hands values and errors over as they are, and says that it ended", async () => {
+    const { helper, call } = scene();
+    const value = {
+      big: 2n ** 60n,
+      bytes: randomBytes(2_000_000),
+      none: null,
+      map: new Map([["a", Buffer.from("b")]]),
+    };
+    expect(await helper.call("echo", call, value)).toEqual(value);
+    await expect(helper.call("throwOurs", call)).rejects.toMatchObject({
+      code: "table_missing",
+      message: "no table.",
+      hint: "Make it.",
+    });
+    await expect(helper.call("throwSystems", call)).rejects.toMatchObject({ code: "ENOENT", path: "/nowhere/at/all" });
+    await expect(helper.call("end", call)).rejects.toThrow("ended early (3)");
+    expect(await helper.call("echo", call, "again")).toBe("again");
+    helper.close();
+  });
+
+  it("does the same for callers that cannot wait, who do not ask twice at once", () => {
+    const { helper, pipe, place } = scene();
+    expect(helper.callSync("echo", { place }, { big: 1n })).toEqual({ big: 1n });
+    expect(() => helper.callSync("throwOurs", { place })).toThrow("no table.");
+    const startedMs = performance.now();
+    expect(() => helper.callSync("open", { place }, pipe)).toThrow(Unanswered);
+    const waitedMs = performance.now() - startedMs;
+    expect(() => helper.callSync("echo", { place }, 1)).toThrow(Unanswered);
+    expect(performance.now() - startedMs - waitedMs).toBeLessThan(1_000);
+  });
+
+  it("keeps a program neither from ending nor outlives it", async () => {
+    const folder = tempFolder();
+    const file = path.join(folder, "main.ts");
+    const source = path.join(import.meta.dirname, "..", "..", "src", "platform", "helper-process.ts");
+    writeFileSync(
+      file,
+      `import { helperFor } from ${JSON.stringify(source)};
+       const helper = helperFor(${JSON.stringify(PROGRAM)}, "place");
+       console.log(await helper.call("pid", { place: "place" }));`,
+    );
+    const pid = Number(execFileSync(process.execPath, [file], { encoding: "utf8", timeout: 8_000 }));
+    const isGone = () => !isThere(pid) || / Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    while (!isGone()) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+});

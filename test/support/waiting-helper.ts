@@ -1,0 +1,27 @@
+import { openSync } from "node:fs";
+import { BridgeError } from "../../src/platform/errors.ts";
+import { type HelperCall, serveCalls } from "../../src/platform/helper-process.ts";
+
+const functions = {
+  pid: (): number => process.pid,
+  echo: (_call: HelperCall, value: unknown): unknown => value,
+  /** As a call on a disk that does not answer: it comes back only when the pipe's other end is opened. */
+  open: (_call: HelperCall, pipe: string): number => openSync(pipe, "r"),
+  throwOurs: (): void => {
+    throw new BridgeError("table_missing", "no table.", { hint: "Make it." });
+  },
+  throwSystems: (): number => openSync("/nowhere/at/all", "r"),
+  end: (): void => process.exit(3),
+  steps: async ({ progress }: HelperCall, count: number, eachMs: number): Promise<void> => {
+    for (let step = 0; step < count; step++) {
+      await new Promise((resolve) => setTimeout(resolve, eachMs));
+      progress(step);
+    }
+  },
+  untilAborted: ({ signal }: HelperCall): Promise<string> =>
+    new Promise((resolve) => signal.addEventListener("abort", () => resolve("tidied up"))),
+};
+
+export type WaitingFunctions = typeof functions;
+
+serveCalls(functions);
