@@ -158,7 +158,7 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
 
 /** After something happened to the files under the daemon. Ends the program where nothing can be trusted any more. */
 async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge> {
-  const { loaded, log, bridge } = running;
+  const { log, bridge } = running;
   try {
     if (trouble.kind === "damaged") return refuse(trouble.error, running);
     // What is met first of a folder that goes away may be the log or the lock.

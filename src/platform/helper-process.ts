@@ -7,6 +7,7 @@
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
 import { deserialize, serialize } from "node:v8";
+import { Message } from "../messages/message.ts";
 import { BridgeError, type ErrorCode } from "./errors.ts";
 
 /** Longer than a network disk needs to wake up. */
@@ -62,10 +63,14 @@ type Answer = { id: number } & (Outcome | { note: unknown });
 
 interface SentError {
   message: string;
-  /** A {@link BridgeError}; otherwise what the system threw. */
-  isOurs: boolean;
-  hint: string | undefined;
+  /** Of a {@link BridgeError}; otherwise it is what the system threw. */
+  ours: { text: SentMessage; hint: SentMessage | undefined } | undefined;
   own: Record<string, unknown>;
+}
+
+interface SentMessage {
+  id: string;
+  params: Record<string, Exclude<Message["params"][string], Message> | SentMessage>;
 }
 
 interface Waiting {
@@ -300,17 +305,34 @@ export function serveCalls(functions: Functions): void {
 }
 
 function sent(error: unknown): SentError {
-  const isOurs = error instanceof BridgeError;
+  const ours =
+    error instanceof BridgeError ? { text: packed(error.text), hint: error.hint && packed(error.hint) } : undefined;
   const message = error instanceof Error ? error.message : String(error);
   const own = Object.entries(error instanceof Error ? error : {}).filter(
-    ([, value]) => typeof value !== "object" || Array.isArray(value),
+    ([name, value]) => name !== "name" && (typeof value !== "object" || Array.isArray(value)),
   );
-  return { message, isOurs, hint: isOurs ? error.hint : undefined, own: Object.fromEntries(own) };
+  return { message, ours, own: Object.fromEntries(own) };
 }
 
-function revived({ message, isOurs, hint, own }: SentError): Error {
-  if (!isOurs) return Object.assign(new Error(message), own);
-  const { code, name: _name, ...more } = own;
-  const error = new BridgeError(code as ErrorCode, message, hint === undefined ? {} : { hint });
-  return Object.assign(error, more);
+function revived({ message, ours, own }: SentError): Error {
+  if (ours === undefined) return Object.assign(new Error(message), own);
+  const hint = ours.hint === undefined ? {} : { hint: unpacked(ours.hint) };
+  return Object.assign(new BridgeError(own["code"] as ErrorCode, unpacked(ours.text), hint), own);
+}
+
+/** A message loses its class between processes. */
+function packed({ id, params }: Message): SentMessage {
+  const pack = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(pack) : value instanceof Message ? packed(value) : value;
+  const entries = Object.entries(params).map(([name, value]) => [name, pack(value)]);
+  return { id, params: Object.fromEntries(entries) as SentMessage["params"] };
+}
+
+function unpacked({ id, params }: SentMessage): Message {
+  const unpack = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(unpack);
+    return typeof value === "object" && value !== null ? unpacked(value as SentMessage) : value;
+  };
+  const entries = Object.entries(params).map(([name, value]) => [name, unpack(value)]);
+  return new Message(id, Object.fromEntries(entries) as Message["params"]);
 }

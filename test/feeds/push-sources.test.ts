@@ -247,7 +247,7 @@ describe("a feed whose rows are in another file", () => {
     const { run, minute, level } = await startFeeds({ settings: stocks({ file: aside, table: "goods" }), arm: [] });
     const { error } = await run("stocks");
     expect(error?.message).toContain("the program that wrote it was interrupted in the middle of a change");
-    expect(error?.hint).toContain("open it once");
+    expect(String(error?.hint)).toContain("open it once");
     new Database(aside).exec("SELECT * FROM goods").close();
     await minute();
     expect(level("A")).toBe(1);

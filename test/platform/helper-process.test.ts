@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { BridgeError } from "../../src/platform/errors.ts";
 import { helperFor, Unanswered } from "../../src/platform/helper-process.ts";
 import { tempFolder } from "../support/temp.ts";
 import type { WaitingFunctions } from "../support/waiting-helper.ts";
@@ -65,10 +66,10 @@ describe("a helper process", () => {
       map: new Map([["a", Buffer.from("b")]]),
     };
     expect(await helper.call("echo", call, value)).toEqual(value);
-    await expect(helper.call("throwOurs", call)).rejects.toMatchObject({
-      code: "table_missing",
-      message: "no table.",
-      hint: "Make it.",
+    const ours = await helper.call("throwOurs", call).catch((error: unknown) => error as BridgeError);
+    expect(ours).toBeInstanceOf(BridgeError);
+    expect({ ...(ours as BridgeError) }).toEqual({
+      ...new BridgeError("table_missing", "no table.", { hint: "Make it." }),
     });
     await expect(helper.call("throwSystems", call)).rejects.toMatchObject({ code: "ENOENT", path: "/nowhere/at/all" });
     await expect(helper.call("end", call)).rejects.toThrow("ended early (3)");
