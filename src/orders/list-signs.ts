@@ -10,7 +10,7 @@ import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
 
-type SignKind = "records" | "count" | "more" | "part";
+type SignKind = "records" | "count" | "pages" | "more" | "part";
 
 /** One thing beside the list. */
 export interface Sign {
@@ -19,7 +19,7 @@ export interface Sign {
   place: string;
   /** Whether it says that there is something; false where it says that there is nothing. */
   says: boolean;
-  /** Of a count. */
+  /** Of a count, or of pages. */
   count?: number;
   /** Its name and value mean nothing else, whatever the service. */
   isClear: boolean;
@@ -79,6 +79,9 @@ const TOTAL_NAME =
 /** They count the list that they stand beside, and not what waits. */
 const SIZE_NAME =
   /^(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
+/** They count the pages that all records would make. */
+const PAGES_NAME =
+  /^(?:(?:num|number(?:of)?|count|total)?pages(?:count|total)?|(?:page|pages)count|lastpage|(?:всего)?страниц)$/;
 /** They say of themselves that the list is not whole. */
 const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|неполный)$/;
 /** After so many batches a count is known to be that of the records. */
@@ -191,6 +194,8 @@ function readSign(bytes: Buffer, value: Span, { name, place }: { name: string; p
     const count = Number(text);
     return { kind: "count", place, says: count > 0, count, isClear: COUNT_NAME.test(name) };
   }
+  if (isNumber && PAGES_NAME.test(name))
+    return { kind: "pages", place, says: false, count: Number(text), isClear: false };
   if (kind === "boolean" && PART_FLAG.test(name) && !MORE_FLAG.test(name))
     return { kind: "part", place, says: text === "true", isClear: false };
   if (kind === "boolean" && MORE_FLAG.test(name))
@@ -229,6 +234,51 @@ export function findShortfall(learned: LearnedSigns, { signs, size }: ListSigns)
     if (isPartFlag(sign)) return sign.says;
     return isSize(sign) && (sign.count ?? 0) > size && (known?.equal ?? 0) >= EQUAL_TIMES;
   });
+}
+
+/** What says that more records are due than an answer holds. */
+export interface Lack {
+  key: string;
+  /** So many there are at least. */
+  atLeast: number;
+  /** It was the number of the records of a page that held all of them. */
+  isTrusted: boolean;
+}
+
+/** Counts, and flags of a part, that say that a page of changes does not hold all that are due. Without those known to mean else. */
+export function findLacks(learned: LearnedSigns, { signs, size }: ListSigns): readonly Lack[] {
+  return signs.flatMap((sign) => {
+    const key = keyOf(sign);
+    const { state, equal } = learned.known[key] ?? {};
+    const count = sign.count ?? 0;
+    const atLeast = isPartFlag(sign) && sign.says ? size + 1 : isPages(sign) ? (count - 1) * size + 1 : count;
+    if (size === 0 || state === "free" || equal === 0 || atLeast <= size) return [];
+    return [{ key, atLeast, isTrusted: (equal ?? 0) > 0 || isPartFlag(sign) }];
+  });
+}
+
+/** A page that held all that was due: counts of something else show themselves. */
+export function learnWhole(learned: LearnedSigns, { signs, size }: ListSigns): LearnedSigns {
+  let next = learned;
+  for (const sign of signs) {
+    if (size === 0 || sign.count === undefined || (sign.kind !== "count" && sign.kind !== "pages")) continue;
+    const known = next.known[keyOf(sign)] ?? { state: "new" };
+    const equal = sign.count === (isPages(sign) ? 1 : size) ? 1 : 0;
+    const isNews = known.equal === undefined || (equal === 0 && known.equal > 0);
+    const isRoom = next.known[keyOf(sign)] !== undefined || Object.keys(next.known).length < KNOWN_MAX;
+    if (isNews && isRoom) next = withKnown(next, sign, { ...known, equal });
+  }
+  return next;
+}
+
+/** These say that there is more whatever there is. */
+export function ignoreSigns(learned: LearnedSigns, keys: readonly string[]): LearnedSigns {
+  const ignored = keys.map((key) => [key, { ...learned.known[key], state: "free" as const, equal: 0 }] as const);
+  return { ...learned, known: { ...learned.known, ...Object.fromEntries(ignored) } };
+}
+
+function isPages({ place }: Sign): boolean {
+  return PAGES_NAME.test(lastName(place));
 }
 
 function isPartFlag({ place }: Sign): boolean {

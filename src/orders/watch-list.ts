@@ -14,12 +14,16 @@ import {
   describeSigns,
   doubtSigns,
   findContradictions,
+  findLacks,
   findMoreAfterEnd,
   findShortfall,
+  ignoreSigns,
+  type Lack,
   type LearnedSigns,
   type ListSigns,
   learnSigns,
   learnSizes,
+  learnWhole,
   NO_SIGNS_LEARNED,
   saysMore,
 } from "./list-signs.ts";
@@ -90,6 +94,17 @@ export class WatchList {
     );
   }
 
+  /** What says that a page of changes does not hold all that are due. */
+  findLacks(signs: ListSigns): readonly Lack[] {
+    return findLacks(loadSigns(this.#context.store, this.#endpoint), signs);
+  }
+
+  /** A page held all that was due. */
+  async learnWhole(signs: ListSigns, signal: AbortSignal): Promise<void> {
+    const learned = loadSigns(this.#context.store, this.#endpoint);
+    await this.#save(learned, learnWhole(learned, signs), signal);
+  }
+
   /** Whether a page says that another one follows. */
   saysMore(signs: ListSigns): boolean {
     return saysMore(loadSigns(this.#context.store, this.#endpoint), signs);
@@ -130,6 +145,11 @@ export function acceptSigns(store: Store, area: string): void {
   const learned = loadSigns(store, area);
   const accepted = acceptDoubted(learned);
   if (accepted !== learned) saveSigns(store, area, accepted);
+}
+
+/** Nothing was missing although they said so. */
+export function acceptLacks(store: Store, keys: readonly string[]): void {
+  saveSigns(store, "updates", ignoreSigns(loadSigns(store, "updates"), keys));
 }
 
 /** Another account: nothing is known of what answers there. */

@@ -47,15 +47,31 @@ function isDue({ version }: Change, since: Since, options: SandboxOptions): bool
 }
 
 /** The oldest due changes, or the newest: by stamp, or by the order in which they were made where cursors are handed out. */
-function duePage(since: Since, site: Site): Change[] {
+function duePage(since: Since, site: Site): { page: Change[]; total: number } {
   const { options } = site;
-  if (options.updates.stuck === "empty") return [];
+  if (options.updates.stuck === "empty") return { page: [], total: 0 };
   const due = [...allChanges(site)].filter((change) => isDue(change, since, options));
   const bySeq = (a: Change, b: Change) => a.version.seq - b.version.seq;
   const byStamp = (a: Change, b: Change) => a.version.stampUs - b.version.stampUs || bySeq(a, b);
   const { pageLimit, keeps } = options.updates;
-  due.sort(usesCursor(options) ? bySeq : byStamp);
-  return keeps === "newest" ? due.slice(-pageLimit) : due.slice(0, pageLimit);
+  due.sort(keeps === "first-ids" ? byId : usesCursor(options) ? bySeq : byStamp);
+  return { page: keeps === "newest" ? due.slice(-pageLimit) : due.slice(0, pageLimit), total: due.length };
+}
+
+function byId(a: Change, b: Change): number {
+  return a.order.id < b.order.id ? -1 : a.order.id > b.order.id ? 1 : a.version.seq - b.version.seq;
+}
+
+/** What stands beside the list. */
+function countsOf(total: number, { options, book }: Site): Property[] {
+  const { pageLimit, counts } = options.updates;
+  if (counts === "none") return [];
+  if (counts === "orders") return [{ path: ["total"], text: String([...book.all()].length) }];
+  if (counts === "total") return [{ path: ["total"], text: String(total) }];
+  return [
+    { path: ["page"], text: "1" },
+    { path: ["pages"], text: String(Math.ceil(total / pageLimit)) },
+  ];
 }
 
 function sorted(page: readonly Change[], site: Site): readonly Change[] {
@@ -66,6 +82,8 @@ function sorted(page: readonly Change[], site: Site): readonly Change[] {
       return page.toReversed();
     case "shuffled":
       return shuffled(site.random, page);
+    case "ids":
+      return page.toSorted(byId);
   }
 }
 
@@ -87,13 +105,16 @@ export function planUpdates(query: string, site: Site): Plan {
   const { sinceAgeMax } = options.updates;
   if (sinceAgeMax !== null && "us" in since && since.us < (site.now() - sinceAgeMax) * 1000)
     return refuse(400, `since is too old: ${JSON.stringify(asked)}`);
-  const page = duePage(since, site);
+  const { page, total } = duePage(since, site);
   const { next, carry } = options.updates;
   const path = options.shape.updates;
-  const nextProperty: Property[] = next === null ? [] : [{ path: next, text: nextText(page, asked, options) }];
+  const beside: Property[] = [
+    ...(next === null ? [] : [{ path: next, text: nextText(page, asked, options) }]),
+    ...countsOf(total, site),
+  ];
   if (page.length === 0) {
     const empty = emptyAnswer(path, site);
-    const body = empty.path.length === 0 ? empty.text : writeObject([empty, ...nextProperty]);
+    const body = empty.path.length === 0 ? empty.text : writeObject([empty, ...beside]);
     return answerText(empty.status, body);
   }
   const served = sorted(page, site).map(({ order, version }) => {
@@ -106,6 +127,6 @@ export function planUpdates(query: string, site: Site): Plan {
     };
   });
   const list = `[${served.map(({ text }) => text).join(",")}]`;
-  const body = path.length === 0 ? list : writeObject([{ path, text: list }, ...nextProperty]);
+  const body = path.length === 0 ? list : writeObject([{ path, text: list }, ...beside]);
   return { ...answerText(200, body), served };
 }

@@ -70,9 +70,9 @@ const UPDATES = group({
   /** Whether a change carries the composition. */
   lines: z.boolean().default(true),
   /** Which of the changes that are due a page holds where they are more than `pageLimit`. */
-  keeps: z.enum(["oldest", "newest"]).default("oldest"),
+  keeps: z.enum(["oldest", "newest", "first-ids"]).default("oldest"),
   /** How a page is sorted. */
-  order: z.enum(["ascending", "descending", "shuffled"]).default("ascending"),
+  order: z.enum(["ascending", "descending", "shuffled", "ids"]).default("ascending"),
   scope: z.enum(["handed-out", "all"]).default("handed-out"),
   history: z.enum(["latest", "log"]).default("latest"),
   /** Whether the creation of an order is a change. */
@@ -87,6 +87,8 @@ const UPDATES = group({
   emptySince: z.enum(["refused", "beginning"]).default("refused"),
   /** How old `since` may be; an older one answers 400. null: as old as it likes. */
   sinceAgeMax: whole(0).nullable().default(null),
+  /** What an answer counts: all changes that are due, the pages that they would make, or all orders that there are. */
+  counts: z.enum(["none", "total", "pages", "orders"]).default("none"),
   /** A broken feed: the first page whatever `since` says, or nothing at all. */
   stuck: z.enum(["none", "same-page", "empty"]).default("none"),
 });

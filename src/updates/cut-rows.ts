@@ -22,6 +22,12 @@ export interface Cut {
   again: boolean;
   /** Proved, and therefore shown. */
   isShown: boolean;
+  /** The order of pages is another one than that of their times, so that any changes may be missing. */
+  isMixed?: boolean | undefined;
+  /** What said that a page was not whole, where nothing else did: it means nothing if no change is found. */
+  lacks?: readonly string[] | undefined;
+  /** A read has found a change that no page had shown. */
+  isFound?: boolean | undefined;
   /** The largest stamp that was served: the watermark once the search is over. Without a text: none was. */
   high: { text: string; ns: bigint };
   /** Between these times the service could not be asked. */

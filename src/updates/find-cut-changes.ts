@@ -4,6 +4,7 @@
  * of each of those orders is over or owed. After a crash the search goes on where it was.
  */
 import { counted } from "../messages/counted.ts";
+import { acceptLacks } from "../orders/watch-list.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -62,8 +63,10 @@ export class FindCutChanges {
   async show(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const cut = loadCut(store);
-    if (cut === undefined || cut.isShown) return;
-    await commit(this.#context, signal, () => this.save({ ...cut, isShown: true }, isoTime(clock.nowMs())));
+    if (cut === undefined || (cut.isShown && cut.isFound)) return;
+    await commit(this.#context, signal, () =>
+      this.save({ ...cut, isShown: true, isFound: true }, isoTime(clock.nowMs())),
+    );
   }
 
   async #requestSome({ stage, after }: Cut, signal: AbortSignal): Promise<boolean> {
@@ -83,27 +86,40 @@ export class FindCutChanges {
   /** One stage is over: the other one, the first once more, or the end. */
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
-    const { stage, again, high, covered } = cut;
+    const { stage, again, high, covered, lacks, isFound } = cut;
     if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, CLOSED_MAX) });
     else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
     if (stage === "open" || again) return;
     deleteCut(store);
     deleteHold(store, "updates", "cut");
+    if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
     const at = isoTime(clock.nowMs());
     if (covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, at);
     if (high.text !== "" && mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
       saveWatermark(store, "updates", high.text, at);
   }
 
-  #saveHold({ size, skipped }: Cut, at: string): void {
+  #saveHold(cut: Cut, at: string): void {
     const { store, log } = this.#context;
-    const detail =
-      skipped === undefined
-        ? `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. ` +
-          "Open orders are read one by one to find the others, then closed ones; the position stays until then."
-        : `The service refuses to go back to ${skipped.from} and was asked from ${skipped.to}: changes between the two may be missing. ` +
-          "Open orders are read one by one to find them, then closed ones; the position stays until then.";
+    const detail = describeCut(cut);
     if (saveHold(store, { area: "updates", reason: "cut", since: at, nextProbeAt: null, detail }))
-      log.warn({ size }, detail);
+      log.warn({ size: cut.size }, detail);
   }
+}
+
+function describeCut({ size, skipped, isMixed }: Cut): string {
+  if (skipped !== undefined)
+    return (
+      `The service refuses to go back to ${skipped.from} and was asked from ${skipped.to}: changes between the two may be missing. ` +
+      "Open orders are read one by one to find them, then closed ones; the position stays until then."
+    );
+  if (isMixed)
+    return (
+      `Changes may be cut: the service answers in another order than that of their times, ${counted(size, "change")} a page. ` +
+      "Open orders are read one by one to find the others, then closed ones; the position stays until then."
+    );
+  return (
+    `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. ` +
+    "Open orders are read one by one to find the others, then closed ones; the position stays until then."
+  );
 }

@@ -11,7 +11,7 @@ import { loadMeta, type RestKey } from "../database/meta.ts";
 import { counted } from "../messages/counted.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
-import { type ListSigns, NO_SIGNS, withoutMore } from "../orders/list-signs.ts";
+import { type Lack, type ListSigns, NO_SIGNS, withoutMore } from "../orders/list-signs.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
@@ -32,6 +32,7 @@ import { COVERED_STREAM, type Cut, loadAnchors, loadCut, saveAnchors } from "./c
 import { FindCutChanges } from "./find-cut-changes.ts";
 import {
   type Asked,
+  askAt,
   type FollowRules,
   type High,
   instantOf,
@@ -52,7 +53,16 @@ import {
 } from "./follow.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
 import { isBefore, readToken } from "./next-token.ts";
-import { type Anchor, judgePage, mayLackOldest, mergeAnchors } from "./page-cover.ts";
+import {
+  type Anchor,
+  isRising,
+  judgePage,
+  mayLackAny,
+  mayLackOldest,
+  mergeAnchors,
+  planNarrower,
+  showsHole,
+} from "./page-cover.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { deleteRest, loadRest, type Rest, saveRest } from "./rest-rows.ts";
 import { ageOf, isAnswered, isRefused, NARROWED_MAX, noteAnswered, noteRefused, planSince } from "./since-limits.ts";
@@ -113,6 +123,12 @@ interface Pass {
   coveredNs: bigint | undefined;
   /** The first page that may lack its oldest changes. */
   gap: Gap | undefined;
+  /** The first page whose order is not that of its stamps, so that any changes may be missing in it. */
+  mixed: Gap | undefined;
+  /** What says of pages that do not rise that more is due. */
+  lacks: readonly Lack[];
+  /** Beside the last page that held anything, where its stamps rise: where no other follows, it was whole. */
+  wholeSigns: ListSigns | undefined;
   /** The service does not go back to the position: from where it was asked instead. */
   skipped: { from: string; to: string } | undefined;
   /** The first `since` of the pass is later than was wanted. */
@@ -134,13 +150,22 @@ interface ReadPage {
   servedAt: string | undefined;
 }
 
-/** A page that may lack its oldest changes. */
+/** A page that may lack its oldest changes, or any. */
 interface Gap {
   page: Page;
   askedNs: bigint;
   /** What was covered before it. */
   coveredNs: bigint;
   servedAt: string | undefined;
+}
+
+/** What is known of changes that pages have left out. */
+interface Found {
+  verdict: "unsure" | "cut";
+  /** How many changes the page held. */
+  size: number;
+  isMixed: boolean;
+  lacks?: readonly string[];
 }
 
 interface FirstPage {
@@ -270,6 +295,9 @@ export class FollowUpdates implements Job {
       asked: undefined,
       coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
       gap: undefined,
+      mixed: undefined,
+      lacks: [],
+      wholeSigns: undefined,
       skipped: undefined,
       isNarrowed: false,
       anchors: [],
@@ -290,6 +318,7 @@ export class FollowUpdates implements Job {
     try {
       isComplete = await this.#readPages(pass, this.#context.client.serviceNow);
       if (isComplete) await this.#watch.judgeEnd(pass.signs, pass.signal);
+      if (isComplete && pass.wholeSigns !== undefined) await this.#watch.learnWhole(pass.wholeSigns, pass.signal);
     } catch (error) {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
       // go on from there is asked from the watermark.
@@ -298,7 +327,7 @@ export class FollowUpdates implements Job {
       throw error;
     }
     this.#tellFuture(pass.future);
-    const found = await this.#judgeGap(pass);
+    const found = await this.#judgePages(pass);
     const position = this.#positionOf(pass);
     this.#tellAhead(position ?? watermark, pass);
     const covered =
@@ -507,17 +536,55 @@ export class FollowUpdates implements Job {
    */
   #noteGap(pass: Pass, { page, askedNs, servedAt }: Omit<Gap, "coveredNs">): void {
     const { coveredNs, high, gap } = pass;
+    if (coveredNs !== undefined && mayLackAny(page.stamps, Math.max(pass.pageMax, pass.learned.pageMax)))
+      pass.mixed ??= { page, askedNs, coveredNs, servedAt };
+    const isInOrder = isRising(page.stamps);
+    if (!isInOrder) pass.lacks = [...pass.lacks, ...this.#watch.findLacks(pass.signs)];
+    if (page.stamps.length > 0) pass.wholeSigns = isInOrder ? pass.signs : undefined;
     if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
     if (coveredNs === undefined) return;
     if (mayLackOldest(page.stamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
     if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
   }
 
+  /** Whether pages have left out changes; undefined where nothing speaks for it, or the position would not move. */
+  async #judgePages(pass: Pass): Promise<Found | undefined> {
+    const found = (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass));
+    if (found?.verdict === "cut") return found;
+    const lacks = this.#findLacks(pass);
+    const trusted = lacks.some(({ isTrusted }) => isTrusted);
+    if (lacks.length === 0) return found;
+    const size = found?.size ?? pass.pageMax;
+    const keys = { lacks: lacks.map(({ key }) => key) };
+    return { verdict: trusted ? "cut" : "unsure", size, isMixed: true, ...(found === undefined && keys) };
+  }
+
+  /** What the pages say of more changes than all of them have brought. Of the end of a longer reading that says nothing. */
+  #findLacks({ lacks, changes, high, token, rest, watermark }: Pass): readonly Lack[] {
+    const { timezone } = this.#options.follow;
+    const coveredNs = loadCut(this.#context.store)?.high.ns ?? instantOf(watermark, timezone);
+    const isNews = high !== undefined && coveredNs !== undefined && high.ns > coveredNs;
+    if (rest !== undefined || token !== undefined || !isNews) return [];
+    return lacks.filter(({ atLeast }) => atLeast > changes.records);
+  }
+
+  /** Asks once for a part of the page whose order is not that of its stamps: what it lacked has room there. */
+  async #judgeMixed(pass: Pass): Promise<Found | undefined> {
+    const { mixed, high, learned, rules } = pass;
+    if (mixed === undefined || high === undefined || high.ns <= mixed.coveredNs || pass.token !== undefined)
+      return undefined;
+    const { stamps } = mixed.page;
+    const fromNs = planNarrower(stamps);
+    if (fromNs === undefined) return undefined;
+    const { page } = await this.#readPage(pass, askAt(fromNs, learned.form, rules).since);
+    return showsHole(stamps, page.stamps, fromNs) ? { verdict: "cut", size: stamps.length, isMixed: true } : undefined;
+  }
+
   /**
    * Asks once from before changes that are known: where none of what was covered is in that answer either, the page was cut.
    * Its position must not be passed then.
    */
-  async #judgeGap(pass: Pass): Promise<"unsure" | "cut" | undefined> {
+  async #judgeGap(pass: Pass): Promise<Found | undefined> {
     const { gap, high, learned, rules } = pass;
     if (gap === undefined || high === undefined || high.ns <= gap.coveredNs || pass.token !== undefined)
       return undefined;
@@ -541,7 +608,7 @@ export class FollowUpdates implements Job {
       nowNs: instantOf(pass.serviceNow, "UTC"),
       cutSize: learned.cutSize,
     });
-    return verdict === "whole" ? undefined : verdict;
+    return verdict === "whole" ? undefined : { verdict, size: stamps.length, isMixed: false };
   }
 
   /** A page from before what was asked; undefined where the service does not go back so far. */
@@ -558,22 +625,25 @@ export class FollowUpdates implements Job {
   }
 
   /** The search for changes that were left out, as it stands after this pass; undefined where there is none. */
-  #planCut(pass: Pass, found: "unsure" | "cut" | undefined): Cut | undefined {
+  #planCut(pass: Pass, found: Found | undefined): Cut | undefined {
     const standing = loadCut(this.#context.store);
-    const { high, gap, learned, skipped } = pass;
+    const { high, learned, skipped } = pass;
     if (skipped !== undefined) return this.#planSkipped(pass, standing, skipped);
-    if (found === undefined || high === undefined || gap === undefined) {
+    if (found === undefined || high === undefined) {
       const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
       return isLater ? { ...standing, high } : standing;
     }
-    const size = gap.page.stamps.length;
-    if (found === "cut") pass.learned = { ...learned, cutSize: Math.min(size, learned.cutSize ?? size) };
-    if (standing === undefined) {
-      const isShown = found === "cut";
-      return { since: pass.at, size, stage: "open", after: 0, again: false, isShown, high };
-    }
-    const isShown = standing.isShown || found === "cut";
-    return { ...standing, again: true, isShown, high: high.ns > standing.high.ns ? high : standing.high };
+    const { verdict, size, isMixed, lacks } = found;
+    const isShown = verdict === "cut";
+    if (isShown && !isMixed) pass.learned = { ...learned, cutSize: Math.min(size, learned.cutSize ?? size) };
+    if (standing === undefined)
+      return { since: pass.at, size, stage: "open", after: 0, again: false, isShown, isMixed, lacks, high };
+    return {
+      ...standing,
+      again: true,
+      isShown: standing.isShown || isShown,
+      high: high.ns > standing.high.ns ? high : standing.high,
+    };
   }
 
   /** The changes between the position and the `since` that was answered are looked for as those that a page left out. */

@@ -1,7 +1,7 @@
 /*
  * Whether the pages of a feed of changes leave a gap behind them. A service that answers the newest changes first and so many
- * a page leaves out the oldest: a position that moved over such a page would lose them. All of it is pure;
- * `follow-updates.ts` asks and stores.
+ * a page leaves out the oldest; one whose pages are in an order of their own, as that of ids, leaves out any. A position that
+ * moved over such a page would lose them. All of it is pure; `follow-updates.ts` asks and stores.
  */
 import type { ServedStamp } from "../answers/stamp.ts";
 
@@ -62,6 +62,78 @@ export function mayLackOldest(
     last = ns;
   }
   return first !== undefined && !(isRising && last !== first);
+}
+
+/** Fewer are in some order by chance, and a question about them costs more than it tells. */
+const MIXED_MIN = 3;
+/** The share of a page, from its oldest change, that a narrower answer leaves out: so much room it has for what the page lacked. */
+const NARROWER = 0.1;
+
+type Stamps = readonly (Pick<ServedStamp, "instantNs"> | undefined)[];
+
+/** Whether the oldest come first, so that a limit has cut the newest. Of one change nothing else can be said. */
+export function isRising(stamps: Stamps): boolean {
+  let first: bigint | undefined;
+  let last: bigint | undefined;
+  for (const stamp of stamps) {
+    if (stamp === undefined) continue;
+    if (last !== undefined && stamp.instantNs < last) return false;
+    first ??= stamp.instantNs;
+    last = stamp.instantNs;
+  }
+  return stamps.length === 1 || first !== last;
+}
+
+/**
+ * Whether a page may have been cut anywhere: its stamps neither rise nor fall, and it is as full as pages get or large. What it reaches
+ * down to then proves nothing.
+ *
+ * @example
+ * mayLackAny([5n, 3n, 4n], 3); // true: three is the most that was ever served, and it is in the order of something else
+ * mayLackAny([5n, 4n, 3n], 3); // false: newest first, so that the oldest are missing or none
+ */
+export function mayLackAny(stamps: Stamps, pageMax: number): boolean {
+  if (stamps.length < MIXED_MIN || (stamps.length < CUT_MIN && stamps.length < pageMax)) return false;
+  let [hasRisen, hasFallen] = [false, false];
+  let last: bigint | undefined;
+  for (const stamp of stamps) {
+    if (stamp === undefined) continue;
+    if (last !== undefined && stamp.instantNs > last) hasRisen = true;
+    if (last !== undefined && stamp.instantNs < last) hasFallen = true;
+    last = stamp.instantNs;
+  }
+  return hasRisen && hasFallen;
+}
+
+/**
+ * The stamp from which such a page is asked for once more, later than its oldest. The answer has room then: a service that had cut the
+ * page, in whatever order, fills it with some of what was left out. Undefined where all have one stamp.
+ */
+export function planNarrower(stamps: Stamps): bigint | undefined {
+  const sorted = stamps
+    .flatMap((stamp) => (stamp === undefined ? [] : [stamp.instantNs]))
+    .sort((a, b) => (a < b ? -1 : 1));
+  const oldest = sorted[0];
+  const from = sorted[Math.floor(sorted.length * NARROWER)];
+  if (oldest === undefined || from === undefined) return undefined;
+  return from > oldest ? from : sorted.find((ns) => ns > oldest);
+}
+
+/** Whether a narrower answer has something that the page did not have and should have had: older than its newest, and not too old. */
+export function showsHole(page: Stamps, narrower: Stamps, fromNs: bigint): boolean {
+  const left = new Map<bigint, number>();
+  let newest = 0n;
+  for (const stamp of page) {
+    if (stamp === undefined) continue;
+    left.set(stamp.instantNs, (left.get(stamp.instantNs) ?? 0) + 1);
+    if (stamp.instantNs > newest) newest = stamp.instantNs;
+  }
+  return narrower.some((stamp) => {
+    if (stamp === undefined || stamp.instantNs < fromNs || stamp.instantNs >= newest) return false;
+    const count = left.get(stamp.instantNs) ?? 0;
+    left.set(stamp.instantNs, count - 1);
+    return count <= 0;
+  });
 }
 
 /** What an answer from before the oldest anchor has shown of a page that may lack its oldest changes. */

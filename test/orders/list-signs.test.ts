@@ -6,9 +6,12 @@ import {
   acceptDoubted,
   describeSigns,
   findContradictions,
+  findLacks,
   findMoreAfterEnd,
+  ignoreSigns,
   type LearnedSigns,
   learnSigns,
+  learnWhole,
   NO_SIGNS_LEARNED,
   readSignsInSlices,
 } from "../../src/orders/list-signs.ts";
@@ -132,5 +135,53 @@ describe("a last page that says that there is more", () => {
     const more = { orders: [order(1)], has_more: true };
     expect(findMoreAfterEnd(NO_SIGNS_LEARNED, signsOf(more))).toEqual([]);
     expect(findMoreAfterEnd(last(more), signsOf(more))).toEqual([]);
+  });
+});
+
+describe("what says that a page of changes is not whole", () => {
+  const two = { orders: [order(1), order(2)] };
+  const one = { orders: [order(1)] };
+  const wholes = (...answers: object[]) =>
+    answers.reduce<LearnedSigns>((known, answer) => learnWhole(known, signsOf(answer)), NO_SIGNS_LEARNED);
+  it.each<[string, object[], object, { atLeast: number; isTrusted: boolean }[]]>([
+    ["a number that is larger", [], { ...two, total: 5 }, [{ atLeast: 5, isTrusted: false }]],
+    [
+      "one that was that of the records",
+      [{ ...one, total: 1 }],
+      { ...two, total: 5 },
+      [{ atLeast: 5, isTrusted: true }],
+    ],
+    ["one that was another one", [{ ...one, total: 7 }], { ...two, total: 5 }, []],
+    [
+      "one that was both",
+      [
+        { ...one, total: 1 },
+        { ...one, total: 7 },
+      ],
+      { ...two, total: 5 },
+      [],
+    ],
+    ["as many as there are", [], { ...two, total: 2 }, []],
+    ["pages", [], { ...two, page: 1, pages: 3 }, [{ atLeast: 5, isTrusted: false }]],
+    [
+      "pages, of which one was all",
+      [{ ...one, meta: { pages: 1 } }],
+      { ...two, meta: { pages: 3 } },
+      [{ atLeast: 5, isTrusted: true }],
+    ],
+    ["one page", [], { ...two, totalPages: 1 }, []],
+    ["a flag of a part", [], { ...two, partial: true }, [{ atLeast: 3, isTrusted: true }]],
+    ["a flag that says no", [], { ...two, partial: false }, []],
+    ["nothing in the list", [], { orders: [], total: 5 }, []],
+  ])("%s", (_, known, answer, expected) => {
+    expect(findLacks(wholes(...known), signsOf(answer))).toMatchObject(expected);
+    expect(findLacks(wholes(...known), signsOf(answer))).toHaveLength(expected.length);
+  });
+
+  it("is nothing once it said so and nothing was missing", () => {
+    const answer = signsOf({ ...two, total: 5, pages: 3, partial: true });
+    const keys = findLacks(NO_SIGNS_LEARNED, answer).map(({ key }) => key);
+    expect(keys).toHaveLength(3);
+    expect(findLacks(ignoreSigns(NO_SIGNS_LEARNED, keys), answer)).toEqual([]);
   });
 });

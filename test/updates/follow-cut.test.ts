@@ -32,7 +32,7 @@ async function pass({ bridge, sandbox, clock }: Followed): Promise<void> {
   await job.runOnce(new AbortController().signal);
 }
 
-/** A bulk action in the back office: every order within a moment. */
+/** A bulk action in the back office: every order within a moment, in the order in which they were made. */
 function changeAll(test: Followed, status: string, ids = test.ids): void {
   for (const id of ids) test.change(id, { status }, 20);
 }
@@ -181,5 +181,102 @@ describe("nothing is missing, and nothing is told or read", () => {
     await test.poll();
     const [first = "", ...more] = test.sinces().slice(length);
     expect(more.filter((since) => since < first)).toEqual([]);
+  });
+});
+
+const BY_ID: readonly (readonly [string, Updates])[] = [
+  ["by id", {}],
+  ["by id, boundary not counted in", { boundary: "exclusive" }],
+  ["by id, every change by itself", { history: "log" }],
+  ["by id, with the number of all that are due", { counts: "total" }],
+  ["by id, with the number of pages", { counts: "pages" }],
+  ["by id, shown in any order", { order: "shuffled" }],
+  ["by id, five a page", { pageLimit: 5 }],
+];
+
+describe("a service that answers so many changes in another order than that of their times", () => {
+  it.each(BY_ID)("loses none of a bulk action: %s", async (_, updates) => {
+    const test = await start(60, { keeps: "first-ids", order: "ids", pageLimit: 20, ...updates });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    const before = test.watermark();
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect([held(test), test.watermark()]).toEqual(["cut", before]);
+    expect(cut(test)[0]?.detail).toMatch(/in another order than that of their times, (20|5) changes a page/);
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+    expect(test.watermark()).not.toBe(before);
+    expect(held(test)).toBeNull();
+    const { length } = test.sinces();
+    await test.poll(3_600_000);
+    expect(test.sinces().length - length).toBeLessThanOrEqual(4);
+    expect(search(test)).toEqual([]);
+  });
+
+  it("finds two that were left out of twenty-two", async () => {
+    const test = await start(40, { keeps: "first-ids", order: "ids", pageLimit: 20 });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    changeAll(test, "cancelled", test.ids.slice(3, 25));
+    await test.poll();
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(22);
+  });
+
+  it.each(["total", "pages"] as const)("goes by what it counts where all have one time: %s", async (counts) => {
+    const test = await start(60, { keeps: "first-ids", order: "ids", pageLimit: 20, counts });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    const before = test.watermark();
+    const stamp = test.clock.nowMs();
+    for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "cancelled", stamp });
+    await pass(test);
+    expect([cut(test).length, test.watermark()]).toEqual([1, before]);
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+  });
+});
+
+describe("a small shop whose changes come in any order, and whole", () => {
+  it.each<[string, Updates]>([
+    ["by id", { order: "ids" }],
+    ["shuffled", { order: "shuffled" }],
+    ["by id, boundary not counted in", { order: "ids", boundary: "exclusive" }],
+    ["by id, with the number of all that are due", { order: "ids", counts: "total" }],
+    ["by id, with the number of pages", { order: "ids", counts: "pages" }],
+  ])("is followed without a search, with one request more at most: %s", async (_, updates) => {
+    const test = await start(30, { pageLimit: 1_000, ...updates });
+    await settleIn(test, 12);
+    const usual = test.sinces().length;
+    await test.poll();
+    const quiet = test.sinces().length - usual;
+    let most = 0;
+    for (const [nth, id] of test.ids.entries()) {
+      test.change(id, { status: "packed" });
+      if (nth % 3 !== 2) continue;
+      const { length } = test.sinces();
+      await test.poll();
+      most = Math.max(most, test.sinces().length - length);
+      expect([search(test), cut(test)]).toEqual([[], []]);
+    }
+    expect(most).toBeLessThanOrEqual(quiet + 3);
+    const { length } = test.sinces();
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect(test.sinces().length - length).toBeLessThanOrEqual(5 * quiet + 5);
+    expect(test.snapshots()).toBe(42);
+  });
+  it("is searched once at most where a number counts all orders that there are", async () => {
+    const test = await start(30, { pageLimit: 1_000, order: "ids", counts: "orders" });
+    for (const id of test.ids.slice(0, 12)) test.change(id, { status: "accepted" });
+    await test.poll();
+    await finish(test);
+    const before = test.snapshots();
+    for (const id of test.ids.slice(0, 12)) {
+      test.change(id, { status: "packed" });
+      await test.poll();
+      expect([search(test), cut(test)]).toEqual([[], []]);
+    }
+    expect(test.snapshots() - before).toBe(12);
   });
 });

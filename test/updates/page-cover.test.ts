@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addAnchor, judgePage, mayLackOldest, mergeAnchors, type Wider } from "../../src/updates/page-cover.ts";
+import {
+  addAnchor,
+  isRising,
+  judgePage,
+  mayLackAny,
+  mayLackOldest,
+  mergeAnchors,
+  planNarrower,
+  showsHole,
+  type Wider,
+} from "../../src/updates/page-cover.ts";
 
 const page = (...stamps: (number | undefined)[]) =>
   stamps.map((stamp) => (stamp === undefined ? undefined : { instantNs: BigInt(stamp) }));
@@ -20,6 +30,72 @@ describe("whether a page may lack its oldest changes", () => {
     ["nothing in it", [], false],
   ] as const)("%s: %j", (_, stamps, expected) => {
     expect(mayLackOldest(page(...stamps), 5n)).toBe(expected);
+  });
+});
+
+describe("the order of a page", () => {
+  const ten = [9, 1, 8, 2, 7, 3, 6, 4, 5, 5];
+  it.each<[string, readonly (number | undefined)[], number, { isRising: boolean; mayLackAny: boolean }]>([
+    ["oldest first", [7, 8, 9], 3, { isRising: true, mayLackAny: false }],
+    ["newest first", [9, 8, 7], 3, { isRising: false, mayLackAny: false }],
+    ["one time", [9, 9, 9], 3, { isRising: false, mayLackAny: false }],
+    ["one change", [9], 1, { isRising: true, mayLackAny: false }],
+    ["another order, as full as pages get", [8, 9, 7], 3, { isRising: false, mayLackAny: true }],
+    ["another order, and pages were fuller", [8, 9, 7], 4, { isRising: false, mayLackAny: false }],
+    ["another order, and many", ten, 99, { isRising: false, mayLackAny: true }],
+    ["another order, some without a time", [8, undefined, 9, 7], 4, { isRising: false, mayLackAny: true }],
+    ["nothing", [], 0, { isRising: false, mayLackAny: false }],
+  ])("%s", (_, stamps, pageMax, expected) => {
+    const served = page(...stamps);
+    expect({ isRising: isRising(served), mayLackAny: mayLackAny(served, pageMax) }).toEqual(expected);
+  });
+});
+
+describe("a narrower answer", () => {
+  it.each<[string, readonly (number | undefined)[], bigint | undefined]>([
+    ["leaves out the oldest", [8, 9, 7], 8n],
+    ["leaves out a tenth", [...Array(20).keys()], 2n],
+    ["leaves out all of the oldest time", [7, 7, 7, 9], 9n],
+    ["there is none", [7, undefined, 7], undefined],
+  ])("%s", (_, stamps, from) => {
+    expect(planNarrower(page(...stamps))).toBe(from);
+  });
+
+  it.each<[string, readonly (number | undefined)[], readonly (number | undefined)[], boolean]>([
+    ["the same", [7, 9, 8], [9, 8], false],
+    ["one has changed meanwhile", [7, 9, 8], [9, 12], false],
+    ["something between that the page lacked", [3, 9, 5], [9, 5, 7], true],
+    ["as many, and another one", [3, 9, 5], [9, 7], true],
+    ["one more of the same time", [3, 9, 5], [5, 5, 9], true],
+    ["something newer than the page", [3, 9, 5], [5, 9, 9, 10], false],
+    ["something older than was asked for", [3, 9, 5], [1, 5, 9], false],
+  ])("%s", (_, whole, narrower, expected) => {
+    expect(showsHole(page(...whole), page(...narrower), 5n)).toBe(expected);
+  });
+
+  it("shows a hole wherever a page was cut in another order, and in no whole page", () => {
+    const change = fc.record({ ns: fc.integer({ min: 1, max: 60 }), rank: fc.nat() });
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (feed, limit) => {
+        const answer = (from: number) =>
+          feed
+            .filter(({ ns }) => ns >= from)
+            .sort((a, b) => a.rank - b.rank)
+            .slice(0, limit);
+        const served = answer(0);
+        const stamps = page(...served.map(({ ns }) => ns));
+        const from = planNarrower(stamps);
+        if (from === undefined) return;
+        const newest = Math.max(...served.map(({ ns }) => ns));
+        const hidden = feed.filter((each) => !served.includes(each) && each.ns >= Number(from) && each.ns < newest);
+        const shown = showsHole(stamps, page(...answer(Number(from)).map(({ ns }) => ns)), from);
+        // What the narrower answer fills its room with may also be newer than the page.
+        const first = feed.filter(({ ns }) => ns >= Number(from)).sort((a, b) => a.rank - b.rank);
+        const room = first.slice(0, limit).filter((each) => !served.includes(each));
+        expect(shown).toBe(room.some((each) => hidden.includes(each)));
+        if (served.length === feed.length) expect(shown).toBe(false);
+      }),
+    );
   });
 });
 

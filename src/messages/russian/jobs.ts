@@ -92,6 +92,8 @@ export const jobs = {
     "Прочитано изменений за проход: {records}, есть ещё. Следующий проход сам продолжит с этого места.",
   "Changes may be cut: the service answers the newest first, {size#} change[s] a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.":
     "Часть изменений может быть не показана: сервис отдаёт сначала новые, по {size} на страницу. Чтобы найти остальные, читаются по одному открытые заказы, потом закрытые; до тех пор позиция не двигается.",
+  "Changes may be cut: the service answers in another order than that of their times, {size#} change[s] a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.":
+    "Часть изменений может быть не показана: сервис отдаёт их не по порядку времени, по {size} на страницу. Чтобы найти остальные, читаются по одному открытые заказы, потом закрытые; до тех пор позиция не двигается.",
   "The service refuses to go back to {from} and was asked from {to}: changes between the two may be missing. Open orders are read one by one to find them, then closed ones; the position stays until then.":
     "Сервис не отдаёт изменения с {from}, они запрошены с {to}: изменения между этими моментами могли быть пропущены. Чтобы найти их, читаются по одному открытые заказы, потом закрытые; до тех пор позиция не двигается.",
   "The service refuses the time from which changes are asked for; the next request asks from a later one.":
