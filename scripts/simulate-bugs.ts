@@ -5,7 +5,7 @@
  *   npm run campaign:bugs [-- --seeds N] [--from S] [--only WORDS,WORDS]
  */
 import { execFile, fork } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -67,6 +67,28 @@ function simulate(copy: string, { world, draws }: PlantedBug): Promise<Omit<Find
   });
 }
 
+/** Found where a test fails, and not where none is run. */
+async function test(copy: string, file: string): Promise<Omit<Finding, "bug">> {
+  const vitest = path.join(copy, "node_modules/vitest/vitest.mjs");
+  const config = file.startsWith("test/cli/") ? "vitest.config.ts" : "scripts/bugs/vitest.config.ts";
+  const report = path.join(copy, "report.json");
+  const args = [vitest, "run", file, "--config", config, "--reporter=json", `--outputFile=${report}`];
+  const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: copy }).catch(
+    (error: { stderr: string }) => error,
+  );
+  if (!existsSync(report)) return { found: false, effort: "tests", by: `${file}: ${stderr.slice(-300)}` };
+  const { numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8")) as TestReport;
+  const failed = testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status === "failed");
+  return { found: numFailedTests > 0, effort: "tests", by: `${file}: ${failed[0]?.fullName ?? "all succeed"}` };
+}
+
+interface TestReport {
+  numFailedTests: number;
+  testResults: { assertionResults: { status: string; fullName: string }[] }[];
+}
+
 async function checkDirectly(copy: string, check: string): Promise<Omit<Finding, "bug">> {
   const script = path.join(copy, "scripts/bugs/direct-checks.ts");
   const { stdout } = await promisify(execFile)(process.execPath, [script, check]);
@@ -76,7 +98,13 @@ async function checkDirectly(copy: string, check: string): Promise<Omit<Finding,
 async function find(bug: PlantedBug, number: number): Promise<Finding> {
   const copy = path.join(folder, String(number));
   plant(ROOT, copy, bug);
-  const finding = bug.foundBy === "simulation" ? await simulate(copy, bug) : await checkDirectly(copy, bug.foundBy);
+  const { foundBy } = bug;
+  const finding =
+    foundBy === "simulation"
+      ? await simulate(copy, bug)
+      : foundBy.startsWith("test/")
+        ? await test(copy, foundBy)
+        : await checkDirectly(copy, foundBy);
   rmSync(copy, { recursive: true, force: true });
   return { bug: bug.name, ...finding };
 }

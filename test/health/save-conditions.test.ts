@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { loadConditions, replaceConditions } from "../../src/health/condition-rows.ts";
+import type { Condition } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
+import { SaveConditions } from "../../src/health/save-conditions.ts";
 import { describeFreshness } from "../../src/health/status.ts";
+import type { Watched } from "../../src/health/watched.ts";
+import type { JobContext } from "../../src/pass/job.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 
 const MINUTE_MS = 60_000;
@@ -90,6 +94,27 @@ describe("a feed of which nothing was ever accepted", () => {
     await t.run("stocks");
     expect(facts().flows.find(({ flow }) => flow === "stocks")?.asOf).not.toBeNull();
     expect(describeFreshness(facts(), t.clock.nowMs())).toContain("stock on the site as of");
+  });
+});
+
+describe("conditions that only get older", () => {
+  it("are not written again", async () => {
+    const t = await startTestBridge();
+    const { store } = t.bridge;
+    const stale = (ageS: number): Condition => ({
+      ...{ code: "flow_stale", subject: "orders", since: null },
+      params: { ageS, error: null, why: null },
+    });
+    let ageS = 600;
+    const context = { store, clock: t.clock } as unknown as JobContext;
+    const saving = new SaveConditions(context, () => ({ conditions: [stale(ageS)] }) as unknown as Watched);
+    await saving.look(new AbortController().signal);
+    const written = loadConditions(store);
+    ageS = 660;
+    t.clock.advance(MINUTE_MS);
+    await saving.look(new AbortController().signal);
+    expect(written).toHaveLength(1);
+    expect(loadConditions(store)).toEqual(written);
   });
 });
 

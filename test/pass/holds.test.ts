@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { asksAllToWait, isAnswered, planHold, reachOf, scopeOfRefusal, type Verdict } from "../../src/pass/holds.ts";
+import {
+  asksAllToWait,
+  isAnswered,
+  planHold,
+  planLift,
+  reachOf,
+  scopeOfRefusal,
+  type Verdict,
+} from "../../src/pass/holds.ts";
 import { BridgeError, type ErrorCode } from "../../src/platform/errors.ts";
 import { codeOfStatus, ServiceError, type Target } from "../../src/service/service-error.ts";
 
@@ -45,6 +53,19 @@ describe("refused credentials at a collection", () => {
     ["narrow a hold of the area once another flow is accepted", [accepted("updates", 1)], "area", "flow"],
   ] as const)("%s", (_, verdicts, standing, scope) => {
     expect(scopeOfRefusal("orders", verdicts, standing)).toBe(scope);
+  });
+});
+
+describe("one word that lifts holds", () => {
+  it.each([
+    [["credentials"], undefined, ["credentials"]],
+    [["hand-out lost"], undefined, ["hand-out lost"]],
+    [["credentials", "hand-out lost"], undefined, ["credentials"]],
+    [["hand-out lost", "tie"], undefined, []],
+    [["hand-out lost", "tie"], "tie", ["tie"]],
+    [["guard"], undefined, []],
+  ])("of %j, with the name %s, lifts %j", (standing, named, lifted) => {
+    expect(planLift(standing, named).lifted).toEqual(lifted);
   });
 });
 

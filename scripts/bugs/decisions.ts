@@ -1,0 +1,115 @@
+/* Decisions of one function each, which the tests of that function's own file guard: each taken wrongly once. */
+import { type PlantedBug, tested } from "./bug.ts";
+
+const CONDITIONS = "src/health/conditions.ts";
+const SIGNS = "src/orders/list-signs.ts";
+
+const OF_WORDS: readonly PlantedBug[] = [
+  tested(
+    "test/health/conditions.test.ts",
+    "a failed reload told as trouble with the database",
+    { in: "ofDaemon", find: "met !== undefined && isOfDatabase(met)", replace: "met !== undefined" },
+    CONDITIONS,
+  ),
+  tested(
+    "test/health/conditions.test.ts",
+    "a hold under which everything goes on hides a failing flow",
+    { in: "holdsThatStop", find: "CONDITIONS[codeOfHold(hold.reason)].stalls &&", replace: "" },
+    CONDITIONS,
+  ),
+  tested(
+    "test/health/conditions.test.ts",
+    "an exit code of the least weight",
+    { in: "exitCodeOfAll", find: ".find(", replace: ".findLast(" },
+    CONDITIONS,
+  ),
+  tested(
+    "test/health/plan-alerts.test.ts",
+    "an alert of a former version sent again",
+    { of: "keyOfName", does: "return name === '' ? name : undefined;" },
+    "src/health/alert-names.ts",
+  ),
+  tested(
+    "test/health/save-conditions.test.ts",
+    "conditions that changed kept for minutes",
+    { in: "look", find: "this.#saved?.what === what && ", replace: "this.#saved !== undefined && " },
+    "src/health/save-conditions.ts",
+  ),
+  tested(
+    "test/health/save-conditions.test.ts",
+    "conditions written at every look",
+    { in: "look", find: 'name === "ageS" ? undefined : value', replace: 'name === "none" ? undefined : value' },
+    "src/health/save-conditions.ts",
+  ),
+  tested(
+    "test/cli/sync-holds.test.ts",
+    "a sync that ends with what another area waits for",
+    { of: "holdsOf", does: "return names.length === 0 ? [] : loadHolds(store);" },
+    "src/cli/sync.ts",
+  ),
+];
+
+const OF_UPKEEP: readonly PlantedBug[] = [
+  tested(
+    "test/health/save-conditions.test.ts",
+    "a first pass that nobody sees",
+    { in: "noteFirstPass", find: "if (isFirstPass(store, job.name))", replace: "if (false as boolean)" },
+    "src/daemon/run-job.ts",
+  ),
+  tested(
+    "test/daemon/history-marks.test.ts",
+    "history removed that is younger than a mark",
+    { in: "idAsOldAs", find: "mark.atMs <= atMs", replace: "mark.atMs > atMs || mark.atMs <= atMs" },
+    "src/daemon/history-marks.ts",
+  ),
+  tested(
+    "test/daemon/keep-house.test.ts",
+    "a mark of a service that is behind this machine",
+    { in: "#mark", find: "Math.max(nowMs, clock.nowMs(), reachedMs ?? 0)", replace: "nowMs" },
+    "src/daemon/keep-house.ts",
+  ),
+];
+
+const OF_PERSONS: readonly PlantedBug[] = [
+  tested(
+    "test/pass/holds.test.ts",
+    "one word lifts a hold that asks for a statement",
+    { in: "planLift", find: "meant.length === 1", replace: "meant.length > 0" },
+    "src/pass/holds.ts",
+  ),
+];
+
+const OF_ANSWERS: readonly PlantedBug[] = [
+  tested(
+    "test/orders/list-signs.test.ts",
+    "a sign that says nothing contradicts an empty list",
+    { in: "findContradictions", find: "if (!sign.says) return false;", replace: "" },
+    SIGNS,
+  ),
+  tested(
+    "test/orders/empty-list.test.ts",
+    "a batch that shows a part of itself taken for whole",
+    { of: "findShortfall", does: "return learned.hasEmpty && size < 0 ? signs : [];" },
+    SIGNS,
+  ),
+  tested(
+    "test/orders/empty-list.test.ts",
+    "a count believed at first sight",
+    { in: "findShortfall", find: "(known?.equal ?? 0) >= EQUAL_TIMES", replace: "(known?.equal ?? 0) >= 0" },
+    SIGNS,
+  ),
+  tested(
+    "test/orders/empty-list.test.ts",
+    "a count that never becomes the number of the records",
+    { of: "learnSizes", does: "return answer.size === -1 ? { ...learned } : learned;" },
+    SIGNS,
+  ),
+  tested(
+    "test/service/answer-form.test.ts",
+    "an answer that says nothing speaks against one that said yes",
+    { of: "isSilent", does: "return kind === 'number' && kind !== 'number';" },
+    "src/service/answer-form.ts",
+  ),
+];
+
+export const DECISION_BUGS: readonly PlantedBug[] = [...OF_WORDS, ...OF_UPKEEP, ...OF_PERSONS, ...OF_ANSWERS];
