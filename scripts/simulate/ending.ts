@@ -13,7 +13,7 @@ const LONGEST_HOLD_MS = 61 * MINUTE_MS;
 /** Polls after the faults within which everything must have come to rest: an order that is missing is asked for twice, ten minutes apart. */
 const POLLS_MAX = 15;
 /** Ways to end, of which a schedule sees one: one sees a poisoned feed, one that nothing moves, the others look no further. */
-const LATE_LOOKS = 6;
+const LATE_LOOKS = 12;
 /** Some requests of one order, each of which is given up only after a day. */
 const REFUSED_HOURS_MAX = 120;
 /** A pass that takes longer than this has lost its way. */

@@ -15,6 +15,7 @@ import { isoTime, type Log } from "../../src/platform/ports.ts";
 import type { Random } from "../../src/sandbox/random.ts";
 import { clockOfLife, type MachineClock, type SimulatedTime } from "./clock.ts";
 import { type JournalDisk, SimulatedJournal } from "./journal.ts";
+import { openLightStore } from "./light-store.ts";
 import { type Line, SimulatedNetwork } from "./network.ts";
 
 /** Thrown where the program dies. Whatever the dead program still does with it has no effect. */
@@ -31,6 +32,10 @@ export interface CommitHooks {
 export interface LifeOptions {
   number: number;
   loaded: LoadedConfig;
+  /** With all that looks after the database's files. */
+  isGuarded: boolean;
+  /** The former life had the same secret: to find that out costs more than a pass. */
+  isSecretKnown: boolean;
   time: SimulatedTime;
   machine: MachineClock;
   line: Line;
@@ -69,7 +74,9 @@ export class ProgramLife {
     this.startedAtMs = time.elapsedMs;
     const clock = clockOfLife(time, machine, this);
     const { path } = loaded.config.database;
-    this.store = openStore({ path, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon", now: clock.nowMs });
+    this.store = options.isGuarded
+      ? openStore({ path, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon", now: clock.nowMs })
+      : openLightStore(path);
     // SQLite would wait for the ERP's lock in real time; the jobs wait in simulated time.
     this.store.db.pragma("busy_timeout = 0");
     const client = createClient({ loaded, clock, dispatcher: new SimulatedNetwork(line, this) });
@@ -89,7 +96,7 @@ export class ProgramLife {
         const staleAfterS = flow === "reconcile" ? 3 * 86_400 : 300;
         saveFlow(this.store, { flow, enabled: names.has(flow), staleAfterS });
       }
-      liftCredentialHolds(this.store, loaded);
+      if (!options.isSecretKnown) liftCredentialHolds(this.store, loaded);
       applyConfiguration(this.store, loaded, isoTime(clock.nowMs()));
     });
     this.#watchCommits(hooks);

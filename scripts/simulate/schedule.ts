@@ -92,6 +92,8 @@ export interface Schedule {
   readonly forms: Forms;
   /** How wrong the machine's clock is at the first start. */
   readonly clockMs: number;
+  /** Whether the database is made and opened as the daemon does it, with all that looks after its files. */
+  readonly isGuarded: boolean;
   readonly steps: readonly Step[];
 }
 
@@ -252,8 +254,8 @@ export function makeSchedule(seed: number, world: WorldKind = worldOf(seed)): Sc
   return world === "hostile" ? makeHostile(seed) : makeUsual(seed);
 }
 
-/** One life in so many is of the hostile world; it costs about twice as much as another. */
-const HOSTILE_EVERY = 4;
+/** One life in so many is of the hostile world; it costs about three times as much as another. */
+const HOSTILE_EVERY = 8;
 
 function worldOf(seed: number): WorldKind {
   return seed % HOSTILE_EVERY === HOSTILE_EVERY - 1 ? "hostile" : "usual";
@@ -265,7 +267,7 @@ function makeUsual(seed: number): Schedule {
   for (let turn = 0; turn < 4; turn++) random();
   const forms = chooseForms(random);
   // Most lives are short, so that many are played; what needs many things to meet has its share too.
-  const count = random() < 0.85 ? integerBetween(random, 2, 7) : integerBetween(random, 8, 18);
+  const count = random() < 0.9 ? integerBetween(random, 2, 5) : integerBetween(random, 6, 14);
   const steps: Step[] = [
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
@@ -274,7 +276,16 @@ function makeUsual(seed: number): Schedule {
   if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
   if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
-  return { seed, world: "usual", forms, clockMs: 0, steps };
+  return { seed, world: "usual", forms, clockMs: 0, isGuarded: isGuarded(seed), steps };
+}
+
+/** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
+const GUARDED_EVERY = 16;
+
+function isGuarded(seed: number): boolean {
+  const random = seededRandom(seed ^ 0x3f17);
+  for (let turn = 0; turn < 4; turn++) random();
+  return random() < 1 / GUARDED_EVERY;
 }
 
 // ------------------------------------------------------------------------------------------------------- hostile
@@ -311,7 +322,7 @@ function makeHostile(seed: number): Schedule {
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
-  return { seed, world: "hostile", forms, clockMs, steps };
+  return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed), steps };
 }
 
 /** Some services answer the newest changes and leave out the oldest. Drawn apart, so that the rest of a life stays what it was. */

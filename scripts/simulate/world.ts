@@ -5,9 +5,10 @@ import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { integerBetween, type Random, seededRandom } from "../../src/sandbox/random.ts";
 import { SandboxService } from "../../src/sandbox/service.ts";
 import { MachineClock, SimulatedTime } from "./clock.ts";
+import { CREDENTIALS, type Written } from "./configurations.ts";
 import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
-import { type Changed, type Forms, serviceOptions } from "./forms.ts";
+import { type Forms, serviceOptions } from "./forms.ts";
 import { type Lie, nameOfScope } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
@@ -24,14 +25,13 @@ import type { Scene } from "./scene.ts";
 import type { Asked, CrashPoint, Fate, Schedule, WorldKind } from "./schedule.ts";
 import { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
-import { CREDENTIALS } from "./workshop.ts";
 
 const TICK_MS = 10_000;
 const DRAIN_MS = 7_000;
 const ENDED_MS = 9_000;
 const TICKS_PER_MINUTE = 6;
 /** Rounds of passes in a long stretch of the schedule. */
-const STRETCH_TICKS = 10;
+const STRETCH_TICKS = 5;
 const PAGES_MAX = 20;
 const REQUESTS_MAX = 10_000;
 /** What tells whether a commit has moved an order or the position. */
@@ -52,6 +52,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly coverage = new Coverage();
   readonly seed: number;
   readonly kind: WorldKind;
+  readonly isGuarded: boolean;
   readonly forms: Forms;
   readonly lies = new Lies();
   readonly former = new Former();
@@ -59,7 +60,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly #accepted = new Map<string, number>();
   readonly journal = new JournalDisk();
   /** What a reload has changed. */
-  changed: Changed & { secret?: string } = {};
+  changed: Written = {};
   wasMisinformed = false;
   /** The service itself has refused single records, or confirms. */
   hadRefusedRecords = false;
@@ -94,9 +95,11 @@ export class World implements Scene, Line, CommitHooks {
   rescued = 0;
   #hasNews = false;
   #seen: { event: number | null; mark: string | null } = { event: null, mark: null };
-  readonly #configure: (changed: Changed & { secret?: string }) => LoadedConfig;
+  readonly #configure: (changed: Written) => LoadedConfig;
   #life: ProgramLife | undefined;
   #lives = 0;
+  /** With which the database was opened last. */
+  #secret: string | undefined;
   #requests = 0;
   #ticks = 0;
   /** Ticks are so many times rarer: hours go by without every minute being played. */
@@ -105,12 +108,15 @@ export class World implements Scene, Line, CommitHooks {
 
   constructor(
     schedule: Schedule,
-    { file, configure }: { file: string; configure: (changed: Changed & { secret?: string }) => LoadedConfig },
+    { file, configure }: { file: string; configure: (changed: Written) => LoadedConfig },
   ) {
     this.seed = schedule.seed;
     this.kind = schedule.world;
     this.machine.wallOffsetMs = schedule.clockMs;
     this.forms = schedule.forms;
+    this.isGuarded = schedule.isGuarded;
+    // What a database was made with that has been used before.
+    this.#secret = schedule.isGuarded ? undefined : CREDENTIALS.clientSecret;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
     this.service = new SandboxService({
       credentials: CREDENTIALS,
@@ -154,7 +160,9 @@ export class World implements Scene, Line, CommitHooks {
 
   /** So rare that a stretch of that length costs a few rounds of passes at most. */
   setPace(ms: number, ticks = STRETCH_TICKS): void {
-    const pace = Math.max(1, Math.floor(ms / ticks / TICK_MS));
+    const wanted = Math.floor(ms / ticks / TICK_MS);
+    // Never rounds more often than once a minute.
+    const pace = wanted < TICKS_PER_MINUTE ? 1 : wanted;
     if (pace === this.#pace) return;
     this.#pace = pace;
     if (this.#nextTick !== undefined) this.time.cancel(this.#nextTick);
@@ -176,9 +184,13 @@ export class World implements Scene, Line, CommitHooks {
   #start(): void {
     const number = ++this.#lives;
     this.trace(`start ${number}`);
+    const { loaded } = this;
+    const { client_secret } = loaded.config.service;
     const life = new ProgramLife({
       number,
-      loaded: this.loaded,
+      loaded,
+      isGuarded: this.isGuarded,
+      isSecretKnown: client_secret === this.#secret,
       time: this.time,
       machine: this.machine,
       line: this,
@@ -191,9 +203,10 @@ export class World implements Scene, Line, CommitHooks {
       onResult: (of, job, result) => this.#onResult(of, job, result),
     });
     this.#life = life;
+    this.#secret = client_secret;
     // What a program that died in its commit had written is gone.
     this.#seen = { event: null, mark: null };
-    this.database.onStart(life.store.db);
+    if (this.isGuarded) this.database.onStart(life.store.db);
     this.discipline.onStart(life);
     this.position.onStart();
     this.orders.onStart();

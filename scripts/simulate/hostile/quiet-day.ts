@@ -31,6 +31,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** One life in so many goes on until history is too old to be kept. */
 const YEAR_EVERY = 16;
 const YEAR_MS = 400 * DAY_MS;
+/** By these a service says something about the status that it is asked for. */
+const SAID_OF_STATUS: ReadonlySet<number | null> = new Set([400, 409, 422]);
 const NO_LOSSES: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
 
 export async function endQuietly(world: World): Promise<Losses> {
@@ -266,7 +268,7 @@ function isRightlyRefused(
   { id, order_id, http_status, last_error }: RefusedRequest,
 ): boolean {
   // An absurd record is served as it stands and shows no status that its order was given: a refusal in words is all there is.
-  if (versions.odd.has(order_id) && http_status !== null) return true;
+  if (versions.odd.has(order_id) && SAID_OF_STATUS.has(http_status)) return true;
   if (last_error?.startsWith("there is no order") === true) return true;
   const number = erp.asked.findIndex((each) => each.id === id) + 1;
   if (erp.asked[number - 1]?.isOdd === true) return true;

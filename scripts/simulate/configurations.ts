@@ -1,0 +1,86 @@
+import { stringify } from "yaml";
+import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
+import { bridgeSettings, type Changed, type Forms } from "./forms.ts";
+
+export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
+
+/** Small, so that an answer beyond it costs little. */
+const ANSWER_BYTES_MAX = "250KB";
+
+/** What an operator changes. */
+export type Written = Changed & { secret?: string };
+
+type Config = LoadedConfig["config"];
+
+/**
+ * Configurations as operators would have written them, read by the product's own reader: each section once, because no
+ * section says how another one is read, and all of them together come in more forms than are ever played.
+ */
+export class Configurations {
+  readonly #sections = new Map<string, LoadedConfig>();
+
+  for(forms: Forms, database: string, { secret, ...changed }: Written = {}): LoadedConfig {
+    const { service, orders, updates, statuses, imports } = settingsOf(forms, changed, secret);
+    const { stocks, prices } = imports;
+    const parts = {
+      service: this.#read({ service }),
+      orders: this.#read({ service: SERVICE, orders }),
+      updates: this.#read({ service: SERVICE, updates }),
+      statuses: this.#read({ service: SERVICE, statuses }),
+      stocks: this.#read({ service: SERVICE, imports: { stocks } }),
+      prices: this.#read({ service: SERVICE, imports: { prices } }),
+    };
+    const whole = parts.service;
+    const config: Config = {
+      ...whole.config,
+      orders: parts.orders.config.orders,
+      updates: parts.updates.config.updates,
+      statuses: parts.statuses.config.statuses,
+      imports: {
+        ...whole.config.imports,
+        stocks: parts.stocks.config.imports.stocks,
+        prices: parts.prices.config.imports.prices,
+      },
+      database: { ...whole.config.database, path: database },
+    };
+    const written = new Set(Object.values(parts).flatMap((part) => [...part.written]));
+    return { ...whole, config, written };
+  }
+
+  #read(settings: object): LoadedConfig {
+    const key = JSON.stringify(settings);
+    const loaded = this.#sections.get(key) ?? read(settings);
+    this.#sections.set(key, loaded);
+    return loaded;
+  }
+}
+
+const SERVICE = {
+  base_url: "http://127.0.0.1:8080",
+  client_id: CREDENTIALS.clientId,
+  client_secret: CREDENTIALS.clientSecret,
+  answer_bytes_max: ANSWER_BYTES_MAX,
+};
+
+interface Settings {
+  service: object;
+  orders: object;
+  updates: object;
+  statuses: object;
+  imports: { stocks: object; prices: object };
+}
+
+function settingsOf(forms: Forms, changed: Changed, secret = CREDENTIALS.clientSecret): Settings {
+  const settings = bridgeSettings(forms, changed) as unknown as Settings;
+  return { ...settings, service: { ...settings.service, ...SERVICE, client_secret: secret } };
+}
+
+function read(settings: object): LoadedConfig {
+  const written = { ...settings, database: { path: "/srv/bridge.db" }, http: { listen: "off" } };
+  return parseConfig({ text: stringify(written), file: "/srv/config.yaml", env: {} });
+}
+
+/** The same, read as one text. */
+export function readWhole(forms: Forms, { secret, ...changed }: Written = {}): LoadedConfig {
+  return read(settingsOf(forms, changed, secret));
+}
