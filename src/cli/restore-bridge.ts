@@ -32,6 +32,7 @@ import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.
 import { setJournalAside } from "../database/foreign-journal.ts";
 import { acquireInstanceLock, isLocked } from "../database/instance-lock.ts";
 import { openStore } from "../database/open.ts";
+import { listOpeners } from "../database/open-elsewhere.ts";
 import { markSettled, ProgressNote, readNote } from "../database/progress-note.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
@@ -105,6 +106,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
     finishSwap(database);
     checkDatabaseFile(database, "read"); // what this user may not read is not gone
     setJournalAside(database); // otherwise nothing could be read of what is replaced
+    refuseOpen(database);
     const copy = takeCopy(options, database, work);
     const store = openWork(work, options.migrationsFolder, clock);
     try {
@@ -226,6 +228,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   verifyResult(store);
   store.close();
   if (replaced.state === "there") refuseWritten(replaced, versionBefore, options.database);
+  refuseOpen(options.database);
   const aside = `${path.basename(options.database)}.replaced-${timeInName(clock.nowMs())}`;
   const wasThere = existsSync(options.database);
   handOver(options.work, options.database);
@@ -340,6 +343,15 @@ function verifyResult(store: Store): void {
   if (found === undefined) return;
   throw new BridgeError("database_corrupt", `The restored database came out damaged (${found}); nothing was changed.`, {
     hint: "Look at the disk and at the memory of this machine.",
+  });
+}
+
+/** What another program writes into the file that it has open would stay behind in the replaced one. */
+function refuseOpen(database: string): void {
+  const openers = listOpeners(database).map(({ pid, name }) => `${name} (process ${pid})`);
+  if (openers.length === 0) return;
+  throw new BridgeError("instance_running", `${database} is open in ${openers.join(", ")}; nothing was changed.`, {
+    hint: "Stop it, restore, and start it again: it must open the database anew.",
   });
 }
 

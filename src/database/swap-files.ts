@@ -10,6 +10,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { readRegular, replaceFile, syncFile } from "../platform/fresh-file.ts";
 import { copyStem, findCopies } from "./copy-names.ts";
 import { resolveDatabasePath } from "./file-checks.ts";
+import { spoilSharedMemory } from "./open-elsewhere.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
 
 export interface Swap {
@@ -60,6 +61,8 @@ export function finishSwap(databasePath: string): void {
       for (const suffix of ["", "-wal", "-journal"]) {
         if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, freeName(`${aside}${suffix}`));
       }
+      // A program that was overlooked would go on with the replaced database, and nobody would learn of what it writes.
+      spoilSharedMemory(`${file}-shm`);
       rmSync(`${file}-shm`, { force: true });
       syncFolder(folder);
       renameSync(from, file);

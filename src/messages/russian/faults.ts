@@ -32,6 +32,10 @@ export const faults = {
   "Stopped while a file was looked at.": "Остановлено во время обращения к файлу.",
   "Stopped while {place} was read.": "Остановлено во время чтения {place}.",
   "No file of the journal is open.": "Ни один файл журнала не открыт.",
+  "{database=} is open in {openers}; nothing was changed.": "{database}: база открыта в {openers}; ничего не изменено.",
+  "Stop it, restore, and start it again: it must open the database anew.":
+    "Остановите её, выполните восстановление и запустите снова: она должна открыть базу заново.",
+  "{name=} (process {pid#})": "{name} (процесс {pid})",
   "no source is open": "источник не открыт",
   "it is no ordinary file": "это не обычный файл",
   "the program that wrote it was interrupted in the middle of a change":
