@@ -21,6 +21,7 @@ export type MetaKey =
   | "answers"
   | "lists"
   | "history"
+  | "set_back"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -1,3 +1,4 @@
+import { isOlder } from "../answers/stamp.ts";
 import type { Store } from "../database/store.ts";
 
 /** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
@@ -20,6 +21,43 @@ export function reopenRequests(store: Store, orderId: string): void {
          SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,
     )
     .run(orderId);
+}
+
+/** A request that was sent so often is not sent again by itself: the order goes back each time. */
+const SENT_MAX = 5;
+
+/**
+ * The service has gone back to an older version of an order, and the status that it has lost was sent last: the requests that were
+ * sent since that version wait again. Returns how many those are.
+ */
+export function reopenLost(
+  store: Store,
+  order: {
+    orderId: string;
+    lost: { status: string | null };
+    kept: { status: string | null; stamp: string | null };
+    timezone: string;
+  },
+): number {
+  const { orderId, lost, kept, timezone } = order;
+  const sent = store
+    .prepare(
+      `SELECT id, status_sent AS status, status_before AS before, stamp_before AS stamp, attempts FROM status_requests
+       WHERE order_id = ? AND state = 'sent' AND status_sent IS NOT NULL ORDER BY answered_at DESC, id DESC LIMIT 100`,
+    )
+    .safeIntegers(true)
+    .all(orderId) as { id: bigint; status: string; before: string | null; stamp: string | null; attempts: bigint }[];
+  if (sent[0]?.status !== lost.status || lost.status === kept.status) return 0;
+  const isLost = ({ before, stamp }: (typeof sent)[number]) =>
+    stamp === null ? before === kept.status : !isOlder(stamp, kept.stamp, timezone);
+  const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
+  const reopen = store.prepare(
+    `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL,
+       last_error = 'the service has gone back to an earlier version of the order' WHERE id = ?`,
+  );
+  const reopened = stays < 0 ? sent : sent.slice(0, stays);
+  for (const { id } of reopened) reopen.run(id);
+  return reopened.length;
 }
 
 /**

@@ -23,6 +23,25 @@ export function saveMissingOrder(store: Store, orderId: string, missing: Missing
     .run(orderId, missing.since, missing.serviceDate);
 }
 
+/**
+ * Of one of the newest orders: its time, and that of the newest one before it which the service has. Undefined where the
+ * service has one that came later, and before this one was missed.
+ */
+export function loadKeptBefore(
+  store: Store,
+  { orderId, missingSince }: { orderId: string; missingSince: string },
+): { createdAt: string | null; keptAt: string | null } | undefined {
+  const isThere = "removed_at IS NULL AND NOT EXISTS (SELECT 1 FROM missing_orders m WHERE m.order_id = n.order_id)";
+  return store
+    .prepare(
+      `SELECT o.service_created_at AS createdAt, (SELECT n.service_created_at FROM orders n
+         WHERE n.order_key < o.order_key AND ${isThere} ORDER BY n.order_key DESC LIMIT 1) AS keptAt
+       FROM orders o WHERE o.order_id = @orderId AND NOT EXISTS (
+         SELECT 1 FROM orders n WHERE n.order_key > o.order_key AND n.received_at < @missingSince AND ${isThere})`,
+    )
+    .get({ orderId, missingSince }) as { createdAt: string | null; keptAt: string | null } | undefined;
+}
+
 /** The service has sent the order, or what became of it is settled. */
 export function deleteMissingOrder(store: Store, orderId: string): void {
   // Asked for every record, and nearly always in vain.

@@ -8,6 +8,8 @@ import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { OrderSource } from "../orders/order-mapping.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { loadSetBack, markSetBackSeen } from "../updates/set-back.ts";
 import { type Misses, type Observation, plainName } from "./observe.ts";
 
 export interface ObservationRow extends Observation {
@@ -27,7 +29,16 @@ export function loadObservations(store: Store): ObservationRow[] {
   const rows = store
     .prepare(`SELECT ${COLUMNS} FROM observations ORDER BY first_seen_at, kind, name`)
     .all() as ObservationRow[];
-  return [...loadAnswers(store), ...rows];
+  return [...loadAnswers(store), ...loadReturn(store), ...rows];
+}
+
+/** The service went back to an earlier state. */
+function loadReturn(store: Store): ObservationRow[] {
+  const { noticed } = loadSetBack(store);
+  if (noticed === undefined || noticed.isSeen) return [];
+  const { keptMs, atMs } = noticed;
+  const sample = "several orders had lost their newest version";
+  return [{ kind: "return", name: isoTime(keptMs), sample, firstSeenAt: isoTime(atMs), state: "new" }];
 }
 
 /** These stand where the answers are compared with them. */
@@ -60,8 +71,9 @@ export function markObservationOver(store: Store, kind: Observation["kind"], nam
 
 /** Somebody has read them. The names dismissed. */
 export function dismissObservations(store: Store): string[] {
-  const answers = loadAnswers(store);
+  const answers = [...loadAnswers(store), ...loadReturn(store)];
   markFormsSeen(store);
+  markSetBackSeen(store);
   const rows = store
     .prepare("UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name")
     .all() as { kind: string; name: string }[];

@@ -13,10 +13,10 @@ import { shortWords } from "../service/service-error.ts";
 
 /** Something about the service that a person may want to know once. Names and types only, never a value of an order. */
 export interface Observation {
-  kind: "field" | "status" | "path" | "answer";
+  kind: "field" | "status" | "path" | "answer" | "return";
   /**
    * Field or status as the service writes it; for a path the key of the configuration and the path itself; for an answer
-   * where it came from, and its form.
+   * where it came from, and its form; for a return of the service to an earlier state the time of that state.
    */
   name: string;
   sample: string;
@@ -154,13 +154,14 @@ const KIND_WORDS: Record<Observation["kind"], readonly [one: string, many: strin
   field: ["field of orders that nothing reads", "fields of orders that nothing reads"],
   status: ["status name", "status names"],
   path: ["path that stopped matching", "paths that stopped matching"],
+  return: ["return to an earlier state", "returns to an earlier state"],
   answer: ["new form of acceptance", "new forms of acceptance"],
 };
 const NAMES_SHOWN = 6;
 
 /** One line for a person; undefined where there is nothing new. */
 export function describeObservations(observations: readonly Pick<Observation, "kind" | "name">[]): string | undefined {
-  const parts = (["answer", "path", "status", "field"] as const).flatMap((kind) => {
+  const parts = (["return", "answer", "path", "status", "field"] as const).flatMap((kind) => {
     const names = observations.filter((one) => one.kind === kind).map(({ name }) => name);
     if (names.length === 0) return [];
     const shown = names.slice(0, NAMES_SHOWN).join(", ");

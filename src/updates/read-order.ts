@@ -10,7 +10,7 @@ import { withLargeKept } from "../orders/keep-body.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { readScalar } from "../orders/order-mapping.ts";
-import { isSameFence, loadOrderFence, loadOrderMark, saveServiceId } from "../orders/order-rows.ts";
+import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { ORDER_KINDS, type Taken, takeRecord } from "../orders/take-orders.ts";
 import { commit } from "../pass/commit.ts";
@@ -22,6 +22,7 @@ import { isoTime } from "../platform/ports.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isFromFuture } from "./follow.ts";
 import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
+import { noteTakenBack } from "./set-back.ts";
 
 /** An order that changes under each of so many reads is left for the next pass. */
 const READS_MAX = 3;
@@ -163,10 +164,23 @@ export class OrderReader {
    * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
    */
   takeBack(answer: OrderAnswer, isAnnounced: boolean, at: string): Taken {
+    const lost = this.#standOf(answer);
     const taken = this.storeAnyway(answer, at);
-    if (taken === "changed" && answer.record.ok && !isAnnounced)
-      requestLaterReads(this.#context.store, answer.record.orderId, at);
+    const kept = taken === "changed" ? this.#standOf(answer) : undefined;
+    if (kept === undefined) return taken;
+    if (!isAnnounced) requestLaterReads(this.#context.store, kept.orderId, at);
+    if (lost !== undefined)
+      noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept }, this.#rules.plan.timezone);
     return taken;
+  }
+
+  /** How the order is stored. */
+  #standOf({ record }: OrderAnswer): { orderId: string; status: string | null; stamp: string | null } | undefined {
+    const { store } = this.#context;
+    const mark = record.ok ? loadOrderMark(store, record.orderId) : undefined;
+    if (!record.ok || mark === undefined || mark.removedAt !== null) return undefined;
+    const { status, updatedAt } = loadStoredOrder(store, mark.orderKey);
+    return { orderId: record.orderId, status, stamp: updatedAt };
   }
 
   /** Whether this very answer is held: read again, it is no better one. */

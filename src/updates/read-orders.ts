@@ -41,6 +41,7 @@ import { HeldRecords } from "./held-records.ts";
 import { MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
+import { noteRemoved } from "./set-back.ts";
 
 const READS_PER_PASS = 200;
 /** The first wait of an order that cannot be read; it doubles with each failure of its own. */
@@ -315,6 +316,7 @@ export class ReadOrders {
       const at = this.#now();
       const mark = loadOrderMark(store, owed.orderId);
       const isRemoved = (mark?.removedAt ?? null) !== null;
+      const missingSince = loadMissingOrder(store, owed.orderId)?.since;
       if (!isRemoved && !this.#missing.note(owed.orderId, at)) {
         this.#wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
@@ -327,7 +329,10 @@ export class ReadOrders {
         }
       }
       this.#endDebt(owed);
-      return mark !== undefined && markOrderRemoved(store, mark.orderKey, at);
+      if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
+      if (missingSince !== undefined)
+        noteRemoved(this.#context, { orderId: owed.orderId, missingSince }, this.#rules.plan.timezone);
+      return true;
     });
   }
 

@@ -174,6 +174,12 @@ export const jobs = {
     "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят.",
   "{name}: the service's new form of answer counts as an acceptance from now on.":
     "{name}: новый вид ответа сервиса отныне считается согласием.",
+  "The service has lost a status of the order {orderid}, which is sent again.":
+    "Сервис потерял статус заказа {orderid}; он будет отправлен ещё раз.",
+  "the service was restored to an earlier state": "сервис восстановлен из более ранней копии",
+  "the service has gone back to an earlier version of the order": "сервис вернулся к более ранней версии заказа",
+  "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.":
+    "Сервис вернулся к более раннему состоянию: несколько заказов лишились последней версии. Всё принятое им с тех пор будет отправлено ещё раз.",
   "the service's answers of an outage were taken for acceptances":
     "ответы неисправного сервиса были приняты за согласие",
   "{name}: the service has answered like an acceptance and was out of order; what it has accepted since then goes once more.":

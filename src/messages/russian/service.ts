@@ -214,6 +214,11 @@ export const service = {
     "{count:название статуса|названия статусов|названий статусов}: {count} ({names})",
   "{count#} path[s] that stopped matching ({names})":
     "{count:путь, который перестал|пути, которые перестали|путей, которые перестали} подходить: {count} ({names})",
+  "{count#} return[s] to an earlier state ({names})":
+    "{count:возврат|возврата|возвратов} к более раннему состоянию: {count} ({names})",
+  "return to an earlier state": "возврат к более раннему состоянию",
+  "returns to an earlier state": "возвраты к более раннему состоянию",
+  "several orders had lost their newest version": "несколько заказов лишились последней версии",
   "{count#} new form[s] of acceptance ({names})":
     "{count:новый вид согласия|новых вида согласия|новых видов согласия}: {count} ({names})",
   "new form of acceptance": "новый вид согласия",

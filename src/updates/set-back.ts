@@ -1,0 +1,101 @@
+/*
+ * A service that was restored to an earlier copy has lost what it had accepted since, and does not say so. Its orders show it: see
+ * `plan-set-back.ts`. What it has lost of an order is noted in the transaction that stores what it has instead; the
+ * acknowledgements of that time are in doubt from then on, and orders whose status was sent since are read again.
+ */
+
+import { parseStamp } from "../answers/stamp.ts";
+import { FEED_NAMES } from "../config/feed-names.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { doubtAcknowledged } from "../feeds/feed-rows.ts";
+import { reopenLost } from "../orders/echo-rows.ts";
+import { loadKeptBefore } from "../orders/missing-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { requestRead } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type LostVersion, NEVER_SET_BACK, noteLost, type SetBack } from "./plan-set-back.ts";
+
+/** Clocks differ, and a stamp may be the time of a change that was committed a little later. */
+const MARGIN_MS = 3_600_000;
+/** Orders whose status was sent since; `reconcile` reads the others. */
+const READS_MAX = 500;
+
+type Context = Pick<JobContext, "store" | "clock" | "client" | "log">;
+
+/** How an order stood before an older version of it was stored, and that version. */
+export interface TakenBack {
+  orderId: string;
+  lost: { status: string | null; stamp: string | null };
+  kept: { status: string | null; stamp: string | null };
+}
+
+/** Inside the transaction that has stored an older version of an order, because it counts. */
+export function noteTakenBack(context: Context, { orderId, lost, kept }: TakenBack, timezone: string): void {
+  const { store, log } = context;
+  const reopened = reopenLost(store, { orderId, lost, kept, timezone });
+  if (reopened > 0)
+    log.warn(
+      { orderId, requests: reopened },
+      `The service has lost a status of the order ${orderId}, which is sent again.`,
+    );
+  note(context, { orderId, lostMs: msOf(lost.stamp, timezone), keptMs: msOf(kept.stamp, timezone) });
+}
+
+/** Inside the transaction that has marked an order as removed: one of the newest may be missing because it came after the copy. */
+export function noteRemoved(
+  context: Context,
+  order: { orderId: string; missingSince: string },
+  timezone: string,
+): void {
+  const found = loadKeptBefore(context.store, order);
+  if (found === undefined) return;
+  const { createdAt, keptAt } = found;
+  note(context, { orderId: order.orderId, lostMs: msOf(createdAt, timezone), keptMs: msOf(keptAt, timezone) });
+}
+
+function note(context: Context, version: Omit<LostVersion, "atMs">): void {
+  if (Number.isNaN(version.lostMs) || Number.isNaN(version.keptMs)) return;
+  const { store, clock, client, log } = context;
+  const nowMs = clock.nowMs();
+  const serviceMs = client.serviceNow === undefined ? nowMs : Date.parse(client.serviceNow);
+  const before = loadSetBack(store);
+  const after = noteLost(before, { ...version, atMs: nowMs }, { serviceMs });
+  saveMeta(store, "set_back", JSON.stringify(after));
+  if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
+  const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
+  const at = isoTime(nowMs);
+  doubtAcknowledged(store, FEED_NAMES, { since, at, because: "the service was restored to an earlier state" });
+  for (const order of loadSentSince(store, since)) requestRead(store, order, at);
+  log.warn(
+    { since, kept: isoTime(after.noticed.keptMs) },
+    "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.",
+  );
+}
+
+export function loadSetBack(store: Store): SetBack {
+  const text = loadMeta(store, "set_back");
+  return text === undefined ? NEVER_SET_BACK : (JSON.parse(text) as SetBack);
+}
+
+/** A person has seen it. */
+export function markSetBackSeen(store: Store): void {
+  const { noticed, ...rest } = loadSetBack(store);
+  if (noticed === undefined) return;
+  saveMeta(store, "set_back", JSON.stringify({ ...rest, noticed: { ...noticed, isSeen: true } } satisfies SetBack));
+}
+
+function loadSentSince(store: Store, since: string): { orderId: string; serviceId: string }[] {
+  return store
+    .prepare(
+      `SELECT DISTINCT o.order_id AS orderId, coalesce(o.service_id, o.order_id) AS serviceId
+       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+       WHERE r.state = 'sent' AND r.answered_at >= ? AND o.removed_at IS NULL ORDER BY r.answered_at DESC LIMIT ?`,
+    )
+    .all(since, READS_MAX) as { orderId: string; serviceId: string }[];
+}
+
+function msOf(stamp: string | null, timezone: string): number {
+  const parsed = stamp === null ? undefined : parseStamp(stamp, timezone);
+  return parsed === undefined ? Number.NaN : Number(parsed.instantNs / 1_000_000n);
+}

@@ -1,0 +1,147 @@
+import Database from "better-sqlite3";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadObservations } from "../../src/probe/observations.ts";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
+import { fillStock } from "../support/pushed.ts";
+import { STATUS_PATH } from "../support/statuses.ts";
+
+const HOUR_MS = 3_600_000;
+const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+/** A shop with a day behind it: stock and orders of the morning, and what was changed in the last hours. */
+async function startShop() {
+  const test = await startWithIll(6, { settings: { statuses: { path: STATUS_PATH } } });
+  const erp = new Database(test.bridge.store.path, { timeout: 1_000 });
+  onTestFinished(() => void erp.close());
+  await test.run("stocks");
+  fillStock(erp, 3);
+  await test.run("stocks");
+  test.clock.advance(3 * HOUR_MS);
+  test.change(test.ids[1]!, { status: "paid" });
+  await test.poll();
+  test.clock.advance(3 * HOUR_MS);
+  const morning = test.ids.map((id) => test.sandbox.service.newestText(id)!);
+  test.clock.advance(HOUR_MS);
+  erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
+  await test.run("stocks");
+  const insert = erp.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, ?)");
+  let sent = test.sandbox.ledger.ofKind("import").length;
+  const own = {
+    erp,
+    morning,
+    ask: (id: string, status: string) => void insert.run(id, status),
+    /** The stock that was sent since the last call, by its article. */
+    stockSent: () => {
+      const entries = test.sandbox.ledger.ofKind("import").slice(sent);
+      sent += entries.length;
+      return entries.flatMap(({ requestBody }) =>
+        (JSON.parse(requestBody ?? "{}") as { stocks: { sku: string }[] }).stocks.map(({ sku }) => sku),
+      );
+    },
+    /** These orders are as they were in the morning. */
+    goBack: (...at: number[]) => {
+      for (const index of at) test.ill.set(test.ids[index]!, raw(morning[index]!));
+    },
+    requests: () =>
+      test.rows<{ state: string; last_error: string | null }>(
+        "SELECT state, last_error FROM status_requests ORDER BY id",
+      ),
+    /** Hours in which the service goes on working: one order is changed each time. */
+    live: async (hours: number) => {
+      for (let hour = 0; hour < hours; hour++) {
+        test.change(test.ids[5]!, { status: ["paid", "packed", "new"][hour % 3]! });
+        await test.poll(HOUR_MS);
+        for (let polls = 0; polls < 4; polls++) await test.poll();
+        await test.run("stocks");
+      }
+    },
+  };
+  return Object.defineProperties(own, Object.getOwnPropertyDescriptors(test)) as typeof own & typeof test;
+}
+
+describe("a service that was restored to an earlier copy", () => {
+  it("is known by several orders that have gone back, and gets once more what it had accepted since", async () => {
+    const shop = await startShop();
+    const { ids, change, poll, run, stockSent, goBack, live, statusOf, bridge, erp } = shop;
+    change(ids[0]!, { status: "paid" });
+    change(ids[1]!, { status: "packed" });
+    await poll();
+    goBack(0, 1);
+    await run("reconcile");
+    stockSent();
+    await live(6);
+    expect(ids.slice(0, 2).map((id) => statusOf(id).status)).toEqual(["new", "paid"]);
+    expect(stockSent()).toEqual(["S-1"]);
+    expect(loadObservations(bridge.store)).toContainEqual(expect.objectContaining({ kind: "return", state: "new" }));
+    // Another order of the same copy is no news.
+    change(ids[2]!, { status: "paid" });
+    await poll();
+    await run("reconcile");
+    await live(2);
+    expect(stockSent()).toEqual([]);
+    // And rows that change go as ever.
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
+    await run("stocks");
+    expect(stockSent()).toEqual(["S-2"]);
+  });
+
+  it("is not believed because of one order", async () => {
+    const { ids, change, poll, run, stockSent, goBack, live, statusOf, bridge } = await startShop();
+    change(ids[0]!, { status: "paid" });
+    await poll();
+    goBack(0);
+    await run("reconcile");
+    stockSent();
+    await live(6);
+    expect(statusOf(ids[0]!).status).toBe("new");
+    expect(stockSent()).toEqual([]);
+    expect(loadObservations(bridge.store)).not.toContainEqual(expect.objectContaining({ kind: "return" }));
+  });
+
+  it("is known by the newest orders that are missing, and not by older ones", async () => {
+    const { ids, run, stockSent, live, ill, poll, sandbox, bridge, clock, erp } = await startShop();
+    const isNoticed = () => loadObservations(bridge.store).some(({ kind }) => kind === "return");
+    const removed = () =>
+      bridge.store.db.prepare("SELECT count(*) FROM orders WHERE removed_at IS NOT NULL").pluck().get();
+    for (const id of ids.slice(0, 2)) ill.set(id, NO_SUCH_ORDER);
+    await run("reconcile");
+    await live(3);
+    expect([removed(), isNoticed()]).toEqual([2, false]);
+    const newest = [sandbox.service.createOrder({ status: "new" }), sandbox.service.createOrder({ status: "new" })];
+    await run("orders");
+    clock.advance(2 * HOUR_MS);
+    erp.exec("UPDATE stock SET quantity = 5 WHERE sku = 'S-2'");
+    await run("stocks");
+    stockSent();
+    for (const id of newest) ill.set(id, NO_SUCH_ORDER);
+    await run("reconcile");
+    await poll();
+    await live(3);
+    expect([removed(), isNoticed()]).toEqual([4, true]);
+    expect(stockSent()).toEqual(expect.arrayContaining(["S-1", "S-2"]));
+  });
+
+  it("gets a status once more that it had accepted, where the order is as it was before", async () => {
+    const { ids, ask, poll, run, goBack, live, ill, requests, sandbox, clock } = await startShop();
+    const [, , id] = ids as [string, string, string];
+    ask(id, "packed");
+    await run("statuses");
+    clock.advance(60_000);
+    await run("statuses");
+    await poll();
+    expect(requests()).toEqual([{ state: "sent", last_error: null }]);
+    goBack(2);
+    await run("reconcile");
+    await live(6);
+    expect(requests()).toEqual([
+      { state: "pending", last_error: "the service has gone back to an earlier version of the order" },
+    ]);
+    ill.clear();
+    sandbox.service.changeOrder(id, { status: "new" });
+    await run("statuses");
+    await live(1);
+    expect(requests()).toEqual([{ state: "sent", last_error: null }]);
+    expect(sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "packed"]);
+  });
+});
