@@ -1,10 +1,11 @@
 import { printable } from "../config/problems.ts";
 import { loadable, proposalLines } from "../config/proposal.ts";
 import { exploreService } from "../daemon/ask-outside.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
-import type { Finding } from "../probe/probe-report.ts";
+import type { Finding, FindingState } from "../probe/probe-report.ts";
 import { type Call, type Command, load } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -39,30 +40,37 @@ export const probe: Command<ProbeCommandOptions> = async (call, { yes }) => {
 };
 
 /** Only a person says yes, on a terminal or with --yes; silence is no. */
-async function consent({ terminal, json }: Call, yes: boolean, what: string): Promise<boolean> {
+async function consent({ terminal, json }: Call, yes: boolean, what: Message): Promise<boolean> {
   if (yes) return true;
   const { input } = terminal;
   if (json || input?.isInteractive !== true) {
-    terminal.err(`Not done without --yes: ${what}`);
+    terminal.err(m.probe.notWithoutYes({ what }));
     return false;
   }
-  const answer = await input.ask(`${what} [y/N] `);
+  const answer = await input.ask(m.probe.yesOrNo({ what }));
   return /^y(es)?$/i.test(answer.trim());
 }
 
-const WIDTH = 10;
+const STATES = {
+  found: m.probe.found,
+  "not found": m.probe.notFound,
+  "needs you": m.probe.needsYou,
+  skipped: m.probe.skipped,
+} satisfies Record<FindingState, unknown>;
+const INDENT = " ".repeat(11);
 const FACT_MAX = 600;
 
 function report(
   { terminal }: Call,
   probed: { findings: readonly Finding[]; requests: number; proposal: string },
 ): void {
+  const say = terminal.say ?? String;
   for (const { question, state, facts } of probed.findings) {
-    terminal.out(`${state.padEnd(WIDTH)} ${question}`);
-    for (const fact of facts) terminal.out(`${" ".repeat(WIDTH + 1)}- ${printable(fact).slice(0, FACT_MAX)}`);
+    terminal.out(STATES[state]({ question }));
+    for (const fact of facts) terminal.out(`${INDENT}- ${printable(say(fact)).slice(0, FACT_MAX)}`, "as it is");
   }
   terminal.out("");
-  if (probed.proposal === "") terminal.out("Nothing in the configuration needs to be changed by what was found.");
-  else terminal.out(`Proposed for the configuration:\n\n${probed.proposal}`);
-  terminal.err(`${counted(probed.requests, "request")} made, and no GET /orders among them.`);
+  if (probed.proposal === "") terminal.out(m.probe.nothingToChange);
+  else terminal.out(m.probe.proposed({ lines: probed.proposal }));
+  terminal.err(m.probe.requestsMade({ requests: probed.requests }));
 }

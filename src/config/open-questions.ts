@@ -1,9 +1,11 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 /**
  * What the interface document leaves open, question by question. `keys` are the keys whose defaults guess at the
  * answer (`*` for every feed); `note` says what the bridge does where no key can help.
  */
 export interface OpenQuestion {
-  question: string;
+  question: Message;
   keys: readonly string[];
   note: string;
 }
@@ -12,12 +14,12 @@ const NO_KEY = "No key depends on it";
 
 export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
   {
-    question: "Fields of a stock record",
+    question: m.questions.stockRecord,
     keys: ["imports.stocks.record", "imports.stocks.available", "imports.stocks.on_delete"],
     note: "A template that is refused for every record holds the feed and quarantines nothing.",
   },
   {
-    question: "Fields of catalog, price and image records; exact paths and payloads of their imports",
+    question: m.questions.otherRecords,
     keys: [
       ...["prices", "catalog", "images"].flatMap((feed) =>
         ["path", "property", "record", "on_delete"].map((name) => `imports.${feed}.${name}`),
@@ -27,17 +29,17 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
     note: "These feeds are off until their path is set. An image that is refused alone is quarantined with the service's words.",
   },
   {
-    question: "Whether a request replaces the whole table or only the records it names",
+    question: m.questions.scope,
     keys: ["imports.*.scope"],
     note: "The document shows only that the array may be empty; an empty array is never sent.",
   },
   {
-    question: "Body of the answer to an import",
+    question: m.questions.importAnswer,
     keys: ["imports.*.result"],
     note: "Without it status says that records were accepted by status code only.",
   },
   {
-    question: "Fields of an order beyond order_id, the status and the composition, and their names",
+    question: m.questions.orderFields,
     keys: [
       ...["number", "status", "created_at", "updated_at", "currency", "total", "lines"].map(
         (f) => `orders.fields.${f}`,
@@ -47,7 +49,7 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
     note: "Payloads are kept as sent, so erp-bridge remap derives the columns again after a correction.",
   },
   {
-    question: "Response bodies of the 1C endpoints",
+    question: m.questions.bodies,
     keys: [
       "orders.batch.orders",
       "orders.batch.id",
@@ -59,47 +61,47 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
     note: "An answer of another shape is an error that names the path tried and the keys seen; nothing is confirmed.",
   },
   {
-    question: "Payload of the confirm request, and what a confirm without names covers",
+    question: m.questions.confirm,
     keys: ["orders.confirm.body", "orders.confirm.wait"],
     note: "A refused confirm is visible in batches; its orders are stored.",
   },
   {
-    question: "Query parameters of GET /orders",
+    question: m.questions.query,
     keys: ["orders.query"],
     note: "None are sent unless written.",
   },
   {
-    question: "Format of since, and the time zone and order of the service's stamps",
+    question: m.questions.since,
     keys: ["updates.since", "updates.overlap", "service.timezone"],
     note: "The watermark is always a value that the service itself sent.",
   },
   {
-    question: "Method, suffix and payload of the status change",
+    question: m.questions.statusChange,
     keys: ["statuses.method", "statuses.path", "statuses.body"],
     note: "Off until the path is set; a path that answers 404 or 405 for an existing order holds, and refuses nothing.",
   },
   {
-    question: "Status names and transitions",
+    question: m.questions.statusNames,
     keys: ["orders.statuses.cancelled", "orders.statuses.closed", "statuses.map"],
     note: "Transitions are the service's business: a refused request keeps its words.",
   },
   {
-    question: "Rate limits, size limits, batch size",
+    question: m.questions.limits,
     keys: ["service.requests_per_second", "service.answer_bytes_max", "imports.*.chunk", "imports.images.bytes_max"],
     note: "Retry-After is honoured, 413 halves the chunk, and a batch of any size is stored in steps.",
   },
   {
-    question: "Shape of the error body of 401 on an import, and the body of 402",
+    question: m.questions.refusals,
     keys: [],
     note: `${NO_KEY}: the status decides, and the words are only shown.`,
   },
   {
-    question: "Complete list of error codes and conditions",
+    question: m.questions.errors,
     keys: [],
     note: `${NO_KEY}: errors are told apart by their class; one that is not known holds its flow and blames no record.`,
   },
   {
-    question: "Version policy (compatibility, deprecation)",
+    question: m.questions.version,
     keys: [],
     note: `${NO_KEY}: the paths of the 1C endpoints are those of /api/v1; a change of shape shows as an error, not as silence.`,
   },

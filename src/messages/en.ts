@@ -5,6 +5,8 @@ import { daemon } from "./en/daemon.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
+import { probe } from "./en/probe.ts";
+import { questions } from "./en/questions.ts";
 
 /** Every text that a person reads, by area, in English. */
-export const en = { check, common, config, daemon, init, keys, kinds };
+export const en = { check, common, config, daemon, init, keys, kinds, probe, questions };

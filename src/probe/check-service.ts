@@ -4,6 +4,8 @@
  * after it has looked at the credentials. Nothing is stored.
  */
 import { randomUUID } from "node:crypto";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import { asError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -16,7 +18,7 @@ import { type FollowRules, planFirstAsk } from "../updates/follow.ts";
 export interface ServiceCheck {
   check: string;
   ok: boolean;
-  message: string;
+  message: Message;
   exitCode: ExitCode;
 }
 
@@ -31,11 +33,11 @@ export async function checkService(
   const from = { watermark: now, serviceNow: undefined, form: undefined };
   const { since } = planFirstAsk(from, { ...options.follow, overlapMs: 0 });
   const checks = [
-    await ask("orders: credentials", () => fetchUpdates(client, since, signal), "GET /orders/updates is answered", []),
+    await ask("orders: credentials", () => fetchUpdates(client, since, signal), m.probe.updatesAnswered, []),
     await ask(
       "orders: one order",
       () => fetchSnapshot(client, randomUUID(), signal),
-      "an unknown order is answered as unknown",
+      m.probe.unknownIsUnknown,
       [404, 410],
     ),
   ];
@@ -46,7 +48,7 @@ export async function checkService(
       await ask(
         "imports: credentials and subscription",
         () => sendImport(client, { path, body: "{}", totalTimeoutMs, signal }),
-        "an import is let in",
+        m.probe.importLetIn,
         [400, 413, 415, 422],
       ),
     );
@@ -59,7 +61,7 @@ export async function checkService(
 async function ask(
   check: string,
   request: () => Promise<unknown>,
-  good: string,
+  good: Message,
   fine: readonly number[],
 ): Promise<ServiceCheck> {
   try {
@@ -68,9 +70,9 @@ async function ask(
   } catch (thrown) {
     const error = asError(thrown);
     if (error instanceof ServiceError && error.status !== undefined && fine.includes(error.status)) {
-      return { check, ok: true, message: `${good} (${error.status})`, exitCode: EXIT.ok };
+      return { check, ok: true, message: m.probe.answeredAs({ text: good, status: error.status }), exitCode: EXIT.ok };
     }
-    return { check, ok: false, message: describeFailure(error), exitCode: exitCodeOf(error) };
+    return { check, ok: false, message: m.common.plain({ text: describeFailure(error) }), exitCode: exitCodeOf(error) };
   }
 }
 
@@ -80,7 +82,7 @@ function checkClock(date: string | undefined, nowMs: number): ServiceCheck {
     return {
       check: "clocks",
       ok: true,
-      message: "the service sends no Date, so clocks cannot be compared",
+      message: m.probe.noDate,
       exitCode: EXIT.ok,
     };
   const skewMs = Math.abs(theirs - nowMs);
@@ -88,8 +90,8 @@ function checkClock(date: string | undefined, nowMs: number): ServiceCheck {
     ? {
         check: "clocks",
         ok: false,
-        message: `this machine's clock is ${Math.round(skewMs / 60_000)} min away from the service's`,
+        message: m.probe.clockAway({ minutes: Math.round(skewMs / 60_000) }),
         exitCode: EXIT.attention,
       }
-    : { check: "clocks", ok: true, message: "this machine and the service agree on the time", exitCode: EXIT.ok };
+    : { check: "clocks", ok: true, message: m.probe.clocksAgree, exitCode: EXIT.ok };
 }

@@ -1,6 +1,8 @@
 import { formatPath, type PathStep, parsePath } from "../answers/json-path.ts";
 import { parseStamp } from "../answers/stamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { LineField, OrderField } from "../orders/order-mapping.ts";
 
 /*
@@ -260,13 +262,25 @@ export function findNamed(root: unknown, listPath: string, words: RegExp): strin
 const KEYS_SHOWN = 30;
 
 /** Names and types of an answer's members, never a value. */
-export function describeShape(value: unknown): string {
-  if (Array.isArray(value))
-    return value.length === 0 ? "an empty list" : `a list of ${value.length}: ${describeShape(value[0])}`;
-  if (!isGroup(value)) return value === null ? "null" : `a ${typeof value}`;
-  const keys = Object.entries(value).map(([key, inner]) => `${key} (${typeWord(inner)})`);
-  const more = keys.length > KEYS_SHOWN ? ", …" : "";
-  return keys.length === 0 ? "an empty object" : `an object with ${keys.slice(0, KEYS_SHOWN).join(", ")}${more}`;
+export function describeShape(value: unknown): Message {
+  if (Array.isArray(value)) {
+    return value.length === 0
+      ? m.probe.emptyList
+      : m.probe.list({ count: value.length, first: describeShape(value[0]) });
+  }
+  if (!isGroup(value))
+    return value === null ? m.common.foreign({ text: "null" }) : m.probe.value({ type: typeof value });
+  const members = Object.entries(value).map(([key, inner]) => `${key} (${typeWord(inner)})`);
+  if (members.length === 0) return m.probe.emptyObject;
+  return members.length > KEYS_SHOWN
+    ? m.probe.largeObject({ members: members.slice(0, KEYS_SHOWN) })
+    : m.probe.object({ members });
+}
+
+/** The names of the members of an answer, or of the first record of one that is a list. */
+export function memberNames(value: unknown): string[] {
+  if (Array.isArray(value)) return memberNames(value[0]);
+  return isGroup(value) ? Object.keys(value) : [];
 }
 
 function typeWord(value: unknown): string {

@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` about imports. A body without its array is refused by any service after it has looked at the
  * credentials, so that one is sent unasked. An empty array and a single record could have an effect: each is sent only
@@ -7,16 +9,16 @@
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
 import { asError } from "../platform/errors.ts";
-import { readAcceptance } from "../service/acceptance.ts";
+import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";
 import { shortWords } from "../service/service-error.ts";
-import { describeShape } from "./guess-fields.ts";
+import { describeShape, memberNames } from "./guess-fields.ts";
 import { type Outcome, type Probe, parsed } from "./probe.ts";
 import { loadAcknowledged } from "./probe-rows.ts";
 
 export async function probeImports(probe: Probe): Promise<void> {
   const { config } = probe;
-  probe.progress("imports: a body without its array");
+  probe.progress(m.probe.askingImports);
   for (const feed of FEED_NAMES) {
     if (config.imports[feed].path === null) continue;
     await probeRefusal(probe, feed);
@@ -40,17 +42,15 @@ async function probeRefusal(probe: Probe, feed: FeedName): Promise<void> {
     report.add(
       "errors",
       "needs you",
-      `${feed}: a body without its array is accepted with ${outcome.status} and ${describeShape(parsed(outcome.answer))}: a refusal cannot be told by its status`,
+      m.probe.nothingAccepted({ feed, status: outcome.status, shape: describeShape(parsed(outcome.answer)) }),
     );
     return;
   }
   const { status, words } = outcome;
   const isCredentials = status === 401 || status === 403 || status === 402;
-  report.add(
-    isCredentials ? "refusals" : "errors",
-    "found",
-    `${feed}: ${isCredentials ? "the answer" : "a body without its array"} is ${status}: ${words}`,
-  );
+  const answer = { feed, status, words };
+  if (isCredentials) report.add("refusals", "found", m.probe.credentialsAnswer(answer));
+  else report.add("errors", "found", m.probe.badBodyAnswer(answer));
 }
 
 async function probeEmpty(probe: Probe): Promise<void> {
@@ -58,15 +58,13 @@ async function probeEmpty(probe: Probe): Promise<void> {
   if (probe.asker.blocked.has("imports")) return;
   const { property, path } = config.imports.stocks;
   const body = JSON.stringify({ [property]: [] });
-  const may = await probe.consent(
-    `Send ${body} to ${path}? A service that takes each request for the whole table would empty the stock on the site.`,
-  );
+  const may = await probe.consent(m.probe.mayEmpty({ body, path: path ?? "" }));
   if (!may) {
-    report.add("scope", "skipped", "the empty array was not sent: nobody said yes to it");
+    report.add("scope", "skipped", m.probe.emptyNotSent);
     return;
   }
-  tellAccepted(probe, `the empty array ${body}`, await send(probe, "stocks", body));
-  report.add("scope", "needs you", "look at the site: if its stock is gone now, write imports.stocks.scope: whole");
+  tellAccepted(probe, m.probe.emptyArray({ body }), await send(probe, "stocks", body));
+  report.add("scope", "needs you", m.probe.lookAtStock);
 }
 
 /** Under the instance lock: beside a daemon the old value could arrive after a newer one. */
@@ -74,11 +72,7 @@ async function probeOne(probe: Probe): Promise<void> {
   const { report, store } = probe;
   if (probe.asker.blocked.has("imports")) return;
   if (store === undefined || loadAcknowledged(store, "stocks") === undefined) {
-    report.add(
-      "stockRecord",
-      "not found",
-      "no stock was sent yet: put one article into the table stock, then erp-bridge sync stocks",
-    );
+    report.add("stockRecord", "not found", m.probe.noStock);
     return;
   }
   let lock: InstanceLock | undefined;
@@ -87,11 +81,7 @@ async function probeOne(probe: Probe): Promise<void> {
     await sendOne(probe, loadAcknowledged(store, "stocks"));
   } catch (error) {
     if (asError(error).code !== "instance_running") throw error;
-    report.add(
-      "stockRecord",
-      "skipped",
-      "one record was not sent: a bridge is running, and the record could arrive after a newer one; stop it first",
-    );
+    report.add("stockRecord", "skipped", m.probe.bridgeIsRunning);
   } finally {
     lock?.release();
   }
@@ -101,49 +91,42 @@ async function sendOne(probe: Probe, record: string | undefined): Promise<void> 
   const { report, config } = probe;
   if (record === undefined) return;
   const body = `{${JSON.stringify(config.imports.stocks.property)}:[${record}]}`;
-  const may = await probe.consent(
-    `Send one record that the service has taken before (${shortWords(record)}) again? A service that takes each request for the whole table would drop all others.`,
-  );
+  const may = await probe.consent(m.probe.maySendOne({ record: shortWords(record) }));
   if (!may) {
-    report.add("stockRecord", "skipped", "one record was not sent: nobody said yes to it");
+    report.add("stockRecord", "skipped", m.probe.oneNotSent);
     return;
   }
   const outcome = await send(probe, "stocks", body);
-  tellAccepted(probe, "one record", outcome);
-  if (outcome.state === "answered")
-    report.add("stockRecord", "found", "a record made by imports.stocks.record is taken");
-  report.add(
-    "scope",
-    "needs you",
-    "look at the site: if only this one article is left there, write imports.stocks.scope: whole",
-  );
+  tellAccepted(probe, m.probe.oneRecord, outcome);
+  if (outcome.state === "answered") report.add("stockRecord", "found", m.probe.recordTaken);
+  report.add("scope", "needs you", m.probe.lookAtArticle);
 }
 
-function tellAccepted({ report }: Probe, what: string, outcome: Outcome): void {
+function tellAccepted({ report }: Probe, what: Message, outcome: Outcome): void {
   if (outcome.state === "silent") return;
   if (outcome.state === "refused") {
-    report.add("importAnswer", "found", `${what} is refused with ${outcome.status}: ${outcome.words}`);
+    report.add("importAnswer", "found", m.probe.refusedWith({ what, status: outcome.status, words: outcome.words }));
     return;
   }
   const { answer, status } = outcome;
   const acceptance = readAcceptance(answer);
-  const shape = answer.body.length === 0 ? "an empty body" : describeShape(parsed(answer) ?? "text");
-  const verdict =
-    acceptance.kind === "accepted" && acceptance.doubt?.why !== "words"
-      ? "accepted"
-      : acceptance.kind === "accepted"
-        ? `answered with words that speak against it (${acceptance.doubt?.words})`
-        : acceptance.kind === "error"
-          ? `refused in words (${acceptance.words})`
-          : acceptance.kind === "html"
-            ? "answered by a web page"
-            : "answered by JSON that breaks off";
-  report.add("importAnswer", "found", `${what} is ${verdict} with ${status} and ${shape}`);
-  if (/errors|rejected|failed/i.test(shape)) {
-    report.add(
-      "importAnswer",
-      "needs you",
-      "the answer has room for single records: write imports.stocks.result once you know how it names them",
-    );
+  const shape = answer.body.length === 0 ? m.probe.emptyBody : describeShape(parsed(answer) ?? "text");
+  const verdict = verdictOf(acceptance);
+  report.add("importAnswer", "found", m.probe.answeredWith({ what, verdict, status, shape }));
+  if (memberNames(parsed(answer)).some((name) => /errors|rejected|failed/i.test(name))) {
+    report.add("importAnswer", "needs you", m.probe.roomForResult);
+  }
+}
+
+function verdictOf(acceptance: Acceptance): Message {
+  switch (acceptance.kind) {
+    case "accepted":
+      return acceptance.doubt?.why === "words" ? m.probe.doubted({ words: acceptance.doubt.words }) : m.probe.accepted;
+    case "error":
+      return m.probe.refusedInWords({ words: acceptance.words });
+    case "html":
+      return m.probe.webPage;
+    case "cut":
+      return m.probe.cutJson;
   }
 }

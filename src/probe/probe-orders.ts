@@ -1,3 +1,4 @@
+import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` about orders: the shape of one order and of kept batches, the names of their fields, the answer
  * for an order that does not exist, the clocks. Reads only, and never asks for new orders.
@@ -5,7 +6,6 @@
 
 import { randomUUID } from "node:crypto";
 import { readOrderId } from "../answers/uuid.ts";
-import { counted } from "../messages/counted.ts";
 import { LINE_FIELDS, ORDER_FIELDS } from "../orders/order-mapping.ts";
 import { fetchSnapshot } from "../service/orders.ts";
 import {
@@ -26,7 +26,7 @@ const SKEW_WORTH_A_WORD_MS = 5 * 60_000;
 
 /** @param entries changes of the updates answer, which name orders that can be read */
 export async function probeOrders(probe: Probe, entries: readonly unknown[]): Promise<void> {
-  probe.progress("orders: an unknown one, a known one, and what is stored");
+  probe.progress(m.probe.askingOrders);
   await probeUnknown(probe);
   const fromBatches = tellBatches(probe);
   const snapshot = await probeSnapshot(probe, entries);
@@ -38,12 +38,12 @@ export async function probeOrders(probe: Probe, entries: readonly unknown[]): Pr
 async function probeUnknown({ asker, report }: Probe): Promise<void> {
   const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, randomUUID(), signal));
   if (outcome.state === "refused")
-    report.add("errors", "found", `an unknown order is answered with ${outcome.status}: ${outcome.words}`);
+    report.add("errors", "found", m.probe.unknownRefused({ status: outcome.status, words: outcome.words }));
   if (outcome.state === "answered") {
     report.add(
       "errors",
       "needs you",
-      `an unknown order is answered with ${outcome.status} and ${describeShape(parsed(outcome.answer))}: deleted orders cannot be told by it`,
+      m.probe.unknownAnswered({ status: outcome.status, shape: describeShape(parsed(outcome.answer)) }),
     );
   }
 }
@@ -58,25 +58,25 @@ function tellBatches({ known, report, config }: Probe): unknown[] {
       ? { path: config.orders.batch.orders, items: configured }
       : guessRecordList(root);
     if (list === undefined) {
-      report.add("bodies", "needs you", `a kept batch is ${describeShape(root)}: no list of orders was recognised`);
+      report.add("bodies", "needs you", m.probe.batchUnrecognised({ shape: describeShape(root) }));
       continue;
     }
     const isNew = list.path !== config.orders.batch.orders;
     report.add(
       "bodies",
       "found",
-      `a kept batch keeps its orders under ${list.path}`,
+      m.probe.batchOrders({ path: list.path }),
       isNew ? { "orders.batch.orders": list.path } : {},
     );
     const ids = findNamed(root, list.path, /^id$|batch/);
     const isIdThere = valueAt(root, config.orders.batch.id) !== undefined;
     const [id] = ids;
     if (!isIdThere && id !== undefined && ids.length === 1)
-      report.add("bodies", "found", `and its own id under ${id}`, { "orders.batch.id": id });
+      report.add("bodies", "found", m.probe.batchId({ path: id }), { "orders.batch.id": id });
     records.push(...list.items);
   }
   if (records.length === 0 && known !== undefined && known.batches.length > 0 && known.unreadBodies.length === 0) {
-    report.add("bodies", "found", "GET /orders is read as configured: no batch is kept unread");
+    report.add("bodies", "found", m.probe.batchesRead);
   }
   return records;
 }
@@ -85,16 +85,12 @@ async function probeSnapshot(probe: Probe, entries: readonly unknown[]): Promise
   const { asker, report, config } = probe;
   const order = probe.known?.order ?? orderOf(probe, entries);
   if (order === undefined) {
-    report.add("bodies", "not found", "GET /orders/{order_id}: no order is known yet that could be read");
+    report.add("bodies", "not found", m.probe.noOrderToRead);
     return undefined;
   }
   const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, order.serviceId, signal));
   if (outcome.state === "refused")
-    report.add(
-      "bodies",
-      "needs you",
-      `GET /orders/{order_id} of a known order is refused with ${outcome.status}: ${outcome.words}`,
-    );
+    report.add("bodies", "needs you", m.probe.knownRefused({ status: outcome.status, words: outcome.words }));
   if (outcome.state !== "answered") return undefined;
   const root = parsed(outcome.answer);
   const wanted = config.updates.snapshot;
@@ -102,18 +98,14 @@ async function probeSnapshot(probe: Probe, entries: readonly unknown[]): Promise
   const places = idPaths.map((path) => findOrderRoot(root, order.orderId, path));
   const place = places.includes(wanted) ? wanted : places.find((one) => one !== undefined);
   if (place === undefined) {
-    report.add(
-      "bodies",
-      "needs you",
-      `GET /orders/{order_id} answers ${describeShape(root)}: the order was not recognised in it`,
-    );
+    report.add("bodies", "needs you", m.probe.orderUnrecognised({ shape: describeShape(root) }));
     return undefined;
   }
-  const fact = `GET /orders/{order_id} keeps the order under ${place}`;
+  const fact = m.probe.orderUnder({ path: place });
   report.add(
     "bodies",
     "found",
-    place === wanted ? `${fact}, as configured` : fact,
+    place === wanted ? m.probe.asConfigured({ fact }) : fact,
     place === wanted ? {} : { "updates.snapshot": place },
   );
   const snapshot = valueAt(root, place);
@@ -144,7 +136,7 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
     report.add(
       "bodies",
       isNew ? "needs you" : "found",
-      "a change holds every field of the whole order: whole saves a request each",
+      m.probe.changeIsWhole,
       isNew ? { "updates.carry": "whole" } : {},
     );
   } else {
@@ -152,7 +144,7 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
     report.add(
       "bodies",
       "found",
-      `a change lacks ${counted(missing.length, "field")} of the whole order, so each changed order is read whole`,
+      m.probe.changeLacks({ fields: missing.length }),
       isNew ? { "updates.carry": "changes" } : {},
     );
   }
@@ -161,10 +153,10 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
 function tellFields(probe: Probe, records: readonly unknown[]): void {
   const { report, config } = probe;
   if (records.length === 0) {
-    report.add("orderFields", "not found", "no order has been seen yet: pull first, with erp-bridge sync orders");
+    report.add("orderFields", "not found", m.probe.noOrderSeen);
     return;
   }
-  report.add("orderFields", "found", `an order is ${describeShape(records[0])}`);
+  report.add("orderFields", "found", m.probe.orderShape({ shape: describeShape(records[0]) }));
   const guesses = guessOrderFields(records, config.orders.fields);
   for (const field of ORDER_FIELDS)
     tellGuess(probe, "orderFields", `orders.fields.${field}`, guesses[field], config.orders.fields[field]);
@@ -175,7 +167,7 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
     return Array.isArray(found) ? found.filter(isGroup) : [];
   });
   if (lines.length === 0) return;
-  report.add("orderFields", "found", `a line is ${describeShape(lines[0])}`);
+  report.add("orderFields", "found", m.probe.lineShape({ shape: describeShape(lines[0]) }));
   const lineGuesses = guessLineFields(lines, config.orders.line);
   for (const field of LINE_FIELDS)
     tellGuess(probe, "orderFields", `orders.line.${field}`, lineGuesses[field], config.orders.line[field]);
@@ -184,15 +176,13 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
 function tellGuess({ report }: Probe, question: ProbeQuestion, key: string, guess: Guess, configured: string): void {
   if (guess.state === "fits") return;
   if (guess.state === "guess")
-    report.add(question, "needs you", `nothing stands under ${configured} (${key}); ${guess.path} looks like it`, {
+    report.add(question, "needs you", m.probe.fieldLike({ configured, key, path: guess.path }), {
       [key]: guess.path,
     });
+  else if (guess.candidates.length === 0) report.add(question, "needs you", m.probe.fieldUnlike({ configured, key }));
   else {
-    const choices =
-      guess.candidates.length === 0
-        ? "nothing looks like it"
-        : `it may be one of ${guess.candidates.slice(0, 5).join(", ")}`;
-    report.add(question, "needs you", `nothing stands under ${configured} (${key}); ${choices}`);
+    const paths = guess.candidates.slice(0, 5);
+    report.add(question, "needs you", m.probe.fieldChoices({ configured, key, paths }));
   }
 }
 
@@ -200,15 +190,10 @@ function tellClock({ client, clock, report, asker }: Probe): void {
   if (client.lastDate === undefined && asker.blocked.has("orders")) return;
   const theirs = Date.parse(client.lastDate ?? "");
   if (Number.isNaN(theirs)) {
-    report.add("since", "needs you", "the service sends no Date header, so clocks cannot be compared");
+    report.add("since", "needs you", m.probe.noDateHeader);
     return;
   }
   const skewMs = theirs - clock.nowMs();
-  const words =
-    Math.abs(skewMs) < SKEW_WORTH_A_WORD_MS ? "agree" : `are ${Math.round(Math.abs(skewMs) / 60_000)} min apart`;
-  report.add(
-    "since",
-    Math.abs(skewMs) < SKEW_WORTH_A_WORD_MS ? "found" : "needs you",
-    `the clocks of this machine and of the service ${words}`,
-  );
+  if (Math.abs(skewMs) < SKEW_WORTH_A_WORD_MS) report.add("since", "found", m.probe.clocksSame);
+  else report.add("since", "needs you", m.probe.clocksApart({ minutes: Math.round(Math.abs(skewMs) / 60_000) }));
 }

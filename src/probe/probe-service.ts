@@ -4,6 +4,7 @@
  * broken off at any point, it leaves nothing behind on either side.
  */
 
+import { m } from "../messages/messages.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { Asker, type Probe, type ProbeOptions } from "./probe.ts";
 import { probeImports } from "./probe-imports.ts";
@@ -31,7 +32,7 @@ export async function probeOpenQuestions(
   await probeImports(probe);
   for (const [area, reason] of asker.blocked) {
     const questions = area === "orders" ? (["bodies", "since"] as const) : (["importAnswer", "refusals"] as const);
-    for (const question of questions) report.add(question, "skipped", `${area}: ${reason}`);
+    for (const question of questions) report.add(question, "skipped", m.common.about({ subject: area, text: reason }));
   }
   return { findings: report.findings, keys: report.keys, requests: asker.requests };
 }

@@ -1,10 +1,10 @@
+import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` about changes: which forms of `since` the service understands, whether its boundary is
  * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
  */
 
 import { formatStamp, parseStamp, type StampForm } from "../answers/stamp.ts";
-import { counted } from "../messages/counted.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/follow.ts";
@@ -36,16 +36,12 @@ interface Page {
 /** Gives the changes of the fullest answer, for the other probes to compare with. */
 export async function probeUpdates(probe: Probe): Promise<unknown[]> {
   const { report, asker } = probe;
-  probe.progress("changes: asking with different forms of since");
+  probe.progress(m.probe.askingUpdates);
   const garbage = await askUpdates(probe, GARBAGE);
   if (asker.blocked.has("orders")) return [];
   const garbageRefused = garbage.state === "refused" && REFUSALS.includes(garbage.status);
   if (garbage.state === "refused" && garbageRefused) {
-    report.add(
-      "errors",
-      "found",
-      `GET /orders/updates refuses a since that is no time with ${garbage.status}: ${garbage.words}`,
-    );
+    report.add("errors", "found", m.probe.badSinceRefused({ status: garbage.status, words: garbage.words }));
   }
   const nowMs = Date.parse(probe.client.lastDate ?? "") || probe.clock.nowMs();
   const refused = new Set<SinceForm>();
@@ -105,14 +101,14 @@ async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceFo
   const { report, config } = probe;
   const proved: SinceForm[] = [];
   const likely: SinceForm[] = [];
-  for (const form of evidence.refused) report.add("since", "found", `${form}: refused`);
+  for (const form of evidence.refused) report.add("since", "found", m.probe.formRefused({ form }));
   for (const [form, page] of evidence.pages) {
     if (page.items.length === 0) {
       if (evidence.garbageRefused) likely.push(form);
       report.add(
         "since",
         "not found",
-        `${form}: answered without changes, which tells little${evidence.garbageRefused ? ", but a since that is no time is refused" : ""}`,
+        evidence.garbageRefused ? m.probe.formEmptyLikely({ form }) : m.probe.formEmpty({ form }),
       );
       continue;
     }
@@ -123,18 +119,15 @@ async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceFo
     report.add(
       "since",
       isHeeded ? "found" : "not found",
-      isHeeded
-        ? `${form}: understood (the past brings changes, tomorrow brings none)`
-        : `${form}: not heeded, tomorrow brings changes too`,
+      isHeeded ? m.probe.formUnderstood({ form }) : m.probe.formIgnored({ form }),
     );
   }
   const wanted = config.updates.since;
   const candidates = proved.length > 0 ? proved : likely;
-  if (proved.length === 0)
-    report.add("since", "needs you", "no form could be proved: change an order on the site and run probe again");
+  if (proved.length === 0) report.add("since", "needs you", m.probe.noFormProved);
   const chosen = candidates.includes(wanted) ? wanted : candidates[0];
   if (chosen !== undefined && chosen !== wanted)
-    report.add("since", "found", `updates.since should be ${chosen}`, { "updates.since": chosen });
+    report.add("since", "found", m.probe.sinceShouldBe({ form: chosen }), { "updates.since": chosen });
   return proved.length > 0 ? chosen : undefined;
 }
 
@@ -142,31 +135,23 @@ function tellShape(probe: Probe, { root, items }: Page): void {
   const { report, config } = probe;
   const list = listOf(probe, root);
   if (list === undefined) {
-    report.add(
-      "bodies",
-      "needs you",
-      `GET /orders/updates: no list of changes was recognised in ${describeShape(root)}`,
-    );
+    report.add("bodies", "needs you", m.probe.changesUnrecognised({ shape: describeShape(root) }));
     return;
   }
   const isConfigured = list.path === config.updates.changes;
-  const fact = `GET /orders/updates keeps its changes under ${list.path}`;
+  const fact = m.probe.changesUnder({ path: list.path });
   report.add(
     "bodies",
     "found",
-    isConfigured ? `${fact}, as configured` : fact,
+    isConfigured ? m.probe.asConfigured({ fact }) : fact,
     isConfigured ? {} : { "updates.changes": list.path },
   );
   const tokens = findNamed(root, list.path, /next|cursor|since|token/);
   if (tokens.length > 0 && config.updates.next === null) {
-    report.add(
-      "bodies",
-      "needs you",
-      `beside the changes stands ${tokens.join(", ")}: if it names the next since, write it as updates.next`,
-    );
+    report.add("bodies", "needs you", m.probe.besideChanges({ paths: tokens }));
   }
   if (items.length === 0) return;
-  report.add("bodies", "found", `a change is ${describeShape(items[0])}`);
+  report.add("bodies", "found", m.probe.changeShape({ shape: describeShape(items[0]) }));
   tellEntryFields(probe, items);
   tellStamps(probe, items);
 }
@@ -178,7 +163,7 @@ function tellEntryFields({ report, config }: Probe, items: readonly unknown[]): 
   for (const field of ["order_id", "status", "updated_at", "lines"] as const) {
     const guess = guesses[field];
     if (guess.state === "guess")
-      report.add("bodies", "found", `a change keeps ${field} under ${guess.path}`, {
+      report.add("bodies", "found", m.probe.changeField({ field, path: guess.path }), {
         [`updates.fields.${field}`]: guess.path,
       });
   }
@@ -211,30 +196,17 @@ function tellStamps(probe: Probe, items: readonly unknown[]): void {
   const [first] = stamps;
   const form = first === undefined ? undefined : parseStamp(first, zone)?.form;
   if (form === undefined) {
-    report.add("since", "needs you", "no stamp was recognised in a change");
+    report.add("since", "needs you", m.probe.noStamp);
     return;
   }
-  const zoneWords = form.kind !== "iso" ? "" : form.zone === "" ? ", without a zone" : `, zone ${form.zone.trim()}`;
-  report.add(
-    "since",
-    "found",
-    `stamps are ${form.kind}${form.fraction > 0 ? ` with ${counted(form.fraction, "digit")} of a second` : ""}${zoneWords}`,
-  );
+  const { kind, fraction: digits } = form;
+  report.add("since", "found", m.probe.stamps({ form: kind, digits, zone: kind === "iso" ? form.zone.trim() : null }));
   if (form.kind === "iso" && form.zone === "") {
-    report.add(
-      "since",
-      "needs you",
-      `stamps name no zone, and ${zone} is assumed: change an order on the site, and compare its stamp with the clock (service.timezone)`,
-    );
+    report.add("since", "needs you", m.probe.zoneAssumed({ zone }));
   }
   const times = stamps.map((stamp) => parseStamp(stamp, zone)?.instantNs ?? 0n);
   const rises = times.every((at, index) => index === 0 || at >= (times[index - 1] ?? 0n));
-  if (times.length > 1)
-    report.add(
-      "since",
-      "found",
-      rises ? "changes come oldest first" : "changes do not come in the order of their stamps",
-    );
+  if (times.length > 1) report.add("since", "found", rises ? m.probe.oldestFirst : m.probe.unordered);
 }
 
 /** Asks from exactly the newest stamp: an inclusive service repeats the change that carries it. */
@@ -249,18 +221,12 @@ async function probeBoundary(probe: Probe, page: Page, form: SinceForm): Promise
   if (newest === undefined) return;
   const unit = form === "unix" ? 1_000_000_000n : form === "unix_ms" ? MS_NS : 1n;
   if (newest.ns % unit !== 0n) {
-    report.add("since", "not found", `whether ${form} includes its own moment cannot be told: stamps are finer`);
+    report.add("since", "not found", m.probe.boundaryUnknown({ form }));
     return;
   }
   const since = form === "iso" ? newest.text : String(newest.ns / unit);
   const again = await askPage(probe, since);
   if (again === undefined || again === "refused") return;
   const repeats = stampsOf(probe, again.items).some((text) => parseStamp(text, zone)?.instantNs === newest.ns);
-  report.add(
-    "since",
-    "found",
-    repeats
-      ? "a change with exactly the stamp of since is in the answer (inclusive)"
-      : "a change with exactly the stamp of since is left out (exclusive); the bridge allows for it",
-  );
+  report.add("since", "found", repeats ? m.probe.inclusive : m.probe.exclusive);
 }

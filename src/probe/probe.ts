@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 /*
  * What the parts of `probe` share: where they report to, and the one way in which they ask. A half of the service that
  * is held, refuses or does not answer is asked nothing more. Keeps nothing, so a crash leaves nothing behind.
@@ -21,8 +23,8 @@ export interface ProbeOptions {
   store: Store | undefined;
   signal: AbortSignal;
   /** Asks a person before a request that could have an effect; `what` says which, and what it could do. */
-  consent: (what: string) => Promise<boolean>;
-  progress: (text: string) => void;
+  consent: (what: Message) => Promise<boolean>;
+  progress: (text: Message) => void;
 }
 
 /** What every probe is handed. */
@@ -39,19 +41,19 @@ const BLOCKING: ReadonlySet<string> = new Set(["credentials", "payment", "rate l
 export type Outcome =
   | { state: "answered"; status: number; answer: ServiceAnswer }
   | { state: "refused"; status: number; words: string }
-  | { state: "silent"; reason: string };
+  | { state: "silent"; reason: Message };
 
 /** Asks, and stops asking a half of the service that refused or did not answer. */
 export class Asker {
   readonly #options: Pick<ProbeOptions, "client" | "signal">;
-  readonly blocked = new Map<Area, string>();
+  readonly blocked = new Map<Area, Message>();
   requests = 0;
 
   constructor(options: Pick<ProbeOptions, "client" | "signal">, holds: readonly { area: string; reason: string }[]) {
     this.#options = options;
     for (const { area, reason } of holds) {
       if ((area === "orders" || area === "imports") && BLOCKING.has(reason)) {
-        this.blocked.set(area, `held (${reason}), so nothing was asked; first: erp-bridge resume ${area}`);
+        this.blocked.set(area, m.probe.areaHeld({ reason, area }));
       }
     }
   }
@@ -71,9 +73,9 @@ export class Asker {
       if (error.code === "stopped") throw error;
       const status = error instanceof ServiceError ? error.status : undefined;
       if (stopsPass(error) || status === undefined) {
-        this.blocked.set(area, error.message);
+        this.blocked.set(area, error.text);
         // The words of a refusal are worth keeping: their shape is one of the open questions.
-        if (status === undefined) return { state: "silent", reason: error.message };
+        if (status === undefined) return { state: "silent", reason: error.text };
       }
       return { state: "refused", status, words: error instanceof ServiceError ? (error.words ?? "") : "" };
     }

@@ -48,8 +48,6 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   "The answer {what}: {preview}": [
     'The answer is no complete JSON (at byte 7 of 9, record 2: an unexpected character): {"orders"',
   ],
-  "{what}: {refused} refused: without words": ["batches with an id: 7 refused: without words"],
-  ", zone {trim}": ["stamps are iso with 3 digits of a second, zone +03:00"],
   "; {area} held ({reason})": ["orders: the service refuses the credentials (none); orders held (credentials)."],
   "{area} held since {clocktime} ({reason}){why}; {next}: erp-bridge resume {area}": [
     "orders held since 18:20 (credentials): the service refuses the credentials (none); next try 18:25, or at once: erp-bridge resume orders",

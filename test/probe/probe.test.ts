@@ -4,7 +4,8 @@ import { parse } from "yaml";
 import { OPEN_QUESTIONS } from "../../src/config/open-questions.ts";
 import { loadable, proposalLines } from "../../src/config/proposal.ts";
 import { exploreService } from "../../src/daemon/ask-outside.ts";
-import { type Finding, PROBE_QUESTIONS, type ProbeQuestion } from "../../src/probe/probe-report.ts";
+import { m } from "../../src/messages/messages.ts";
+import type { Finding, ProbeQuestion } from "../../src/probe/probe-report.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { configFor, type Settings, startTestBridge } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -27,7 +28,8 @@ interface Probed {
   findings: Finding[];
   keys: Record<string, unknown>;
   asked: string[];
-  of(question: ProbeQuestion): Finding;
+  /** What became of a question, its facts in English. */
+  of(question: ProbeQuestion): { state: Finding["state"]; facts: string[] };
 }
 
 async function setUp(options: SandboxOptionsPatch = {}, settings: Settings = {}) {
@@ -39,12 +41,15 @@ async function setUp(options: SandboxOptionsPatch = {}, settings: Settings = {})
       clock: test.clock,
       signal: new AbortController().signal,
       consent: async (what) => {
-        asked.push(what);
+        asked.push(String(what));
         return yes;
       },
       progress: () => {},
     });
-    const of = (question: ProbeQuestion) => findings.find((finding) => finding.question === PROBE_QUESTIONS[question])!;
+    const of = (question: ProbeQuestion) => {
+      const { state, facts } = findings.find((finding) => finding.question === m.questions[question])!;
+      return { state, facts: facts.map(String) };
+    };
     return { findings, keys, asked, of };
   };
   return { ...test, bridge: () => test.bridge, folder, probe };
@@ -63,7 +68,7 @@ async function withChanges(test: Awaited<ReturnType<typeof setUp>>): Promise<voi
 
 describe("probe", () => {
   it("answers every question that the interface document leaves open", () => {
-    expect(Object.values(PROBE_QUESTIONS)).toEqual(OPEN_QUESTIONS.map(({ question }) => question));
+    expect(Object.values(m.questions)).toEqual(OPEN_QUESTIONS.map(({ question }) => question));
   });
 
   it("finds the default service as configured, proposes nothing, and has no effect", async () => {
@@ -190,8 +195,6 @@ describe("probe", () => {
       progress: () => {},
     };
     const { findings: blind } = await exploreService(config, options);
-    expect(blind.find(({ question }) => question === PROBE_QUESTIONS.confirm)?.facts).toEqual([
-      "there is no database yet: pull first, with erp-bridge sync orders",
-    ]);
+    expect(blind.find(({ question }) => question === m.questions.confirm)?.facts).toEqual([m.probe.noDatabase]);
   });
 });
