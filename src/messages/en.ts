@@ -7,6 +7,7 @@ import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
 import { probe } from "./en/probe.ts";
 import { questions } from "./en/questions.ts";
+import { web } from "./en/web.ts";
 
 /** Every text that a person reads, by area, in English. */
-export const en = { check, common, config, daemon, init, keys, kinds, probe, questions };
+export const en = { check, common, config, daemon, init, keys, kinds, probe, questions, web };

@@ -8,6 +8,7 @@ import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
 import { probe } from "./ru/probe.ts";
 import { questions } from "./ru/questions.ts";
+import { web } from "./ru/web.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
-export const ru = { check, common, config, daemon, init, keys, kinds, probe, questions } satisfies typeof en;
+export const ru = { check, common, config, daemon, init, keys, kinds, probe, questions, web } satisfies typeof en;

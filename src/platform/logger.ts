@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { pino } from "pino";
-import type { Message } from "../messages/message.ts";
+import { Message } from "../messages/message.ts";
 import type { Log } from "./ports.ts";
 import { secretFilter } from "./secrets.ts";
 
@@ -45,9 +45,16 @@ export function createLogger(options: LoggerOptions): Log {
     if (!lines.isLevelEnabled(level)) return;
     if (options.form === "json")
       lines[level](typeof text === "string" ? fields : { ...fields, message: text.id }, `${text}`);
-    else lines[level](fields, say(text));
+    else lines[level](inWords(fields, say), say(text));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** The fields, with the messages among them as text. */
+function inWords(fields: object, say: (message: Message) => string): object {
+  const entries = Object.entries(fields);
+  if (!entries.some(([, value]) => value instanceof Message)) return fields;
+  return Object.fromEntries(entries.map(([key, value]) => [key, value instanceof Message ? say(value) : value]));
 }
 
 function shape(line: string, { form }: LoggerOptions): string {

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Store } from "../database/store.ts";
 import { loadPageSilent, type PageSilence, savePageSilent } from "../health/page-silence.ts";
+import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import type { Answer, WebRequest } from "./answer-request.ts";
@@ -142,7 +143,7 @@ export class WebServer {
 
   #tellListening(): void {
     const { listen, log } = this.#options;
-    log.info({}, `Health, metrics and the status page: http://${withPort(listen.host, this.port ?? listen.port)}/`);
+    log.info({}, m.web.listening({ address: withPort(listen.host, this.port ?? listen.port) }));
     this.#note(undefined);
   }
 
@@ -151,8 +152,8 @@ export class WebServer {
     const { listen, log, clock } = this.#options;
     const address = withPort(listen.host, listen.port);
     if (this.#silence === undefined) {
-      const fields = { errorCode: error, hint: "Free the port or set http.listen; it is tried again by itself." };
-      log.warn(fields, `${address} cannot be listened on (${error}): no status page for now. Orders go on.`);
+      const fields = { errorCode: error, hint: m.web.freePort };
+      log.warn(fields, m.web.notListening({ address, error }));
     }
     this.#note({ address, since: this.#silence?.since ?? isoTime(clock.nowMs()), error });
   }

@@ -43,11 +43,11 @@ describe("the log", () => {
   it("puts messages into words for people, and has their ids beside the English text in JSON", () => {
     const message = m.config.more({ count: 3 });
     const forms = (["journal", "text", "json"] as const).map((form) => collect(form, "info", { say: speaking("ru") }));
-    for (const { log } of forms) log.info({ job: "orders" }, message);
+    for (const { log } of forms) log.info({ job: "orders", hint: message }, message);
     const [journal, text, json] = forms.map(({ lines }) => lines[0] ?? "");
-    expect(journal).toBe("<6>и ещё 3 (job=orders)\n");
-    expect(text).toMatch(/ info {2}и ещё 3 \(job=orders\)\n$/);
-    expect(JSON.parse(json ?? "")).toMatchObject({ msg: "and 3 more", message: "config.more", job: "orders" });
+    expect(journal).toBe("<6>и ещё 3 (job=orders hint=и ещё 3)\n");
+    expect(text).toMatch(/ info {2}и ещё 3 \(job=orders hint=и ещё 3\)\n$/);
+    expect(JSON.parse(json ?? "")).toMatchObject({ msg: "and 3 more", message: "config.more", hint: "and 3 more" });
   });
 
   it("hides a secret in a sentence that was said in another language", () => {
