@@ -104,6 +104,8 @@ export class ConfirmBatches {
   readonly #unusual = new Map<number, AnswerForm>();
   /** Batches that this process has seen refused without any doubt. */
   readonly #refused = new Set<number>();
+  /** How often the connection broke off in the confirm of a batch, or was never made, while orders were answered. */
+  readonly #unreached = new Map<number, number>();
   /** The batch that came last and that no confirm can name. */
   #unnamed: { batch: number; times: number } | undefined;
   /** Monotonic time from which refused confirms are tried again. */
@@ -183,7 +185,7 @@ export class ConfirmBatches {
       .slice(0, limit);
     for (const row of owed) await this.confirm({ row, seenBefore: true }, pass);
     await this.#retryRefused(pass);
-    return owed.length === CONFIRMS_PER_PASS;
+    return owed.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
 
   /** The service has answered what it hands out, and all of it is stored. What it does not serve again it has let go. */
@@ -350,21 +352,31 @@ export class ConfirmBatches {
       return;
     }
     const reached = !(failure instanceof ServiceError && failure.effect === "none");
-    // Counted by the batch's own attempts: where the service is out, the pass ends as a whole.
-    const isAlone =
-      pass.isAnswered && (isWaitOfOne(failure) || (!endsPull(failure) && row.confirmAttempts >= FAILURES_OF_ONE_MAX));
+    // That orders were answered in this pass says that the service is there: what becomes of a confirm is then the batch's own.
+    const unreached = pass.isAnswered && failure.code === "unreachable" ? this.#countUnreached(row) : 0;
+    const failures = unreached > 0 ? unreached : endsPull(failure) ? 0 : row.confirmAttempts;
+    const isAlone = pass.isAnswered && (isWaitOfOne(failure) || failures >= FAILURES_OF_ONE_MAX);
     if (isAlone) this.#wait(row, askedWaitOf(failure));
     await commit(this.#context, pass.signal, () => {
       if (isForbidden || isAlone) this.#saveTimes();
       markConfirmFailed(store, row.id, { error, reached });
     });
-    if (isForbidden || isAlone) {
+    if (isForbidden || isAlone || unreached > 0) {
       pass.confirmsFailed += 1;
       return;
     }
     if (endsPull(failure)) throw failure;
     pass.confirmFailure ??= failure;
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
+  }
+
+  /** How often no answer came to the confirm of a batch. One that never left is no attempt, and counts here all the same. */
+  #countUnreached(row: BatchRow): number {
+    const key = this.#waitKey(row);
+    const times = (this.#unreached.get(key) ?? 0) + 1;
+    if (this.#unreached.size >= WAITS_MAX) this.#unreached.clear();
+    this.#unreached.set(key, times);
+    return times;
   }
 
   /** How often the service has served a batch that no confirm can name; noted ever more seldom. */
@@ -432,6 +444,7 @@ export class ConfirmBatches {
     this.#unusual.delete(id);
     this.#refused.delete(id);
     this.#waits.delete(confirmNames(this.#form) ? id : 0);
+    this.#unreached.delete(confirmNames(this.#form) ? id : 0);
   }
 
   /** A confirm that names nothing covers whatever was handed out: all of it must be stored, read and journaled. */

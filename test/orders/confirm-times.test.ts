@@ -54,6 +54,29 @@ describe("one batch whose confirm always fails", () => {
     expect(status(t).attention.join()).not.toContain("not accepted");
   });
 
+  it.each(["before", "after"] as const)(
+    "is no failure of the pull where every confirm breaks off: %s the service acts",
+    async (when) => {
+      const t = await startTestBridge({ sandbox: { options: { ...NEXT, confirmRepeated: 200 } } });
+      const rule = t.sandbox.faults.add({ match: { path: "confirm" }, when, times: "forever", do: { kind: "reset" } });
+      for (let orders = 0; orders < 8; orders++) {
+        createOrders(t, 1);
+        t.clock.advance(30_000);
+        expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
+      }
+      // Each batch tries by itself, and after its third try ever more seldom.
+      expect(confirmBodies(t).length).toBeLessThan(30);
+      await pollFor(t, 20 * 60_000);
+      const { attention, exitCode } = status(t);
+      expect(exitCode).toBe(2);
+      expect(attention).toContainEqual(expect.stringContaining("8 confirms not accepted since"));
+      expect(attention.join()).not.toContain("cannot be reached");
+      t.sandbox.faults.remove(rule);
+      await pollFor(t, HOUR_MS + 60_000);
+      expectComplete(t);
+    },
+  );
+
   it.each([
     [503, { "retry-after": "600" }],
     [429, { "retry-after": "600" }],
