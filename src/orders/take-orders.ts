@@ -11,8 +11,10 @@ import type { Store } from "../database/store.ts";
 import { requestRead, saveOwedRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { reopenRequests, settleEchoes } from "./echo-rows.ts";
+import { requestLaterReads } from "./later-reads.ts";
+import { findLost, isHeldForLong, type LostPart } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
-import { type OrderMapping, type OrderSource, readOrderValues } from "./order-mapping.ts";
+import { type OrderMapping, type OrderSource, type OrderValues, readOrderValues } from "./order-mapping.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -39,6 +41,11 @@ export interface TakeOptions {
 }
 
 type GoodRecord = AnswerRecord & { ok: true };
+
+const LOST_WORDS: Record<LostPart, string> = {
+  status: "the record has no status, which every former order had",
+  lines: "the record has no lines with an article, which every former order had",
+};
 
 export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
   batch: "order",
@@ -87,9 +94,15 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
   const text = textOf(options.bytes, record.span);
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
+  const lost = findLost(store, { orderId: record.orderId, values: read.values, isCancelled });
+  if (lost !== undefined && !isHeldForLong(store, BAD_KIND[source], record.orderId, options.at)) {
+    if (source !== "snapshot") oweRead(options, record, hashContent(options, record));
+    return quarantine(options, record, LOST_WORDS[lost], record.orderId);
+  }
   const content = { source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };
   if (mark === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
+    if (lost !== undefined) requestLaterReads(store, record.orderId, options.at);
     releaseQuarantined(store, ORDER_KINDS, record.orderId);
     return "created";
   }
@@ -120,9 +133,15 @@ function takeGood(options: TakeOptions, record: GoodRecord): Taken {
         eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
       });
       if (stored.removed) reopenRequests(store, record.orderId);
+      if (hasLost(stored, read.values)) requestLaterReads(store, record.orderId, options.at);
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
+}
+
+/** Whether an order loses its status or all of its lines: the service may have to take that back. */
+function hasLost(stored: StoredOrder, { status, lines }: OrderValues): boolean {
+  return (stored.status !== null && status === null) || (stored.lines.length > 0 && lines.length === 0);
 }
 
 /** Our own status that comes back is no news for the ERP, provided that nothing else came with it. */

@@ -7,6 +7,7 @@
 import { textOf } from "../answers/json-text.ts";
 import { contentDigest, sharedDifferences } from "../orders/compare-snapshot.ts";
 import { reopenRequests } from "../orders/echo-rows.ts";
+import { findLost } from "../orders/lost-values.ts";
 import { type OrderValues, readOrderValues } from "../orders/order-mapping.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -73,7 +74,10 @@ export class CompareOrders {
     const mark = loadOrderMark(this.#context.store, order.orderId);
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
     if (record.ok && mark !== undefined && "values" in values) {
-      if (isDamaged) return this.#heal(mark, { record, body, values: values.values, at });
+      const { isCancelled } = stateOfStatus(values.values.status, this.#rules.plan);
+      const lost = { orderId: order.orderId, values: values.values, isCancelled };
+      if (isDamaged && findLost(this.#context.store, lost) === undefined)
+        return this.#heal(mark, { record, body, values: values.values, at });
       if (mark.payloadSource !== "snapshot" && this.#saysTheSame(mark, { record, body, values: values.values }))
         return "same";
     }

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** What the service gives for an order while one of its tables does not answer. */
+const LOSE: Record<string, (text: string) => string> = {
+  "no lines": (text) => text.replace(/"items":\[.*?\](?=[,}])/s, '"items":[]'),
+  "null in their place": (text) => text.replace(/"items":\[.*?\](?=[,}])/s, '"items":null'),
+  "lines without an article": (text) => text.replace(/"sku":"[^"]*"/g, '"sku":null'),
+  "no status": (text) => text.replace(/"status":"[^"]*"/, '"status":null'),
+  "an empty status": (text) => text.replace(/"status":"[^"]*"/, '"status":" "'),
+};
+
+/** Until it is called again, every order is served so. */
+function lose({ sandbox }: Followed, how: (text: string) => string): () => void {
+  const handle = sandbox.service.handle.bind(sandbox.service);
+  sandbox.service.handle = (request) => {
+    const answer = handle(request);
+    if (request.method !== "GET") return answer;
+    const text = answer.body.toString("utf8");
+    return {
+      ...answer,
+      body: Buffer.from(
+        text
+          .split(/(?=\{"order_id")/)
+          .map(how)
+          .join(""),
+      ),
+    };
+  };
+  return () => {
+    sandbox.service.handle = handle;
+  };
+}
+
+const lines = ({ rows }: Followed, id: string) =>
+  rows("SELECT * FROM order_lines WHERE order_id = ? AND sku IS NOT NULL", id).length;
+
+describe("what every former order had", () => {
+  it.each(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {
+    const test = await startFollowed(3);
+    const [id] = test.ids as [string];
+    const mend = lose(test, LOSE[name]!);
+    const fresh = test.sandbox.service.createOrder();
+    await test.run("orders");
+    test.change(id, { status: "paid" });
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    await test.run("reconcile");
+    expect(test.rows("SELECT * FROM orders_pending WHERE order_id = ?", fresh)).toEqual([]);
+    expect(test.rows("SELECT DISTINCT reference FROM quarantine WHERE state = 'held' ORDER BY 1")).toEqual(
+      expect.arrayContaining([{ reference: fresh }]),
+    );
+    for (const each of test.ids) expect(lines(test, each)).toBeGreaterThan(0);
+    expect(test.statusOf(id).status).toBe("new");
+    mend();
+    for (let polls = 0; polls < 65; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(test.statusOf(fresh).status).toBe("new");
+    expect(lines(test, fresh)).toBeGreaterThan(0);
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+  });
+
+  it("counts as lost after a day, and is asked for three times more", async () => {
+    const test = await startFollowed(3);
+    const [id] = test.ids as [string];
+    lose(test, LOSE["no lines"]!);
+    test.change(id, { status: "paid" });
+    for (let hours = 0; hours < 22; hours++) await test.poll(HOUR_MS);
+    expect(test.statusOf(id).status).toBe("new");
+    for (let hours = 0; hours < 4; hours++) await test.poll(HOUR_MS);
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(lines(test, id)).toBe(0);
+    expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
+    // Of this order it is known now.
+    test.change(id, { status: "packed" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("packed");
+  });
+
+  it("may be lost by an order that is cancelled, or that costs nothing", async () => {
+    const test = await startFollowed(3);
+    const [id, other] = test.ids as [string, string];
+    const without = LOSE["no lines"]!;
+    test.change(id, { status: "cancelled" });
+    test.change(id, { raw: without(test.sandbox.service.newestText(id)!) });
+    test.change(other, { status: "paid" });
+    test.change(other, {
+      raw: without(test.sandbox.service.newestText(other)!).replace(/"total":"?[\d.]+"?/, '"total":"0.00"'),
+    });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("cancelled");
+    expect(test.statusOf(other).status).toBe("paid");
+    expect([lines(test, id), lines(test, other)]).toEqual([0, 0]);
+  });
+});
