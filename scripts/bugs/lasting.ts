@@ -9,7 +9,7 @@ const READS = "src/updates/read-orders.ts";
 const REFUSALS = "src/feeds/refusal-trial.ts";
 const LEVEL = "src/config/feed-level.ts";
 const BATCHES = "src/orders/store-batches.ts";
-const FOLLOW_JOB = "src/updates/follow-updates.ts";
+const FOLLOW_JOB = "src/updates/store-pass.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */
 const ANY_FORM = {

@@ -5,7 +5,7 @@ import { GUARD_BUGS } from "./guards.ts";
 import { LASTING_BUGS } from "./lasting.ts";
 
 const PULL = "src/orders/pull-orders.ts";
-const FOLLOW_JOB = "src/updates/follow-updates.ts";
+const FOLLOW_JOB = "src/updates/store-pass.ts";
 const FOLLOW = "src/updates/follow.ts";
 const SEND = "src/feeds/send-rows.ts";
 const OUTBOX = "src/feeds/feed-outbox.ts";

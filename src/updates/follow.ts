@@ -1,6 +1,6 @@
 /*
  * How a feed of changes is followed by the stamps in it: where a pass begins, which page comes next, when it ends, and
- * which position may be kept. All of it is pure; `follow-updates.ts` asks and stores.
+ * which position may be kept. All of it is pure; `read-pages.ts` asks, `store-pass.ts` stores.
  */
 import { formatStamp, parseStamp, type ServedStamp, type StampForm, unitNs } from "../answers/stamp.ts";
 import type { SinceLimits } from "./since-limits.ts";

@@ -1,7 +1,7 @@
 /*
  * Whether the pages of a feed of changes leave a gap behind them. A service that answers the newest changes first and so many
  * a page leaves out the oldest; one whose pages are in an order of their own, as that of ids, leaves out any. A position that
- * moved over such a page would lose them. All of it is pure; `follow-updates.ts` asks and stores.
+ * moved over such a page would lose them. All of it is pure; `judge-pages.ts` asks, `plan-position.ts` decides.
  */
 import type { ServedStamp } from "../answers/stamp.ts";
 

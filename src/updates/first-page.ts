@@ -1,0 +1,152 @@
+/*
+ * The first page of a pass: from as far back as is wanted, where the service goes back so far. `since-limits.ts` decides; here is asked, and
+ * what was learned is kept with the pass.
+ */
+
+import type { JobContext } from "../pass/job.ts";
+import { loadNewestStamp, loadWatermark } from "../pass/position-rows.ts";
+import { areOrdersAnswered } from "../pass/runs.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { COVERED_STREAM, loadCut } from "./cut-rows.ts";
+import { type Asked, type FollowRules, instantOf, type Page, planFirstAsk } from "./follow.ts";
+import type { Pass, ReadPage } from "./follow-pass.ts";
+import { ageOf, isAnswered, isRefused, NARROWED_MAX, noteAnswered, noteRefused, planSince } from "./since-limits.ts";
+
+/** The time up to which changes are covered ({@link COVERED_STREAM}) is saved no more often than this. */
+const COVERED_STEP_MS = 600_000;
+/** What a 4xx says of something else than `since`. */
+const OTHER_REFUSALS: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 408, 429]);
+
+interface FirstPage {
+  asked: Asked;
+  /** Another `since` was wanted. */
+  isNarrowed: boolean;
+  read: ReadPage;
+}
+
+export class FirstPages {
+  readonly #context: JobContext;
+  readonly #follow: FollowRules;
+  readonly #read: (pass: Pass, since: string) => Promise<ReadPage>;
+  /** The largest age of a `since` that this process was answered, and up to which time of the service it has seen all changes. */
+  #answeredMs: number | undefined;
+  #coveredNs: bigint | undefined;
+
+  constructor(context: JobContext, follow: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
+    this.#context = context;
+    this.#follow = follow;
+    this.#read = read;
+  }
+
+  /** A pass has come to its end: up to this time of the service no change is missing. */
+  noteCovered(covered: string | undefined): void {
+    this.#coveredNs = instantOf(covered, this.#follow.timezone) ?? this.#coveredNs;
+  }
+
+  /** Whether it is worth saving: nothing is written for every poll. */
+  isCoverLater(covered: string | undefined): boolean {
+    const { timezone } = this.#follow;
+    const ns = instantOf(covered, timezone);
+    const before = instantOf(loadWatermark(this.#context.store, COVERED_STREAM), timezone);
+    return ns !== undefined && (before === undefined || ns - before > BigInt(COVERED_STEP_MS) * 1_000_000n);
+  }
+
+  /**
+   * The first page, from as far back as is wanted and as the service allows. What it refuses is learned: the next request asks from
+   * a later time, in this pass where that time is known to be answered, otherwise at the next probe.
+   */
+  async readFirst(pass: Pass, position: string | undefined, serviceNow: string | undefined): Promise<FirstPage> {
+    const { store, client, log } = this.#context;
+    const { overlapMs } = this.#follow;
+    const newest = loadNewestStamp(store) ?? undefined;
+    const plan = (now: string | undefined, rules: FollowRules) =>
+      planSince({ position, serviceNow: now, newest, learned: pass.learned }, { ...rules, plainOverlapMs: overlapMs });
+    const plain = planFirstAsk({ watermark: position, serviceNow, form: pass.learned.form }, this.#follow);
+    let planned = plan(serviceNow, pass.rules);
+    for (let narrowed = 0; ; narrowed++) {
+      const { asked, isNarrowed } = planned;
+      try {
+        const read = await this.#read(pass, asked.since);
+        return await this.#proveLimit(pass, position, { asked, isNarrowed, read });
+      } catch (error) {
+        if (!isSinceRefused(error) || !areOrdersAnswered(store)) throw error;
+        this.#learnRefused(pass, asked);
+        planned = plan(client.serviceNow, pass.rules);
+        log.warn(
+          { since: asked.since, next: planned.asked.since },
+          "The service refuses the time from which changes are asked for; the next request asks from a later one.",
+        );
+        const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, client.serviceNow);
+        if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
+      }
+    }
+  }
+
+  #learnRefused(pass: Pass, asked: Asked): void {
+    const { limits } = pass.learned;
+    const answeredMs = limits?.answeredMs ?? this.#answeredMs;
+    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.#context.client.serviceNow, answeredMs) };
+    this.#answeredMs = pass.learned.limits?.answeredMs;
+  }
+
+  /**
+   * An answer to a later `since` than the position asks for proves a limit of its age only where the older one is refused beside it;
+   * otherwise the service was out of order, and the older one is followed. Then what lies between the two is a gap, unless it was
+   * covered before.
+   */
+  async #proveLimit(pass: Pass, position: string | undefined, first: FirstPage): Promise<FirstPage> {
+    const { client } = this.#context;
+    const follow = this.#follow;
+    const { asked, isNarrowed } = first;
+    const age = ageOf(asked, client.serviceNow);
+    if (age !== undefined && age > (this.#answeredMs ?? 0)) this.#answeredMs = age;
+    const { limits, form } = pass.learned;
+    pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, client.serviceNow) };
+    if (!isNarrowed) return first;
+    const plain = planFirstAsk({ watermark: position, serviceNow: client.serviceNow, form }, follow);
+    pass.isNarrowed = asked.ns > plain.ns;
+    const isGap = pass.isNarrowed && asked.ns > this.#loadCovered();
+    if (pass.isNarrowed && (isGap || limits?.isProven !== true)) {
+      try {
+        const read = await this.#read(pass, plain.since);
+        pass.learned = { ...pass.learned, limits: undefined };
+        pass.isNarrowed = false;
+        return { asked: plain, isNarrowed: false, read };
+      } catch (error) {
+        if (!isSinceRefused(error)) throw error;
+        this.#learnRefused(pass, plain);
+        const learned = pass.learned.limits;
+        if (learned !== undefined) pass.learned = { ...pass.learned, limits: { ...learned, isProven: true } };
+      }
+    }
+    if (isGap) pass.skipped = { from: plain.since, to: asked.since };
+    return first;
+  }
+
+  /** Up to where no change is missing, whatever the position says. */
+  #loadCovered(): bigint {
+    const { store } = this.#context;
+    const texts = [loadWatermark(store, COVERED_STREAM), loadCut(store)?.covered];
+    const known = texts.map((text) => instantOf(text, this.#follow.timezone) ?? 0n);
+    return [...known, this.#coveredNs ?? 0n].reduce((max, ns) => (ns > max ? ns : max), 0n);
+  }
+
+  /** A page from before what was asked; undefined where the service does not go back so far. */
+  async readBefore(pass: Pass, asked: Asked): Promise<Page | undefined> {
+    const { client } = this.#context;
+    if (isRefused(asked, pass.learned.limits, client.serviceNow)) return undefined;
+    try {
+      return (await this.#read(pass, asked.since)).page;
+    } catch (error) {
+      if (!isSinceRefused(error)) throw error;
+      this.#learnRefused(pass, asked);
+      return undefined;
+    }
+  }
+}
+
+/** It may be too old for the service: nothing else of the request changes from poll to poll. */
+function isSinceRefused(error: unknown): boolean {
+  const status = error instanceof ServiceError && error.target === "collection" ? (error.status ?? 0) : 0;
+  return status >= 400 && status < 500 && !OTHER_REFUSALS.has(status);
+}

@@ -1,0 +1,162 @@
+/*
+ * One pass over the changes of orders: what it has read so far, and where it stands. Kept in memory alone; what counts is stored with the
+ * changes (`store-pass.ts`).
+ */
+
+import { readStamp } from "../answers/stamp.ts";
+import { type Lack, type ListSigns, NO_SIGNS } from "../orders/list-signs.ts";
+import type { OrderField } from "../orders/order-mapping.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadNewestStamp } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { ChangeCollector } from "./collect-changes.ts";
+import { loadCut } from "./cut-rows.ts";
+import { type Asked, type FollowRules, type High, instantOf, type Learned, learnForm, type Page } from "./follow.ts";
+import { loadLearned } from "./learned-rows.ts";
+import { type Anchor, isRising, mayLackAny, mayLackOldest } from "./page-cover.ts";
+import type { Rest } from "./rest-rows.ts";
+
+export const STREAM = "updates";
+/** Beside a position that is a token of the service's own: the largest stamp stored with it. */
+export const TIME_STREAM = "updates_time";
+/** Bounds a pass in requests and in memory. The next one goes on from there at once. */
+export const PAGES_MAX = 1_000;
+export const RECORDS_MAX = 200_000;
+
+export interface FollowOptions {
+  rules: OrderRules;
+  follow: FollowRules;
+  sweepOverlapMs: number;
+  /** Pages in one pass; {@link PAGES_MAX} unless said. */
+  pagesMax?: number;
+}
+
+export interface Pass {
+  at: string;
+  counts: Record<string, number>;
+  signal: AbortSignal;
+  rules: FollowRules;
+  watermark: string | undefined;
+  /** Where the last pass of this kind reached its bound; undefined: this one begins at the watermark. */
+  rest: Rest | undefined;
+  isSweep: boolean;
+  /** No sweep has been noted yet: the next one is counted from here. */
+  isFirst: boolean;
+  learned: Learned;
+  /** The service's clock at the pass's first answer that told it. */
+  serviceNow: string | undefined;
+  /** The same where this pass's own answers told it: a position is only what the service itself sent. */
+  serviceDate: string | undefined;
+  high: High | undefined;
+  /** The position that the service named itself, once it was asked and answered. */
+  token: string | undefined;
+  /** What would have been asked next where a bound ended the pass. */
+  asked: Asked | undefined;
+  pageMax: number;
+  future: number;
+  /** Up to where the service's changes are stored without a gap; undefined where that is no time. */
+  coveredNs: bigint | undefined;
+  /** The first page that may lack its oldest changes. */
+  gap: Gap | undefined;
+  /** The first page whose order is not that of its stamps, so that any changes may be missing in it. */
+  mixed: Gap | undefined;
+  /** What says of pages that do not rise that more is due. */
+  lacks: readonly Lack[];
+  /** Beside the last page that held anything, where its stamps rise: where no other follows, it was whole. */
+  wholeSigns: ListSigns | undefined;
+  /** The service does not go back to the position: from where it was asked instead. */
+  skipped: { from: string; to: string } | undefined;
+  /** The first `since` of the pass is later than was wanted. */
+  isNarrowed: boolean;
+  /** The newest changes of the pass. */
+  anchors: readonly Anchor[];
+  /** A page has shown whole what an earlier one may have left behind. */
+  isTieOver: boolean;
+  changes: ChangeCollector;
+  matched: Set<OrderField>;
+  /** Beside the last page. */
+  signs: ListSigns;
+}
+
+export interface ReadPage {
+  page: Page;
+  token: string | undefined;
+  /** The service's time, where it is known. */
+  servedAt: string | undefined;
+}
+
+/** A page that may lack its oldest changes, or any. */
+export interface Gap {
+  page: Page;
+  askedNs: bigint;
+  /** What was covered before it. */
+  coveredNs: bigint;
+  servedAt: string | undefined;
+}
+
+/** A pass that has read nothing yet. */
+export function beginPass(
+  { store, clock }: JobContext,
+  { timezone }: FollowRules,
+  from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isSweep" | "isFirst">,
+): Pass {
+  const learned = loadLearned(store);
+  return {
+    ...from,
+    at: isoTime(clock.nowMs()),
+    learned: {
+      ...learned,
+      form: learned.form ?? learnForm(undefined, [readStamp(loadNewestStamp(store), timezone)]),
+    },
+    serviceNow: undefined,
+    serviceDate: undefined,
+    high: undefined,
+    token: undefined,
+    asked: undefined,
+    coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
+    gap: undefined,
+    mixed: undefined,
+    lacks: [],
+    wholeSigns: undefined,
+    skipped: undefined,
+    isNarrowed: false,
+    anchors: [],
+    pageMax: 0,
+    future: 0,
+    isTieOver: false,
+    changes: new ChangeCollector(store, clock),
+    matched: new Set(),
+    signs: NO_SIGNS,
+  };
+}
+
+/**
+ * Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest: of those that were made
+ * before it was served, it would have left out none.
+ */
+export function notePage(
+  pass: Pass,
+  { page, askedNs, servedAt }: Omit<Gap, "coveredNs">,
+  lacks: readonly Lack[],
+): void {
+  const { coveredNs, high, gap } = pass;
+  if (coveredNs !== undefined && mayLackAny(page.stamps, Math.max(pass.pageMax, pass.learned.pageMax)))
+    pass.mixed ??= { page, askedNs, coveredNs, servedAt };
+  const isInOrder = isRising(page.stamps);
+  if (!isInOrder) pass.lacks = [...pass.lacks, ...lacks];
+  if (page.stamps.length > 0) pass.wholeSigns = isInOrder ? pass.signs : undefined;
+  if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
+  if (coveredNs === undefined) return;
+  if (mayLackOldest(page.stamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
+  if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
+}
+
+/** Whether a page holds what was made after the former one's changes and before that one was served: that one lacked its newest. */
+function lacksNewest({ page, servedAt }: Gap, next: Page): boolean {
+  const servedNs = instantOf(servedAt, "UTC");
+  const newest = page.stamps.reduce((max, stamp) => (stamp && stamp.instantNs > max ? stamp.instantNs : max), 0n);
+  return next.stamps.some(
+    (stamp) => stamp !== undefined && servedNs !== undefined && stamp.instantNs > newest && stamp.instantNs < servedNs,
+  );
+}

@@ -1,0 +1,88 @@
+/*
+ * Whether the pages of a pass have left out changes. `page-cover.ts` decides what a page proves; here is asked what it does not: at most one
+ * more page for each question, and none where the position would not move.
+ */
+
+import type { Lack } from "../orders/list-signs.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadAnchors, loadCut } from "./cut-rows.ts";
+import { askAt, instantOf, planAskBefore } from "./follow.ts";
+import type { Pass } from "./follow-pass.ts";
+import { judgePage, planNarrower, showsHole } from "./page-cover.ts";
+import type { Found } from "./plan-cut.ts";
+import type { ReadPages } from "./read-pages.ts";
+
+export class JudgePages {
+  readonly #context: JobContext;
+  readonly #timezone: string;
+  readonly #pages: ReadPages;
+
+  constructor(context: JobContext, timezone: string, pages: ReadPages) {
+    this.#context = context;
+    this.#timezone = timezone;
+    this.#pages = pages;
+  }
+
+  /** Whether pages have left out changes; undefined where nothing speaks for it, or the position would not move. */
+  async judge(pass: Pass): Promise<Found | undefined> {
+    const found = (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass));
+    if (found?.verdict === "cut") return found;
+    const lacks = this.#findLacks(pass);
+    const trusted = lacks.some(({ isTrusted }) => isTrusted);
+    if (lacks.length === 0) return found;
+    const size = found?.size ?? pass.pageMax;
+    const keys = { lacks: lacks.map(({ key }) => key) };
+    return { verdict: trusted ? "cut" : "unsure", size, isMixed: true, ...(found === undefined && keys) };
+  }
+
+  /** What the pages say of more changes than all of them have brought. Of the end of a longer reading that says nothing. */
+  #findLacks({ lacks, changes, high, token, rest, watermark }: Pass): readonly Lack[] {
+    const coveredNs = loadCut(this.#context.store)?.high.ns ?? instantOf(watermark, this.#timezone);
+    const isNews = high !== undefined && coveredNs !== undefined && high.ns > coveredNs;
+    if (rest !== undefined || token !== undefined || !isNews) return [];
+    return lacks.filter(({ atLeast }) => atLeast > changes.records);
+  }
+
+  /** Asks once for a part of the page whose order is not that of its stamps: what it lacked has room there. */
+  async #judgeMixed(pass: Pass): Promise<Found | undefined> {
+    const { mixed, high, learned, rules } = pass;
+    if (mixed === undefined || high === undefined || high.ns <= mixed.coveredNs || pass.token !== undefined)
+      return undefined;
+    const { stamps } = mixed.page;
+    const fromNs = planNarrower(stamps);
+    if (fromNs === undefined) return undefined;
+    const { page } = await this.#pages.readPage(pass, askAt(fromNs, learned.form, rules).since);
+    return showsHole(stamps, page.stamps, fromNs) ? { verdict: "cut", size: stamps.length, isMixed: true } : undefined;
+  }
+
+  /**
+   * Asks once from before changes that are known: where none of what was covered is in that answer either, the page was cut.
+   * Its position must not be passed then.
+   */
+  async #judgeGap(pass: Pass): Promise<Found | undefined> {
+    const { gap, high, learned, rules } = pass;
+    if (gap === undefined || high === undefined || high.ns <= gap.coveredNs || pass.token !== undefined)
+      return undefined;
+    const anchors = loadAnchors(this.#context.store);
+    const oldest = anchors.at(-1);
+    const wide = oldest === undefined ? undefined : planAskBefore(oldest.ns, learned.form, rules);
+    let isReached = false;
+    let askedNs = gap.askedNs;
+    if (wide !== undefined && wide.ns < gap.askedNs) {
+      const page = await this.#pages.first.readBefore(pass, wide);
+      isReached = page?.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs) === true;
+      if (page !== undefined) askedNs = wide.ns;
+    }
+    const { stamps } = gap.page;
+    const verdict = judgePage({
+      size: stamps.length,
+      isLevel: stamps.every((stamp) => stamp?.instantNs === stamps[0]?.instantNs),
+      isReached,
+      anchors: anchors.filter(({ ns }) => ns > askedNs),
+      isMet: (orderId) => pass.changes.hasMet(orderId),
+      nowNs: instantOf(pass.serviceNow, "UTC"),
+      cutSize: learned.cutSize,
+    });
+    return verdict === "whole" ? undefined : { verdict, size: stamps.length, isMixed: false };
+  }
+}

@@ -1,0 +1,229 @@
+/*
+ * Reads changes page by page, until none is left that could bring anything new: by their stamps, or by the tokens that the service names. Nothing
+ * here moves a position.
+ */
+
+import { resolvePath } from "../answers/json-path.ts";
+import type { Span } from "../answers/json-text.ts";
+import { findMatchedPaths } from "../orders/check-paths.ts";
+import { withoutMore } from "../orders/list-signs.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
+import type { WatchList } from "../orders/watch-list.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadWatermark } from "../pass/position-rows.ts";
+import { fetchUpdates } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { KnownPages } from "./change-page.ts";
+import { FirstPages } from "./first-page.ts";
+import { isLater, isToken, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
+import {
+  type FollowOptions,
+  notePage,
+  PAGES_MAX,
+  type Pass,
+  RECORDS_MAX,
+  type ReadPage,
+  TIME_STREAM,
+} from "./follow-pass.ts";
+import { isBefore, readToken } from "./next-token.ts";
+import { mergeAnchors } from "./page-cover.ts";
+import type { Rest } from "./rest-rows.ts";
+import { provesCut, raiseTie, showsWhole, type Tie } from "./step-over.ts";
+import type { StorePass } from "./store-pass.ts";
+import { loadTie } from "./tie-rows.ts";
+
+const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+/** How long a service must keep naming a position that lies before the one asked until it is followed. */
+const BACK_MS = 10 * 60_000;
+/** Pages in a row without anything new that are read past because they say that there is more. */
+const QUIET_PAGES_MAX = 20;
+
+export class ReadPages {
+  readonly #context: JobContext;
+  readonly #options: FollowOptions;
+  readonly #watch: WatchList;
+  readonly #stored: StorePass;
+  readonly #pages: KnownPages;
+  readonly #first: FirstPages;
+  #isTokenRefused = false;
+  /** A token that lies before the one that named it, and until when it is not followed. */
+  #back: { token: string; since: string; untilMs: number } | undefined;
+
+  constructor(context: JobContext, options: FollowOptions, { watch, stored }: { watch: WatchList; stored: StorePass }) {
+    this.#context = context;
+    this.#options = options;
+    this.#watch = watch;
+    this.#stored = stored;
+    const { rules, follow } = options;
+    const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
+    this.#pages = new KnownPages(pageRules, context.clock);
+    this.#first = new FirstPages(context, follow, (pass, since) => this.readPage(pass, since));
+  }
+
+  get first(): FirstPages {
+    return this.#first;
+  }
+
+  beginPass(): void {
+    this.#pages.beginPass();
+  }
+
+  /** Reads pages until none is left that could bring anything new. Returns false where a bound ended it before. */
+  async readPages(pass: Pass, serviceNow: string | undefined): Promise<boolean> {
+    const { watermark, rules } = pass;
+    const hasTokens = this.#options.rules.next !== null;
+    if (!hasTokens || watermark === undefined || !isToken(watermark, pass.learned.form, rules.timezone)) {
+      return await this.#readByTime(pass, watermark, serviceNow);
+    }
+    const time = loadWatermark(this.#context.store, TIME_STREAM);
+    // A token may also be wrong and be answered all the same: a sweep looks back in time, and takes up what is named there.
+    if (pass.isSweep && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
+    try {
+      const isComplete = await this.#readByToken(pass, watermark);
+      this.#isTokenRefused = false;
+      return isComplete;
+    } catch (error) {
+      // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
+      if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
+      if (!this.#isTokenRefused)
+        this.#context.log.warn(
+          { watermark, since: time },
+          "The service refuses its own position for changes; they are asked for by the last time known instead.",
+        );
+      this.#isTokenRefused = true;
+      return await this.#readByTime(pass, time, serviceNow);
+    }
+  }
+
+  /** From a time less the overlap, then from the largest stamp of each page. */
+  async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
+    const { watermark, rules, rest } = pass;
+    const hasTokens = this.#options.rules.next !== null;
+    const { pagesMax = PAGES_MAX } = this.#options;
+    const first = rest === undefined ? await this.#first.readFirst(pass, from, serviceNow) : undefined;
+    let asked = first?.asked ?? (rest as Rest).asked;
+    let tie: Tie | undefined;
+    const path = this.#options.rules.update.paths.updated_at.text;
+    for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token, servedAt } =
+        pages === 0 && first !== undefined ? first.read : await this.readPage(pass, asked.since);
+      if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
+      notePage(pass, { page, askedNs: asked.ns, servedAt }, this.#watch.findLacks(pass.signs));
+      if (tie !== undefined && provesCut(page, tie, rules)) await raiseTie(this.#context, tie, { pass, path });
+      tie = undefined;
+      const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);
+      if (pages === 0 && first?.isNarrowed === false && corrected.ns < asked.ns) {
+        // The service's clock stands before the watermark: what it stamps now is asked for as well.
+        asked = corrected;
+        continue;
+      }
+      // A token that was named counts once it was asked and answered: until then the position is a time.
+      if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
+        return page.fresh === 0 && !this.#watch.saysMore(pass.signs) ? true : await this.#readByToken(pass, token);
+      const { learned, verdict } = planNextPage(
+        { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
+        page,
+        rules,
+      );
+      pass.learned = learned;
+      if (verdict.next === "done") return true;
+      if (verdict.next === "no stamps") {
+        await raiseTie(this.#context, { stamp: undefined, count: page.stamps.length }, { pass, path });
+        return true;
+      }
+      // Of pages that hold one change each nothing tells a tie from the limit.
+      if (verdict.next === "step over" && page.stamps.length > 1 && isLater(verdict.stamp, watermark, rules)) {
+        const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
+        tie = { stamp: verdict.stamp, count: page.stamps.length, range, servedAt };
+        if (verdict.isFull) await raiseTie(this.#context, tie, { pass, path });
+      }
+      asked = verdict.asked;
+    }
+    pass.asked = asked;
+    return false;
+  }
+
+  /** Where the answer itself names the next `since`. The position is the last one that was asked and answered. */
+  async #readByToken(pass: Pass, first: string): Promise<boolean> {
+    const { pagesMax = PAGES_MAX } = this.#options;
+    const seen = new Set<string>();
+    let since = first;
+    let quiet = 0;
+    for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
+      const { page, token } = await this.readPage(pass, since);
+      pass.token = since;
+      seen.add(since);
+      quiet = page.fresh === 0 ? quiet + 1 : 0;
+      if (token === undefined || token === since) return true;
+      // A page may be empty because the service leaves out what it would not show.
+      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#watch.saysMore(pass.signs))) return true;
+      if (!this.#mayFollow(token, since, seen)) return true;
+      since = token;
+    }
+    return false;
+  }
+
+  /**
+   * Whether a token may be asked next. One that was asked in this pass, or lies before the one that named it, leads nowhere;
+   * a service that keeps naming it counts that way, and going back repeats much and loses nothing.
+   */
+  #mayFollow(token: string, since: string, seen: ReadonlySet<string>): boolean {
+    const { clock, log } = this.#context;
+    if (seen.has(token)) return false;
+    if (!isBefore(token, since, this.#options.follow.timezone)) return true;
+    const nowMs = clock.monotonicMs();
+    if (this.#back?.token === token && this.#back.since === since) return nowMs >= this.#back.untilMs;
+    this.#back = { token, since, untilMs: nowMs + BACK_MS };
+    log.warn(
+      { since, token },
+      "The service names a position for changes that lies before the one asked; it is not followed.",
+    );
+    return false;
+  }
+
+  async readPage(pass: Pass, since: string): Promise<ReadPage> {
+    const { store, client } = this.#context;
+    const { rules } = this.#options;
+    const answer = await fetchUpdates(client, since, pass.signal);
+    const serviceNow = answer.date ?? client.serviceNow;
+    pass.serviceNow ??= serviceNow;
+    pass.serviceDate ??= answer.date;
+    const changes = await this.#pages.open(answer, pass.signal);
+    const { list, elements } = changes;
+    const body = changes.mended ?? answer.body;
+    const token = answer.status === 204 ? undefined : tokenOf(body, list.root, rules);
+    // Where the answer names the way on, it is followed first.
+    const isFollowed = token !== undefined && token !== since;
+    await this.#watch.judge(isFollowed ? withoutMore(changes.signs) : changes.signs, pass.signal);
+    pass.signs = changes.signs;
+    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
+    const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
+    for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
+    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
+    const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal, () =>
+      this.#stored.store(pass, { isWhole: false }),
+    );
+    const { stamps } = changes;
+    const { high, future } = raiseHigh(pass.high, stamps, serviceNow);
+    pass.high = high;
+    pass.future = Math.max(pass.future, future);
+    pass.pageMax = Math.max(pass.pageMax, elements.length);
+    if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
+    // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
+    if (list.error !== undefined) throw reportedError(list.error);
+    return { page: { stamps, fresh }, token, servedAt: serviceNow };
+  }
+}
+
+/** The service does not take this `since`, whatever it answers to others. */
+export function isPositionRefused(error: unknown): boolean {
+  return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
+}
+
+function tokenOf(body: Buffer, root: Span, rules: OrderRules): string | undefined {
+  if (rules.next === null) return undefined;
+  refuseRepeated(body, root, rules.next);
+  const found = resolvePath(body, root, rules.next);
+  return found.state === "value" ? readToken(body, found.span) : undefined;
+}

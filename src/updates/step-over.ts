@@ -1,0 +1,61 @@
+/*
+ * Pages that were stepped over because all of their changes have one stamp: what was behind them in the same stamp cannot be asked for.
+ */
+
+import { counted } from "../messages/counted.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import type { Asked, FollowRules, Page } from "./follow.ts";
+import { isLater } from "./follow.ts";
+import type { Pass } from "./follow-pass.ts";
+import { deleteTie, saveTie, type TieRange } from "./tie-rows.ts";
+
+/** A page that was stepped over, until the next one tells whether something was left behind it. */
+export interface Tie {
+  /** None: the changes carry no stamps at all. */
+  stamp: string | undefined;
+  count: number;
+  /** What was stepped over, and the service's time then. */
+  range?: TieRange;
+  servedAt?: string | undefined;
+}
+
+/** Changes that cannot be reached must be looked for by a person. Once told, the same stamp is not told again. */
+export async function raiseTie(
+  context: JobContext,
+  { stamp, count, range }: Tie,
+  { pass, path }: { pass: Pass; path: string },
+): Promise<void> {
+  const { store, log } = context;
+  const detail =
+    stamp === undefined
+      ? `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be ` +
+        "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie"
+      : `A full page of ${counted(count, "change")} carries the stamp ${stamp}. If the service had more with it, they were not ` +
+        "served: compare those orders with the site, then: erp-bridge resume updates --hold tie";
+  const isNew = await commit(context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
+  pass.isTieOver = false;
+  if (isNew) log.error({ stamp, count }, detail);
+}
+
+export async function endTie(context: JobContext, signal: AbortSignal): Promise<void> {
+  const { store, log } = context;
+  if (await commit(context, signal, () => deleteTie(store)))
+    log.info({}, "The changes of the stamp at which a page may have been cut have all been served since.");
+}
+
+/** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */
+export function provesCut({ stamps }: Page, { stamp, servedAt }: Tie, rules: FollowRules): boolean {
+  return stamps.some(
+    (served) =>
+      served !== undefined &&
+      isLater(served.text, stamp, rules) &&
+      (servedAt === undefined || !isLater(served.text, servedAt, rules)),
+  );
+}
+
+/** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
+export function showsWhole({ stamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
+  if (tie === undefined || asked.ns >= tie.fromNs) return false;
+  return stamps.some((stamp) => stamp !== undefined && stamp.instantNs > tie.toNs);
+}

@@ -1,0 +1,136 @@
+/*
+ * Stores what a pass has read. Keeps the second guarantee: the watermark moves only in the transaction that stores the last of the changes it
+ * covers, or owes a read for them. After a crash the older watermark asks again, and what is stored already is recognised without a write.
+ */
+
+import { loadMeta, type RestKey } from "../database/meta.ts";
+import { counted } from "../messages/counted.ts";
+import { saveMatchedPaths } from "../orders/check-paths.ts";
+import { withLargeKept } from "../orders/keep-body.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { commit } from "../pass/commit.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
+import type { FindCutChanges } from "./find-cut-changes.ts";
+import { type FollowRules, isLater, isToken } from "./follow.ts";
+import { type Pass, STREAM, TIME_STREAM } from "./follow-pass.ts";
+import { loadLearned, saveLearned } from "./learned-rows.ts";
+import { mergeAnchors } from "./page-cover.ts";
+import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
+import { takeNews } from "./take-news.ts";
+
+/** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
+export const SWEEP_STREAM = "sweep";
+const RECORDS_PER_COMMIT = 100;
+
+/** What is stored at the end of a pass beside its changes; nothing of it where only changes are. */
+interface PassEnd {
+  watermark?: string | undefined;
+  cut?: Cut | undefined;
+  covered?: string | undefined;
+  swept?: string | undefined;
+  /** Null: there is none any more; undefined: as it was. */
+  rest?: Rest | null;
+  isBehind?: boolean | undefined;
+  isWhole: boolean;
+}
+
+export class StorePass {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #follow: FollowRules;
+  readonly #cuts: FindCutChanges;
+  /** A rest is of use only where the same is asked in the same form. */
+  readonly #signature: string;
+
+  constructor(
+    context: JobContext,
+    { rules, follow }: { rules: OrderRules; follow: FollowRules },
+    { cuts, signature }: { cuts: FindCutChanges; signature: string },
+  ) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#follow = follow;
+    this.#cuts = cuts;
+    this.#signature = signature;
+  }
+
+  /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
+  async store(pass: Pass, end: PassEnd): Promise<void> {
+    const { watermark, cut, covered, swept, isWhole } = end;
+    const { store } = this.#context;
+    const rules = this.#rules;
+    const news = await readInTurns(this.#context.clock, {}, pass.changes.takeNews(isWhole), pass.signal);
+    const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
+    const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
+    const isQuiet = [watermark, cut, covered, swept].every((each) => each === undefined);
+    if (news.length === 0 && isQuiet && !learns && !settles) return;
+    await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
+      for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
+        if (from > 0) await this.#context.clock.sleep(0, pass.signal);
+        const part = news.slice(from, from + RECORDS_PER_COMMIT);
+        const isLast = from + RECORDS_PER_COMMIT >= news.length;
+        const taken = await commit(this.#context, pass.signal, () => {
+          saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
+          const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
+          if (isLast) saveLearned(store, pass.learned);
+          if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
+          // The position may move here: whatever it covers is stored, or owed a read, in this transaction or one before it, and
+          // `planPosition` has left it where a page was cut.
+          if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
+          if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
+          if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
+          if (isLast && covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, pass.at);
+          if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
+          if (isLast && settles) this.#settle(pass, end);
+          return done;
+        });
+        for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
+      }
+    });
+  }
+
+  #saveAnchors({ anchors, high }: Pass): void {
+    const { store } = this.#context;
+    if (high !== undefined) saveAnchors(store, mergeAnchors(loadAnchors(store), anchors, high.ns));
+  }
+
+  /** Whether anything stands in the database that this end of a pass changes. */
+  #isUnsettled(pass: Pass, end: { rest?: Rest | null; isBehind?: boolean | undefined }): boolean {
+    const { store } = this.#context;
+    const isThere = loadMeta(store, restKeyOf(pass)) !== undefined;
+    const isTold = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
+    return end.rest !== null || isThere || (end.isBehind !== undefined && isTold !== end.isBehind);
+  }
+
+  #settle(pass: Pass, { rest = null, isBehind }: { rest?: Rest | null; isBehind?: boolean | undefined }): void {
+    const { store } = this.#context;
+    const key = restKeyOf(pass);
+    if (rest === null) deleteRest(store, key);
+    else saveRest(store, key, rest, this.#signature);
+    if (isBehind === false) deleteHold(store, "updates", "behind");
+    // A sweep that was read from its beginning to its end covers what following had left.
+    if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
+    if (isBehind !== true) return;
+    const detail = `A pass ended after ${counted(pass.changes.records, "change")}; more wait. The next one goes on from there by itself.`;
+    saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
+  }
+
+  /** Beside a token stands the time up to which changes are stored: the way on where the service forgets the token. */
+  #saveTime({ high, watermark, learned, at }: Pass, position: string): void {
+    const { store } = this.#context;
+    const follow = this.#follow;
+    if (!isToken(position, learned.form, follow.timezone)) return;
+    const isTime = watermark !== undefined && !isToken(watermark, learned.form, follow.timezone);
+    const time = high?.text ?? (isTime ? watermark : undefined);
+    if (time !== undefined && isLater(time, loadWatermark(store, TIME_STREAM), follow))
+      saveWatermark(store, TIME_STREAM, time, at);
+  }
+}
+
+function restKeyOf({ isSweep }: Pass): RestKey {
+  return isSweep ? "sweep_rest" : "updates_rest";
+}

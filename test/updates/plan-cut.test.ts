@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import type { Cut } from "../../src/updates/cut-rows.ts";
+import { type CutFacts, planCut } from "../../src/updates/plan-cut.ts";
+
+const high = (ns: bigint) => ({ text: `s${ns}`, ns });
+const standing: Cut = {
+  since: "before",
+  size: 20,
+  stage: "closed",
+  after: 7,
+  again: false,
+  isShown: false,
+  high: high(5n),
+};
+const facts: CutFacts = {
+  standing: undefined,
+  at: "now",
+  watermark: "2026-03-01T12:00:00Z",
+  timezone: "UTC",
+  high: high(9n),
+  found: undefined,
+  skipped: undefined,
+  covered: undefined,
+};
+const cut = { verdict: "cut", size: 30, isMixed: true } as const;
+const skipped = { from: "a", to: "b" };
+
+describe("the search for changes that were left out", () => {
+  it.each<[string, Partial<CutFacts>, Partial<Cut> | undefined]>([
+    ["there is none", {}, undefined],
+    [
+      "begins, and is shown where it is proved",
+      { found: cut },
+      { since: "now", size: 30, stage: "open", after: 0, isShown: true, isMixed: true, high: high(9n) },
+    ],
+    [
+      "begins, and is not shown where nothing is proved",
+      { found: { ...cut, verdict: "unsure", lacks: ["k"] } },
+      { isShown: false, lacks: ["k"] },
+    ],
+    ["goes on, up to what was served since", { standing }, { ...standing, high: high(9n) }],
+    ["goes on as it was where nothing later came", { standing, high: high(3n) }, standing],
+    [
+      "begins once more behind its end",
+      { standing, found: cut },
+      { stage: "closed", after: 7, again: true, isShown: true, high: high(9n) },
+    ],
+    ["never loses what was served before", { standing, found: cut, high: high(3n) }, { again: true, high: high(5n) }],
+    [
+      "begins where the service does not go back",
+      { skipped, covered: "c" },
+      { size: 0, isShown: true, skipped, covered: "c", high: high(9n) },
+    ],
+    [
+      "begins there without a change: the position is what it was",
+      { skipped, high: undefined },
+      { high: { text: "2026-03-01T12:00:00Z", ns: 1_772_366_400_000_000_000n } },
+    ],
+    [
+      "begins there without any position",
+      { skipped, high: undefined, watermark: undefined },
+      { high: { text: "", ns: 0n } },
+    ],
+    [
+      "begins once more there",
+      { standing, skipped, high: undefined },
+      { after: 7, again: true, skipped, high: high(5n) },
+    ],
+  ])("%s", (_, more, expected) => {
+    const planned = planCut({ ...facts, ...more });
+    if (expected === undefined) expect(planned).toBeUndefined();
+    else expect(planned).toMatchObject(expected);
+  });
+});
