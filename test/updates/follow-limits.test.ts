@@ -42,14 +42,14 @@ async function outage(test: Followed, forMs: number): Promise<void> {
     times: "forever",
     do: { kind: "status", status: 503 },
   });
-  await run(test, forMs, HOUR_MS);
+  await run(test, forMs, 4 * HOUR_MS);
   test.sandbox.faults.remove(rule);
 }
 
 describe("a service that refuses a since of more than three days", () => {
   it("is followed at once after an outage of half the limit: what was widened is left out", async () => {
     const test = await start(5, 3 * DAY_MS);
-    await run(test, 2 * HOUR_MS);
+    await run(test, 2 * HOUR_MS, 10 * 60_000);
     await outage(test, 40 * HOUR_MS);
     test.change(test.ids[1]!, { status: "cancelled" });
     expect(await run(test, 12 * 60_000)).toBe(0);
@@ -57,14 +57,14 @@ describe("a service that refuses a since of more than three days", () => {
     expect(held(test)).toEqual([]);
     const { length } = test.sinces();
     const before = refusedPolls(test);
-    await run(test, 2 * DAY_MS, HOUR_MS);
+    await run(test, 2 * DAY_MS, 4 * HOUR_MS);
     expect(test.sinces().length).toBeGreaterThan(length);
     expect(refusedPolls(test)).toBe(before);
   });
 
   it("is followed again after an outage of a week: what could not be asked for is found order by order", async () => {
     const test = await start(30, 3 * DAY_MS);
-    await run(test, 2 * HOUR_MS);
+    await run(test, 2 * HOUR_MS, 10 * 60_000);
     for (const id of test.ids.slice(1, 25)) test.change(id, { status: "cancelled" });
     await outage(test, 7 * DAY_MS);
     const before = test.watermark();
@@ -74,12 +74,12 @@ describe("a service that refuses a since of more than three days", () => {
       times: "forever",
       do: { kind: "status", status: 503 },
     });
-    await run(test, 2 * HOUR_MS);
+    await run(test, 2 * HOUR_MS, 10 * 60_000);
     expect(held(test)).toContain("cut");
     expect(test.watermark()).toBe(before);
     test.sandbox.faults.remove(rule);
     await test.restart();
-    await run(test, 3 * HOUR_MS);
+    await run(test, 3 * HOUR_MS, 15 * 60_000);
     expect(told(test)).toEqual([
       expect.stringMatching(/^The service refuses to go back to .* and was asked from 2026-03-/),
     ]);
@@ -96,7 +96,7 @@ describe("a service that refuses a since of more than three days", () => {
     const test = await start(5, 3 * DAY_MS);
     const before = test.watermark();
     const snapshots = test.snapshots();
-    await run(test, 16 * DAY_MS, HOUR_MS);
+    await run(test, 12 * DAY_MS, 4 * HOUR_MS);
     expect(held(test)).toEqual([]);
     expect(refusedPolls(test)).toBeLessThan(12);
     expect([test.watermark(), test.snapshots()]).toEqual([before, snapshots]);
@@ -111,11 +111,11 @@ describe("a service that refuses a since of more than three days", () => {
 
   it("that tells no time is followed again from a new order on", async () => {
     const test = await start(8, 3 * DAY_MS, { dateHeader: false });
-    await run(test, 5 * DAY_MS, HOUR_MS);
+    await run(test, 5 * DAY_MS, 4 * HOUR_MS);
     expect(held(test)).toEqual(["refused"]);
     test.change(test.ids[1]!, { status: "cancelled" });
     test.sandbox.service.createOrder();
-    await run(test, 2 * HOUR_MS);
+    await run(test, 2 * HOUR_MS, 10 * 60_000);
     expect(statuses(test)[1]).toBe("cancelled");
     expect(held(test)).toEqual([]);
     test.change(test.ids[2]!, { status: "paid" });
@@ -139,7 +139,7 @@ describe("a service that refuses a since of more than three days", () => {
 describe("a refusal that is not about the age of since", () => {
   it("leaves no gap: the older since is answered once the service is well", async () => {
     const test = await start(5, 365 * DAY_MS);
-    await run(test, 2 * DAY_MS, HOUR_MS);
+    await run(test, 2 * DAY_MS, 4 * HOUR_MS);
     const rule = test.sandbox.faults.add({
       match: { path: "updates" },
       times: "forever",
@@ -158,7 +158,7 @@ describe("a refusal that is not about the age of since", () => {
 
   it("teaches nothing while orders are refused as well", async () => {
     const test = await start(2, 365 * DAY_MS);
-    await run(test, 2 * DAY_MS, HOUR_MS);
+    await run(test, 2 * DAY_MS, 4 * HOUR_MS);
     test.sandbox.faults.add({ match: { path: "updates" }, times: 3, do: { kind: "status", status: 400 } });
     test.sandbox.faults.add({ match: { path: "orders" }, times: 3, do: { kind: "status", status: 400 } });
     const { length } = test.sinces();
