@@ -10,7 +10,7 @@ import { clearPullMark } from "../orders/batch-rows.ts";
 import { acceptSigns, forgetSigns, isListDoubted } from "../orders/watch-list.ts";
 import { acceptForms, forgetForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
-import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, planLift } from "../pass/holds.ts";
+import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
@@ -110,7 +110,7 @@ function lift(
   const { lifted, left } = planLift(standingReasons(store, area, endpoints), hold);
   for (const reason of lifted) {
     deleteHold(store, area, reason);
-    if (isOfFlows(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
+    if (OF_FLOW_OR_AREA.has(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
     // Somebody has looked at what is answered, and says that it is an acceptance.
     if (reason === "answer") {
       acceptForms(store, endpoints);
@@ -139,7 +139,7 @@ function standingReasons(store: Store, area: string, endpoints: readonly string[
   // Whether a refusal holds an area or its flows one by one is nothing that a person has to look up.
   const ofFlows = flowsOf(area)
     .flatMap((flow) => loadHoldsOf(store, flow))
-    .flatMap(({ reason }) => (isOfFlows(reason) ? [reason] : []));
+    .flatMap(({ reason }) => (OF_FLOW_OR_AREA.has(reason) ? [reason] : []));
   const answered: HoldReason[] =
     listUnaccepted(store, endpoints).length > 0 || isListDoubted(store, area) ? ["answer"] : [];
   return [...new Set([...own, ...ofFlows, ...answered])];
@@ -147,8 +147,4 @@ function standingReasons(store: Store, area: string, endpoints: readonly string[
 
 function flowsOf(area: string): readonly JobName[] {
   return AREA_FLOWS[area as Area] ?? [];
-}
-
-function isOfFlows(reason: HoldReason): boolean {
-  return reason === "credentials" || reason === "payment";
 }

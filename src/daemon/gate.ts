@@ -13,6 +13,7 @@ import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../p
 import {
   CREDENTIALS_PROBE_MS,
   type HoldPlan,
+  OF_FLOW_OR_AREA,
   PAYMENT_PROBE_MS,
   planHold,
   RATE_LIMIT_DEFAULT_MS,
@@ -22,7 +23,7 @@ import {
 } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import type { BridgeError, ErrorCode } from "../platform/errors.ts";
+import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
@@ -34,12 +35,6 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   "rate limit": RETRY_AFTER_MAX_MS,
   refused: REFUSED_PROBE_MS,
   unread: REFUSED_PROBE_MS,
-};
-
-/** What the error of a refusal is called that may hold a whole area. */
-const REFUSALS: Partial<Record<ErrorCode, HoldReason>> = {
-  credentials_refused: "credentials",
-  payment_required: "payment",
 };
 
 /** A flow that used a probe up in vain leaves the next one to others that wait for it for so long at most. */
@@ -163,14 +158,14 @@ export class HoldGate {
   /** The hold that a failed pass of a job asks for. */
   planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
     const flow = flowOf(areas);
-    const reason = REFUSALS[error.code];
-    if (reason === undefined || !(error instanceof ServiceError)) return planHold(error, flow);
+    const plan = planHold(error, flow);
+    if (plan === undefined || !OF_FLOW_OR_AREA.has(plan.reason) || !(error instanceof ServiceError)) return plan;
     this.#note(areas, { isAccepted: false, atMs: this.#context.clock.monotonicMs() });
-    if (error.target === "order") return planHold(error, flow);
+    if (plan.scope === "flow") return plan;
     const verdicts = [...this.#verdicts.entries()].flatMap(([key, verdict]) =>
       key.startsWith(`${error.area}\n`) ? [verdict] : [],
     );
-    const standing = this.#holdsOf(flow).find((hold) => hold.reason === reason)?.scope;
+    const standing = this.#holdsOf(flow).find(({ reason }) => reason === plan.reason)?.scope;
     return planHold(error, flow, scopeOfRefusal(flow, verdicts, standing));
   }
 
@@ -251,11 +246,17 @@ export class HoldGate {
 
   /** The holds of the same reason that a new one takes the place of: those of its flows, or that of the whole area. */
   #replacedBy({ area, scope, reason }: HoldPlan, areas: readonly string[]): HoldRow[] {
-    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area;
+    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area && !this.#isAskedFor(hold);
     if (scope === "flow")
       return this.#holdsOf(areas[0] ?? area).filter((hold) => isSame(hold) && hold.scope === "area");
     const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
     return flows.flatMap((flow) => this.#holdsOf(flow)).filter((hold) => isSame(hold) && hold.scope === "flow");
+  }
+
+  /** A wait that was asked for lasts until its time, whatever is asked for beside it. */
+  #isAskedFor(hold: HoldRow): boolean {
+    if (hold.reason !== "rate limit" || hold.nextProbeAt === null) return false;
+    return this.#waitOf(hold, hold.nextProbeAt, RETRY_AFTER_MAX_MS) > 0;
   }
 
   /** How long a job waits that was kept waiting; one that leaves a probe to others asks again soon. */

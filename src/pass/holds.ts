@@ -114,9 +114,12 @@ export interface Verdict {
   atMs: number;
 }
 
+/** Answers that may be about one endpoint alone, or about all of the area: {@link scopeOfRefusal} says which. */
+export const OF_FLOW_OR_AREA: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment", "rate limit"]);
+
 /**
- * Whether refused credentials or a refused payment hold the whole area or only the flow that met them: the area, unless
- * another flow was accepted, since the last of the others was refused.
+ * Whether refused credentials, a refused payment or a wait that was asked for hold the whole area or only the flow that met
+ * them: the area, unless another flow was accepted, since the last of the others was refused.
  *
  * @example
  * scopeOfRefusal("stocks", []); // "area": nothing is known of the others
@@ -137,16 +140,17 @@ export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], stand
 
 /**
  * The hold that an error asks for, or undefined where the job's own backoff is enough. What one order was answered
- * never holds more than the flow that asked; only a wait that the service asks for is everybody's.
+ * never holds more than the flow that asked, but for a time that the service names.
  * @param flow the flow that met the error
- * @param scope what a refusal of credentials or payment at a collection holds: see {@link scopeOfRefusal}
+ * @param scope what an answer holds that may be about the whole area: see {@link scopeOfRefusal}
  */
 export function planHold(error: unknown, flow: string, scope: HoldScope = "area"): HoldPlan | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const area: Area = error.area;
   const isOfOrder = error.target === "order";
   const ofFlow = { area: flow, scope: "flow" } as const;
-  const ofRefusal = isOfOrder || scope === "flow" ? ofFlow : ({ area, scope } as const);
+  const covered = scope === "flow" ? ofFlow : ({ area, scope } as const);
+  const ofRefusal = isOfOrder ? ofFlow : covered;
   switch (error.code) {
     case "credentials_refused":
       return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };
@@ -155,10 +159,9 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
     case "rate_limited":
     case "unavailable": {
       const { retryAfterMs } = error;
-      if (retryAfterMs !== undefined) return { area, scope: "area", reason: "rate limit", probeAfterMs: retryAfterMs };
+      if (retryAfterMs !== undefined) return { ...covered, reason: "rate limit", probeAfterMs: retryAfterMs };
       if (error.code === "unavailable") return undefined;
-      const covered = isOfOrder ? ofFlow : ({ area, scope: "area" } as const);
-      return { ...covered, reason: "rate limit", probeAfterMs: RATE_LIMIT_DEFAULT_MS };
+      return { ...ofRefusal, reason: "rate limit", probeAfterMs: RATE_LIMIT_DEFAULT_MS };
     }
     case "redirected":
     case "request_refused":

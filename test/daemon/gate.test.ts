@@ -245,6 +245,94 @@ describe("a refusal of one endpoint", () => {
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
+  it("asks that feed to wait, however often, and the others go on; also after a restart", async () => {
+    const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
+    const { erp, sandbox, minute, site, level } = feeds;
+    fillStock(erp, 1);
+    await minute("stocks", "prices");
+    const wait = { kind: "status", status: 429, headers: { "retry-after": "3600" } } as const;
+    sandbox.faults.add({ match: { feed: "prices" }, times: "forever", do: wait });
+    erp.exec("INSERT INTO prices (sku, price) VALUES ('A', 1)");
+    const asked = () => sandbox.ledger.ofKind("import").filter(({ path }) => path.endsWith("/prices")).length;
+    for (let passed = 0; passed < 13; passed++) {
+      feeds.clock.advance(9 * MINUTE_MS);
+      erp.prepare("UPDATE stock SET quantity = ?").run(passed);
+      await feeds.minute("stocks", "prices");
+      if (passed === 8) await feeds.restart();
+      expect(level("S-1")).toBe(passed);
+    }
+    expect(scopes(feeds)).toEqual([{ area: "prices", reason: "rate limit", scope: "flow" }]);
+    expect(heldFlows(feeds)).toEqual(["prices"]);
+    expect(asked()).toBe(3);
+    sandbox.faults.clear();
+    feeds.clock.advance(60 * MINUTE_MS);
+    await feeds.minute("stocks", "prices");
+    expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
+  });
+
+  it.each([
+    ["updates", { path: "updates" }],
+    ["one order", { path: "snapshot" }],
+  ] as const)("asks for a wait at %s, and new orders come as ever", async (_, match) => {
+    const followed = await startFollowed(2);
+    const { sandbox, run, clock, ids } = followed;
+    const wait = { kind: "status", status: 429, headers: { "retry-after": "3600" } } as const;
+    sandbox.faults.add({ match, times: "forever", do: wait });
+    followed.change(ids[0]!, { status: "paid" });
+    for (let passed = 0; passed < 13; passed++) {
+      clock.advance(10 * MINUTE_MS);
+      const id = sandbox.service.createOrder({ status: "new" });
+      await run("orders");
+      await run("updates");
+      expect(followed.rows("SELECT status FROM orders WHERE order_id = ?", id)).toHaveLength(1);
+    }
+    expect(sandbox.ledger.ofKind(match.path).length).toBeLessThanOrEqual(match.path === "updates" ? 4 : 8);
+    sandbox.faults.clear();
+    clock.advance(61 * MINUTE_MS);
+    await run("updates");
+    expect(followed.statusOf(ids[0]!).status).toBe("paid");
+    expect(scopes(followed)).toEqual([]);
+  });
+
+  it("asks to wait, and the second one too: all of the area wait, and each as long as it was asked", async () => {
+    const { sandbox, run, clock } = test;
+    sandbox.service.createOrder();
+    await run("orders");
+    await run("updates");
+    const wait = (path: "updates" | "orders", seconds: number) =>
+      sandbox.faults.add({
+        match: { path },
+        times: "forever",
+        do: { kind: "status", status: 429, headers: { "retry-after": String(seconds) } },
+      });
+    wait("updates", 1800);
+    wait("orders", 600);
+    clock.advance(MINUTE_MS);
+    await run("updates");
+    expect(scopes(test)).toEqual([{ area: "updates", reason: "rate limit", scope: "flow" }]);
+    await run("orders");
+    expect(scopes(test)).toEqual([
+      { area: "orders", reason: "rate limit", scope: "area" },
+      { area: "updates", reason: "rate limit", scope: "flow" },
+    ]);
+    expect(heldFlows(test)).toEqual(["orders", "reconcile", "statuses", "updates"]);
+    const asked = (kind: "orders" | "updates") => sandbox.ledger.ofKind(kind).length;
+    const before = [asked("orders"), asked("updates")];
+    sandbox.faults.clear();
+    for (let minutes = 3; minutes < 30; minutes += 3) {
+      clock.advance(3 * MINUTE_MS);
+      await run("orders");
+      await run("updates");
+      if (minutes === 9) expect([asked("orders"), asked("updates")]).toEqual(before);
+      if (minutes === 12) expect(asked("orders")).toBeGreaterThan(before[0]!);
+    }
+    expect(asked("updates")).toBe(before[1]);
+    clock.advance(4 * MINUTE_MS);
+    await run("updates");
+    expect(asked("updates")).toBeGreaterThan(before[1]!);
+    expect(scopes(test)).toEqual([]);
+  });
+
   it("of imports as a whole holds them all, though one of them was accepted a minute before", async () => {
     const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
     const { erp, sandbox } = feeds;

@@ -92,6 +92,20 @@ describe("the hold for an answer", () => {
   });
 });
 
+describe("the hold for an answer while other flows of the area are accepted", () => {
+  it.each([
+    [401, "collection", undefined, "credentials"],
+    [402, "collection", undefined, "payment"],
+    [429, "collection", undefined, "rate limit"],
+    [429, "collection", 5_000, "rate limit"],
+    [503, "collection", 5_000, "rate limit"],
+    [429, "order", 5_000, "rate limit"],
+  ] as const)("%i for a %s (Retry-After %s) is of the flow", (status, target, retryAfterMs, reason) => {
+    const found = planHold(answered(status, target, retryAfterMs), "statuses", "flow");
+    expect(found).toMatchObject({ area: "statuses", scope: "flow", reason });
+  });
+});
+
 describe("what a failure concerns", () => {
   it.each([401, 402, 403, 405, 409, 423, 429, 451, 500, 503, 302])("%i for one order is that order's own", (status) => {
     expect([reachOf(answered(status, "order")), isAnswered(answered(status, "order"))]).toEqual(["record", true]);

@@ -209,14 +209,14 @@ describe("one order that is always answered badly", () => {
     },
   );
 
-  it("asks for a wait that everybody keeps, but not again and again", async () => {
+  it("asks for a wait that all statuses keep, but not again and again", async () => {
     const { ids, ask, sendFor, sandbox, request, effects, rows } = await startStatusBridge({ orders: 2 });
     const bad = ask(ids[0]!, "paid");
     const wait = { kind: "status", status: 429, headers: { "retry-after": "120" } } as const;
     sandbox.faults.add({ match: { path: "status", order: ids[0]! }, times: "forever", do: wait });
     await sendFor(1);
     expect(rows("SELECT area, reason, scope FROM holds")).toEqual([
-      { area: "orders", reason: "rate limit", scope: "area" },
+      { area: "statuses", reason: "rate limit", scope: "flow" },
     ]);
     for (let minutes = 0; minutes < 40; minutes++) {
       ask(ids[1]!, `step ${minutes}`);

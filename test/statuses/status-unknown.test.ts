@@ -359,7 +359,7 @@ describe("a status whose outcome is unknown", () => {
       do: { kind: "status", status: 503, headers: { "retry-after": "600" } },
     });
     expect(await send()).toMatchObject({ outcome: "failed" });
-    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "rate limit" }]);
+    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "statuses", reason: "rate limit" }]);
     expect(request(id)).toMatchObject({ state: "sending" });
     clock.advance(9 * MINUTE);
     expect(await send()).toMatchObject({ outcome: "idle" });

@@ -54,6 +54,12 @@ function saysNothingTrue({ status, body }: Lie): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205 && NO_ANSWERS.has(body);
 }
 
+/** What one flow asks for, as far as a request tells. */
+function groupOf(route: Sent["route"]): string {
+  if (route.kind === "import") return `feed ${route.feed}`;
+  return route.kind === "orders" || route.kind === "confirm" ? "pull" : "others";
+}
+
 /** Credentials are refused as they are; others have not been. */
 function causeOf(area: string, reason: string, secret: string): string {
   return reason === "credentials" ? `${area} ${reason} ${secret}` : `${area} ${reason}`;
@@ -74,6 +80,9 @@ export class DisciplineInvariants {
   readonly #refusedConfirms = new Set<string>();
   /** How often each order, or the confirm of each batch, was answered with a wait. */
   readonly #waits = new Map<string, number>();
+  /** When a flow was last asked to wait, and when anything of an area was last answered well. */
+  readonly #asked = new Map<string, { area: string; life: number; atMs: number }>();
+  readonly #answeredAtMs = new Map<string, number>();
   /** Feeds that a pass was accepted for, with its life and its end; and since when each feed is refused. */
   readonly #accepted = new Map<string, { life: number; atMs: number }>();
   readonly #refusedSinceMs = new Map<string, number>();
@@ -128,6 +137,7 @@ export class DisciplineInvariants {
       return;
     }
     const { status } = told;
+    if (status < 300) this.#answeredAtMs.set(route.kind === "import" ? "imports" : "orders", time.elapsedMs);
     const area = route.kind === "import" ? "imports" : "orders";
     const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
     if (route.kind === "confirm" && status < 300) this.#refusedConfirms.clear();
@@ -139,14 +149,32 @@ export class DisciplineInvariants {
     const asked = told.retryAfter === undefined ? undefined : this.#readWait(told.retryAfter);
     if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
     const isOfConfirm = route.kind === "confirm" && this.#waitsOf(confirmOf(sent)) > WAITS_OF_ONE;
-    const ofWait = isOfConfirm ? confirmOf(sent) : area;
-    const closes = reason === "rate limit" ? ofWait : this.#refusedPlace(sent);
-    const untilMs = time.elapsedMs + waitMs;
-    const closed = this.#closed[closes];
-    if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) return;
-    const why = `${status} ${told.retryAfter}`;
-    const isHeldUp = this.#scene.erp.isLocking;
-    this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
+    const places = isOfConfirm ? [confirmOf(sent)] : this.#waitingPlaces(sent);
+    for (const closes of reason === "rate limit" ? places : [this.#refusedPlace(sent)]) {
+      const untilMs = time.elapsedMs + waitMs;
+      const closed = this.#closed[closes];
+      if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) continue;
+      const why = `${status} ${told.retryAfter}`;
+      const isHeldUp = this.#scene.erp.isLocking;
+      this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
+    }
+  }
+
+  /**
+   * What a wait closes at least: the flow that asked; the area where another one was asked to wait too, and nothing there was
+   * accepted since. An order is read by several flows.
+   */
+  #waitingPlaces({ route, life }: Sent): string[] {
+    const { time } = this.#scene;
+    const area = route.kind === "import" ? "imports" : "orders";
+    const group = groupOf(route);
+    const others = [...this.#asked].filter(
+      ([name, asked]) => name !== group && asked.area === area && asked.life === life.number,
+    );
+    const isOfAll = others.some(([, { atMs }]) => (this.#answeredAtMs.get(area) ?? Number.NEGATIVE_INFINITY) < atMs);
+    this.#asked.set(group, { area, life: life.number, atMs: time.elapsedMs });
+    const own = route.kind === "snapshot" ? [] : [this.#flowOf(route)];
+    return isOfAll ? [...own, area] : own;
   }
 
   onResult(life: ProgramLife, job: string, result: RunResult) {
