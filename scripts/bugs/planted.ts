@@ -112,7 +112,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     }
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {`,
   ),
-  one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,", "  return askAt(ns,"),
+  {
+    ...one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,", "  return askAt(ns,"),
+    draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", stamp: "late" } },
+  },
   one(
     "older over newer",
     "src/orders/plan-order.ts",

@@ -292,7 +292,7 @@ function isGuarded(seed: number): boolean {
 
 /** Every this many seeds one has more changes within the look back than one pass may read. */
 const FLOOD_EVERY = 20;
-const FLOOD = 60;
+const FLOOD = 30;
 /** One change a page, each with a stamp of its own that can be asked for. */
 const FLOODED = {
   ...({ perSecond: 10_000, history: "log", page: 1, boundary: "exclusive", since: "iso", next: "none" } as const),
