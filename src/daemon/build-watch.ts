@@ -8,6 +8,7 @@ import type { AlertMessage } from "../health/plan-alerts.ts";
 import { SaveConditions } from "../health/save-conditions.ts";
 import { type Receiver, SendAlerts } from "../health/send-alerts.ts";
 import { SendHeartbeat } from "../health/send-heartbeat.ts";
+import { SettleTimes } from "../health/settle-times.ts";
 import { type Look, Watch } from "../health/watch.ts";
 import { WatchMachine } from "../health/watch-machine.ts";
 import type { Watched } from "../health/watched.ts";
@@ -37,6 +38,8 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: (
     { name: "observe", look: (signal) => observe.look(signal) },
     { name: "machine", look: (signal) => machine.look(signal) },
   ];
+  const times = new SettleTimes(context);
+  looks.push({ name: "times", look: (signal) => times.look(signal) });
   const saved = new SaveConditions(context, watched);
   looks.push({ name: "conditions", look: (signal) => saved.look(signal) });
   const receivers = buildReceivers(loaded);

@@ -36,6 +36,8 @@ export const faults = {
   "Stop it, restore, and start it again: it must open the database anew.":
     "Остановите её, выполните восстановление и запустите снова: она должна открыть базу заново.",
   "{name=} (process {pid#})": "{name} (процесс {pid})",
+  "Times that this machine's clock had written while it was wrong were put right.":
+    "Времена, записанные, пока часы этого компьютера шли неверно, исправлены.",
   "no source is open": "источник не открыт",
   "it is no ordinary file": "это не обычный файл",
   "the program that wrote it was interrupted in the middle of a change":
