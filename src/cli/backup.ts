@@ -5,7 +5,7 @@ import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
 import { describeBytes } from "../backup/space-rule.ts";
 import { showConfig } from "../config/show.ts";
 import { isNameOfDatabase } from "../database/copy-names.ts";
-import { resolveDatabasePath } from "../database/file-checks.ts";
+import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
@@ -24,6 +24,7 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
   process.once("SIGTERM", stop);
   try {
     const source = resolveDatabasePath(loaded.config.database.path);
+    checkDatabaseFile(source, "read");
     refuseOwnName(path.resolve(file), source);
     let far: CopyProgress = { step: "copying", share: 0 };
     const copying = () =>

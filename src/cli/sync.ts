@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inertText } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
@@ -15,10 +16,11 @@ import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../pass/sync-request-rows.ts";
 import { systemClock } from "../platform/clock.ts";
-import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { asError, BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Call, type Command, load, requireDatabase, unknownWord, worstOf } from "./command.ts";
+import { findOnlyRow } from "./only-row.ts";
 import { describeKey } from "./preview.ts";
 import { previewSync } from "./sync-dry-run.ts";
 import { SyncProgress } from "./sync-progress.ts";
@@ -34,13 +36,19 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
   call,
   options,
 ) => {
-  const { jobs, dryRun = false, only, again = false } = options;
+  const { jobs, dryRun = false, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
   if (unknown !== undefined) throw unknownWord("job", unknown, JOB_NAMES);
   const loaded = load(call);
   const names = chooseJobs(jobs, loaded);
-  if (only !== undefined) refuseOnly(names, loaded);
+  if (options.only !== undefined) refuseOnly(names, loaded);
   if (again) sendAgain(loaded, names, options);
+  const only = options.only === undefined ? undefined : await nameRow(loaded, names[0] as FeedName, options.only);
+  if (only === null) {
+    if (call.json) call.terminal.out(jsonLine({ jobs: [], holds: [], row: null }));
+    else call.terminal.out(`${options.only}: neither the table nor the service has it.`);
+    return EXIT.failed;
+  }
   if (dryRun) return previewSync(call, loaded, { names, only });
   const outcomes: SyncOutcome[] = [];
   const show = (outcome: SyncOutcome) => {
@@ -55,6 +63,22 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
   }
   return worstOf([...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 };
+
+/** Null where there is no such row. As it was given where nothing can be known yet: the pass says why. */
+async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Promise<string | null> {
+  if (!existsSync(loaded.config.database.path)) return only;
+  let store: Store | undefined;
+  try {
+    store = openDatabase(loaded, "readonly");
+    return (await findOnlyRow(store, loaded, { feed, only })) ?? null;
+  } catch (error) {
+    const { code } = asError(error);
+    if (code === "table_missing" || code === "database_refused") return only;
+    throw error;
+  } finally {
+    store?.close();
+  }
+}
 
 function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[] {
   const isOn = (job: JobName) =>

@@ -3,7 +3,7 @@
  * text of a message, so that a caller can tell "no space left" from "another program holds the lock" and an
  * administrator reads one sentence with a way out. Keeps no state: a crash leaves nothing behind.
  */
-import { statSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import path from "node:path";
 import { BridgeError } from "../platform/errors.ts";
 import { errorCodeFor, faultCodeOf, wordsForFault } from "../platform/machine-fault.ts";
@@ -24,13 +24,24 @@ export function describePermissions(place: string): string {
   }
 }
 
+/** SQLite does not say why it cannot open a file. */
+function canOpenFiles(): boolean {
+  try {
+    closeSync(openSync("/dev/null", "r"));
+    return true;
+  } catch (error) {
+    return !/^E[MN]FILE$/.test(faultCodeOf(error) ?? "");
+  }
+}
+
 /**
  * The error of the machine behind `error`, or undefined where there is none (a constraint, a mistake in a statement):
  * those are for the caller to handle or for a bug report.
  */
 export function machineFaultOf(error: unknown, doing: string, databasePath?: string): BridgeError | undefined {
   if (error instanceof BridgeError) return error;
-  const fault = faultCodeOf(error);
+  const met = faultCodeOf(error);
+  const fault = met?.startsWith("SQLITE_CANTOPEN") === true && !canOpenFiles() ? "EMFILE" : met;
   const code = fault === undefined ? undefined : errorCodeFor(fault);
   if (fault === undefined || code === undefined) return undefined;
   const folder = databasePath === undefined ? undefined : path.dirname(databasePath);

@@ -163,6 +163,28 @@ export function keyOfReference(rules: Pick<FeedRules, "keys">, reference: string
   return rules.keys.map((_, index) => parts[index] ?? "");
 }
 
+/**
+ * Every key that a text may name, without regard to which there are: a JSON array, or parts that are joined by `/` and may
+ * hold it themselves; parts that are left out are empty.
+ */
+export function keyReadings(rules: Pick<FeedRules, "keys">, text: string): string[][] {
+  const listed = listIn(text);
+  const isKey = listed !== undefined && listed.length > 0 && listed.length <= rules.keys.length;
+  const padded = (key: readonly string[]) => rules.keys.map((_, index) => key[index] ?? "");
+  const all = [...(isKey ? [listed] : []), ...groupings(text.split("/"), rules.keys.length)].map(padded);
+  return [...new Map(all.map((key) => [JSON.stringify(key), key])).values()];
+}
+
+/** Parts put together to at most `columns` neighbours, in every way. */
+function groupings(parts: readonly string[], columns: number): string[][] {
+  if (columns === 1) return [[parts.join("/")]];
+  return parts.flatMap((_, index) => {
+    const first = parts.slice(0, index + 1).join("/");
+    const rest = parts.slice(index + 1);
+    return rest.length === 0 ? [[first]] : groupings(rest, columns - 1).map((others) => [first, ...others]);
+  });
+}
+
 function listIn(reference: string): string[] | undefined {
   if (!reference.startsWith("[")) return undefined;
   try {

@@ -60,12 +60,12 @@ function settle(
   nowMs: number,
 ): number {
   const move = store.prepare(
-    `UPDATE ${table} SET ${column} = strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, @by) WHERE ${column} BETWEEN @from AND @to`,
+    `UPDATE ${table} SET ${column} = strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, @by || ' seconds') WHERE ${column} BETWEEN @from AND @to`,
   );
   const clamp = store.prepare(`UPDATE ${table} SET ${column} = @now WHERE ${column} > @limit`);
   let moved = 0;
   for (const { fromMs, toMs, byMs } of corrections) {
-    const by = `${byMs < 0 ? "" : "+"}${(byMs / 1000).toFixed(3)} seconds`;
+    const by = (byMs / 1000).toFixed(3);
     moved += move.run({ by, from: isoTime(fromMs), to: isoTime(toMs) }).changes;
   }
   return moved + clamp.run({ now: isoTime(nowMs), limit: isoTime(nowMs + CLOCK_OFF_MS) }).changes;

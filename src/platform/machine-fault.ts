@@ -9,6 +9,9 @@ const CAUSES_MAX = 5;
 /** What has the name of a file is none: a folder, a link, a pipe. */
 const OTHER_KIND = /^(EEXIST|EISDIR|ENOTEMPTY|ELOOP|ENOTSUP|ENXIO)$/;
 
+/** The process, or the machine, has as many files open as it may. */
+const TOO_MANY = /^E[MN]FILE$/;
+
 /** The SQLite result code (`SQLITE_FULL`) or system code (`ENOSPC`) of an error or of what it wraps. */
 export function faultCodeOf(error: unknown): string | undefined {
   let current: unknown = error;
@@ -24,7 +27,8 @@ export function faultCodeOf(error: unknown): string | undefined {
 export function errorCodeFor(fault: string): ErrorCode | undefined {
   // The first write to a full disk is often the growth of the -shm file, which SQLite reports as an I/O error.
   if (/^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(fault)) return "disk_full";
-  if (fault.startsWith("SQLITE_IOERR") || fault === "EIO" || fault === "EFBIG") return "disk_failed";
+  if (fault.startsWith("SQLITE_IOERR") || fault === "EIO" || fault === "EFBIG" || TOO_MANY.test(fault))
+    return "disk_failed";
   if (fault.startsWith("SQLITE_BUSY") || fault === "SQLITE_PROTOCOL") return "database_busy";
   if (fault.startsWith("SQLITE_CORRUPT") || fault === "SQLITE_NOTADB") return "database_corrupt";
   if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/.test(fault)) return "database_refused";
@@ -45,6 +49,11 @@ export function wordsForFault(
         hint: "Free some space; the bridge goes on by itself.",
       };
     case "disk_failed":
+      if (TOO_MANY.test(fault))
+        return {
+          what: "this program may open no more files",
+          hint: "Raise the limit of open files: LimitNOFILE= of the unit, or ulimit -n.",
+        };
       return { what: "the disk reported an error", hint: "Look at the kernel log (dmesg) and the disk's health." };
     case "database_busy":
       return {
@@ -63,6 +72,11 @@ export function wordsForFault(
         return {
           what: "a folder, a link or a pipe has the name of a file of the bridge's",
           hint: "Find out who made it, and move it away: erp-bridge makes the file anew.",
+        };
+      if (fault === "ENOENT" || fault === "ENOTDIR")
+        return {
+          what: place === undefined ? "a file or its folder is not there" : `the folder ${place.folder} is not there`,
+          hint: "Make the folder, or name another one.",
         };
       return {
         what: `the file or its folder does not let this program in${place === undefined ? "" : ` (${place.rights()})`}`,

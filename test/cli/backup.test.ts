@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
@@ -32,12 +41,24 @@ describe("erp-bridge backup", () => {
     expect(await daemon.exited).toMatchObject({ code: 0 });
   });
 
+  it("refuses a database that is a symbolic link, as the daemon does", async () => {
+    const shop = await startShop();
+    await shop.command("sync", "orders");
+    const real = path.join(shop.folder, "real.db");
+    renameSync(shop.database, real);
+    symlinkSync(real, shop.database);
+    const { code, err } = await shop.command("backup", path.join(shop.folder, "copy.db"));
+    expect(code).toBe(78);
+    expect(err).toContain("bridge.db is a symbolic link.");
+  });
+
   it("says plainly where there is nothing to copy or no place for it", async () => {
     const shop = await startShop();
     expect((await shop.command("backup", path.join(shop.folder, "copy.db"))).code).toBe(78);
     await shop.command("sync", "orders");
     const nowhere = await shop.command("backup", path.join(shop.folder, "none", "copy.db"));
     expect(nowhere.code).toBe(78);
+    expect(nowhere.err).toContain(`the folder ${path.join(shop.folder, "none")} is not there`);
     expect(nowhere.err).not.toContain("    at ");
     expect(readdirSync(shop.folder).filter((name) => name.includes("partial"))).toEqual([]);
   });

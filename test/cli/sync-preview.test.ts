@@ -121,6 +121,36 @@ describe("sync FEED --only KEY", () => {
     expect(sent(shop)).toBe(before);
   });
 
+  it("takes a key that holds a slash for the row that there is, asks where there are several, and knows none", async () => {
+    const shop = await shopWithStock();
+    shop.write(
+      "INSERT INTO stock (sku, warehouse, quantity) VALUES ('X/Y/Z', '', 4), ('12/40', 'R', 5), ('A/1', '', 8)",
+    );
+    const sends = async (only: string) => {
+      const before = sent(shop);
+      const done = await shop.command("sync", "stocks", "--only", only);
+      const records = shop.sandbox.ledger
+        .ofKind("import")
+        .slice(before)
+        .map(({ requestBody }) => requestBody);
+      return { ...done, records };
+    };
+    expect((await sends("X/Y/Z")).records).toEqual(['{"stocks":[{"sku":"X/Y/Z","warehouse":"","quantity":4}]}']);
+    expect((await sends("12/40/R")).records).toEqual(['{"stocks":[{"sku":"12/40","warehouse":"R","quantity":5}]}']);
+    shop.write("INSERT INTO stock (sku, warehouse, quantity) VALUES ('A', '1', 9)");
+    const several = await sends("A/1");
+    expect([several.code, several.records]).toEqual([64, []]);
+    expect(several.err).toContain(`A/1 may be any of these rows of stocks: '["A","1"]', '["A/1",""]'.`);
+    const preview = await shop.command("sync", "stocks", "--dry-run", "--only", '["A/1",""]');
+    expect(preview.out).toContain('"sku":"A/1"');
+    expect((await sends('["A/1"]')).records).toEqual(['{"stocks":[{"sku":"A/1","warehouse":"","quantity":8}]}']);
+    expect(await sends("A/2")).toMatchObject({
+      code: 1,
+      records: [],
+      out: expect.stringContaining("neither the table"),
+    });
+  });
+
   it("asks the daemon, which sends that row and then goes on as before", async () => {
     const shop = await shopWithStock();
     const daemon = shop.start("run");

@@ -208,6 +208,10 @@ export const commands = {
   "is gone": "базы нет",
   "{database} {what!}, last written {at~}; it is kept under another name.":
     "{database}: {what}, последняя запись {at}; база сохраняется под другим именем.",
+  "{only} may be any of these rows of {feed}: {names}.":
+    "{only}: в {feed} под это имя подходит несколько строк: {names}.",
+  "Name one of them so: erp-bridge sync {feed} --only {name}":
+    "Укажите одну из них так: erp-bridge sync {feed} --only {name}",
   "cannot be read in full": "полностью не читается",
   "has {orders#} order[s]": "заказов в ней {orders}",
   "at an unknown time": "в неизвестное время",

@@ -384,6 +384,12 @@ export const faults = {
   "the file is not an SQLite database, or its first page is damaged":
     "файл не является базой SQLite или повреждена его первая страница",
   "the database is damaged": "база повреждена",
+  "this program may open no more files": "программе больше нельзя открывать файлы",
+  "Raise the limit of open files: LimitNOFILE= of the unit, or ulimit -n.":
+    "Увеличьте предел числа открытых файлов: LimitNOFILE= в юните или ulimit -n.",
+  "a file or its folder is not there": "файл или его каталог отсутствует",
+  "the folder {folder=} is not there": "каталог {folder} отсутствует",
+  "Make the folder, or name another one.": "Создайте каталог или укажите другой.",
   "the file or its folder does not let this program in ({rights~})": "нет доступа к файлу или его каталогу ({rights})",
   "the file or its folder does not let this program in": "нет доступа к файлу или его каталогу",
   "Give the user of erp-bridge the right to read and write the folder and the files in it.":

@@ -1,0 +1,48 @@
+import type { FeedName } from "../config/feed-names.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { feedRulesOf } from "../daemon/build-jobs.ts";
+import type { Store } from "../database/store.ts";
+import { type FeedRules, keyReadings, referenceOf } from "../feeds/feed.ts";
+import { loadSourceRows } from "../feeds/feed-source.ts";
+import { readSourceKind } from "../feeds/feed-triggers.ts";
+import { loadSentRow } from "../feeds/feed-views.ts";
+import { openRows } from "../feeds/source-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { proveSourceOf } from "./preview.ts";
+
+/**
+ * The name, as the quarantine writes it, of the one row that a person means: keys may hold the "/" that joins them.
+ * Undefined where no row is there under any reading.
+ * @throws BridgeError `usage` where there are several
+ */
+export async function findOnlyRow(
+  store: Store,
+  loaded: LoadedConfig,
+  { feed, only }: { feed: FeedName; only: string },
+): Promise<string | undefined> {
+  const rules = feedRulesOf(loaded).get(feed);
+  if (rules === undefined) return undefined;
+  const isTracked = readSourceKind(store, rules) === "tracked";
+  if (!isTracked) await proveSourceOf(loaded, feed);
+  const found: string[][] = [];
+  for (const key of keyReadings(rules, only)) {
+    const isKnown = loadSentRow(store, rules, key) !== undefined;
+    if (isKnown || (isTracked ? loadSourceRows(store, rules, key).length > 0 : await isInSource(store, rules, key)))
+      found.push(key);
+  }
+  const [first] = found;
+  if (found.length < 2) return first === undefined ? undefined : referenceOf(first);
+  const names = found.map((key) => `'${JSON.stringify(key)}'`).join(", ");
+  throw new BridgeError("usage", `${only} may be any of these rows of ${feed}: ${names}.`, {
+    hint: `Name one of them so: erp-bridge sync ${feed} --only ${names.split(", ")[0]}`,
+  });
+}
+
+async function isInSource(store: Store, rules: FeedRules, key: readonly string[]): Promise<boolean> {
+  const rows = await openRows(rules, { databasePath: store.path, isStopping: () => false });
+  try {
+    return (await rows.find(key)).length > 0;
+  } finally {
+    rows.close();
+  }
+}
