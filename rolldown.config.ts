@@ -25,15 +25,15 @@ export function bundleOf(input: Record<string, string>, dir: string): Bundle {
   };
 }
 
-const PROGRAMS = {
-  "erp-bridge": "src/main.ts",
-  // Copies a database in a process of its own; it is looked for beside the program.
+/** Processes of their own, which are looked for beside the program that starts them. */
+export const CHILDREN = {
+  // Copies a database .
   "copy-child": "src/backup/copy-child.ts",
-  // Moves a long write-ahead log into the database, likewise.
+  // Moves a long write-ahead log into the database.
   "checkpoint-child": "src/database/checkpoint-child.ts",
-  // Tries a feed's SELECT in a process of its own.
+  // Tries a feed's SELECT.
   "source-child": "src/feeds/source-child.ts",
-  // Touch files that may lie on a disk that does not answer, likewise.
+  // Touch files that may lie on a disk that does not answer.
   "source-helper": "src/feeds/source-helper.ts",
   "image-helper": "src/feeds/images/image-helper.ts",
   "config-helper": "src/config/config-helper.ts",
@@ -41,4 +41,4 @@ const PROGRAMS = {
   "backup-helper": "src/backup/backup-helper.ts",
 };
 
-export default bundleOf(PROGRAMS, "dist");
+export default bundleOf({ "erp-bridge": "src/main.ts", ...CHILDREN }, "dist");

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { bundleOf } from "../rolldown.config.ts";
+import { bundleOf, CHILDREN } from "../rolldown.config.ts";
 import { benchFeeds, benchFirstPush } from "./bench/feeds.ts";
 import { benchGiants, benchHostile } from "./bench/giants.ts";
 import { type Bench, benchOrders, makeDatabase, prepare } from "./bench/orders.ts";
@@ -36,7 +36,7 @@ try {
   const port = String(await new Promise((resolve) => service.once("message", resolve)));
   const launcher = await installProgram(path.join(work, "program"));
   const worker = path.join(work, "program", "bench", "worker.cjs");
-  await writeBundle(bundleOf({ worker: "scripts/bench/worker.ts" }, path.dirname(worker)));
+  await writeBundle(bundleOf({ worker: "scripts/bench/worker.ts", ...CHILDREN }, path.dirname(worker)));
   const bench: Bench = { work, worker, port, stored: Number(values.stored) };
   if (isWanted("orders") || isWanted("start")) {
     const large = await makeDatabase(bench, "large", bench.stored);
@@ -52,7 +52,7 @@ try {
     }
   }
   const feedWorker = path.join(work, "program", "bench-feeds", "worker.cjs");
-  await writeBundle(bundleOf({ worker: "scripts/bench/feed-worker.ts" }, path.dirname(feedWorker)));
+  await writeBundle(bundleOf({ worker: "scripts/bench/feed-worker.ts", ...CHILDREN }, path.dirname(feedWorker)));
   const makeEmpty = (name: string) => makeDatabase(bench, name, 0);
   const feeds = { work, makeEmpty, feedWorker, port, rows: Number(values.rows) };
   if (isWanted("giants")) await benchGiants(bench, () => benchFirstPush(feeds), feeds.rows);

@@ -148,9 +148,12 @@ export const FILE_CHECKS: Readonly<Record<string, Check>> = {
   "whole tree": withStore((store) => {
     const record = { sku: "{sku}", parent: "{parent}" };
     const rules = stocksOf("goods", { scope: "whole", parent: "parent", available: null, record });
-    const row = { gone: false, isDrop: false, priority: 2, at: AT, nowMs: 1_000 };
-    saveOwed(store, rules, { ...row, key: ["group"], record: '{"sku":"group"}', parent: null });
-    saveOwed(store, rules, { ...row, key: ["article"], record: '{"sku":"article"}', parent: "group" });
+    const row = { gone: false, isDrop: false, priority: 2 };
+    const owed = [
+      { ...row, key: ["group"], record: '{"sku":"group"}', parent: null },
+      { ...row, key: ["article"], record: '{"sku":"article"}', parent: "group" },
+    ];
+    saveOwed(store, rules, owed, { at: AT, nowMs: 1_000 });
     const limits = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
     const { length } = loadSendable(store, rules, limits, -1);
     return length === 2 ? undefined : `${length} of 2 rows of a whole table would be sent`;

@@ -143,7 +143,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "pending cleared without its revision",
     OUTBOX,
     "    // Fenced by the value that was sent: a newer one stays owed.\n",
-    '    store.prepare("DELETE FROM feed_dirty WHERE feed_id = ? AND k0 = ?").run(rules.feedId, row.key[0]);\n',
+    '    for (const row of rows) store.prepare("DELETE FROM feed_dirty WHERE feed_id = ? AND k0 = ?").run(rules.feedId, row.key[0]);\n',
   ),
   one(
     "413 drops the chunk",
@@ -205,7 +205,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "odd value not named",
     "src/feeds/absorb-feed.ts",
-    "  saveQuarantinedRow(store, { kind: rules.name, reference, reason: bad.reason, payload, hash: digest, at });\n",
+    "  saveQuarantinedRow(store, { kind: rules.name, reference, reason, payload, hash: digest, at });\n",
     "",
   ),
   {

@@ -10,6 +10,8 @@ export interface Decimal {
  */
 export const DECIMAL_DIGITS_MAX = 400;
 
+/** What most numbers are: whole, as short as they can be, and no larger than a double counts exactly. */
+const PLAIN = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /**
@@ -17,6 +19,7 @@ const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
  * around. Undefined for anything else, a comma or a bare dot included, and for more than {@link DECIMAL_DIGITS_MAX} digits.
  */
 export function parseDecimal(text: string): Decimal | undefined {
+  if (PLAIN.test(text)) return { coefficient: BigInt(text), scale: 0 };
   const match = NUMBER.exec(text.trim());
   if (match === null) return undefined;
   const [, sign, whole = "", fraction = "", exponent = "0"] = match;
@@ -47,6 +50,7 @@ export function normalizeDecimal(text: string): string | undefined {
 
 /** The number as it was written, made fit for JSON: blanks, `+` and leading zeros go, every other digit stays. */
 export function numberLiteral(text: string): string | undefined {
+  if (PLAIN.test(text)) return text;
   const written = text.trim();
   if (parseDecimal(written) === undefined) return undefined;
   return written.replace(/^\+/, "").replace(/^(-?)0+(?=[0-9])/, "$1");

@@ -12,7 +12,14 @@ export type TemplateNode =
   | { readonly kind: "json"; readonly text: string }
   | { readonly kind: "text"; readonly parts: readonly TemplatePart[] }
   | { readonly kind: "list"; readonly items: readonly TemplateNode[] }
-  | { readonly kind: "object"; readonly members: readonly { readonly key: string; readonly value: TemplateNode }[] };
+  | { readonly kind: "object"; readonly members: readonly TemplateMember[] };
+
+export interface TemplateMember {
+  readonly key: string;
+  /** The key as JSON, with its colon. */
+  readonly label: string;
+  readonly value: TemplateNode;
+}
 
 export type TemplatePart = string | Placeholder;
 
@@ -92,7 +99,8 @@ function parseNode(value: unknown, steps: readonly PathStep[]): TemplateNode {
     if (parts.some((part) => typeof part !== "string")) {
       throw new TemplateSyntaxError("a key cannot hold a placeholder; write { as {{", formatPath(at));
     }
-    return { key: parts.join(""), value: parseNode(inner, at) };
+    const name = parts.join("");
+    return { key: name, label: `${JSON.stringify(name)}:`, value: parseNode(inner, at) };
   });
   return { kind: "object", members };
 }
@@ -156,7 +164,7 @@ export function renderTemplate(template: Template, value: (name: string) => Temp
     if (node.kind === "json") return node.text;
     if (node.kind === "list") return `[${node.items.map(render).join(",")}]`;
     if (node.kind === "object") {
-      return `{${node.members.map((member) => `${JSON.stringify(member.key)}:${render(member.value)}`).join(",")}}`;
+      return `{${node.members.map(({ label, value }) => label + render(value)).join(",")}}`;
     }
     const [only] = node.parts;
     if (node.parts.length === 1 && only !== undefined && typeof only !== "string") {

@@ -50,7 +50,6 @@ export const RULES: Readonly<Record<string, Rule>> = {
   feed_sent: "theirs",
   feed_outbox: "theirs",
   feed_drops: "theirs",
-  feed_rows: "theirs",
   image_files: "anew",
   stock: "erp",
   prices: "erp",

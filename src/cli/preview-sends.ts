@@ -4,7 +4,7 @@
  */
 
 import type { Store } from "../database/store.ts";
-import { KNOWN, localRow, ROWS_PER_READ } from "../feeds/absorb-feed.ts";
+import { KNOWN, localRow } from "../feeds/diff.ts";
 import { type FeedRules, keyTexts, referenceOf, type SourceRow } from "../feeds/feed.ts";
 import { loadKeyState, loadKnownKeys } from "../feeds/feed-rows.ts";
 import { loadSourcePage, loadSourceRows, type PageEnd } from "../feeds/feed-source.ts";
@@ -15,6 +15,9 @@ import { counted } from "../messages/counted.ts";
 import { loadUnconfirmed } from "../orders/batch-rows.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
 import { loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
+
+/** Rows or keys that are read at once. */
+const ROWS_PER_READ = 1_000;
 
 export interface PreviewRow {
   key: string;

@@ -140,7 +140,8 @@ function zeroedPlaces(
 export function highestLevel(levels: readonly RecordPlace[], record: string): string | undefined {
   if (levels.length === 0) return undefined;
   const bytes = Buffer.from(record, "utf8");
-  const root: Span = scanJson(bytes);
+  // Rendered by the bridge itself: valid, with nothing around it.
+  const root: Span = { start: 0, end: bytes.length };
   const found = levels.flatMap((place) => levelAt(bytes, root, place) ?? []);
   return found.reduce<string | undefined>((highest, one) => {
     const number = parseDecimal(one);

@@ -17,7 +17,6 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
   ...[
     "conditions",
     "feed_outbox",
-    "feed_rows",
     "feed_sent",
     "feeds",
     "flows",

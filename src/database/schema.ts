@@ -246,12 +246,6 @@ export const feedOutbox = sqliteTable("feed_outbox", {
   tries: integer().notNull().default(0),
 });
 
-export const feedRows = sqliteTable(
-  "feed_rows",
-  { feedId: integer("feed_id").notNull(), ...keyParts, hash: hash("hash").notNull() },
-  (table) => [primaryKey({ columns: [table.feedId, table.k0, table.k1, table.k2, table.k3] })],
-);
-
 export const feedSent = sqliteTable(
   "feed_sent",
   {

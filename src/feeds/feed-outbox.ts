@@ -6,7 +6,7 @@
 
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import { type Numbers, paddedKey, UNSHOWN } from "./feed-rows.ts";
+import { keyInJson, type Numbers, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
 
 export interface OutboxRow {
   id: number;
@@ -136,21 +136,37 @@ export function loadSendableRow(
 }
 
 /** Before the request leaves: with what is sent, whatever the row owes by then. */
-export function markInDoubt(store: Store, rows: readonly OutboxRow[]): void {
-  const mark = store.prepare("UPDATE feed_outbox SET doubt_record = ?, doubt_until_ms = NULL WHERE id = ?");
-  for (const row of rows) mark.run(row.record, row.id);
+export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" | "record">[]): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox SET doubt_record = sent.record, doubt_until_ms = NULL
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record FROM json_each(?)) sent WHERE feed_outbox.id = sent.id`,
+    )
+    .run(JSON.stringify(rows.map(({ id, record }) => [id, record])));
 }
 
 /** The service did not act on the request: the rows are as they were before it. */
-export function unmarkInDoubt(store: Store, rows: readonly OutboxRow[]): void {
-  const unmark = store.prepare("UPDATE feed_outbox SET doubt_record = ?, doubt_until_ms = ? WHERE id = ?");
-  for (const row of rows) unmark.run(row.doubtRecord, row.doubtUntilMs, row.id);
+export function unmarkInFlight(
+  store: Store,
+  rows: readonly Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">[],
+): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox SET doubt_record = before.record, doubt_until_ms = before.until
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record, value ->> 2 AS until FROM json_each(?)) before
+       WHERE feed_outbox.id = before.id`,
+    )
+    .run(JSON.stringify(rows.map(({ id, doubtRecord, doubtUntilMs }) => [id, doubtRecord, doubtUntilMs])));
 }
 
 /** The request is over and the service may have acted: the newest values go again, no sooner than `untilMs`. */
-export function saveDoubtEnd(store: Store, rows: readonly OutboxRow[], untilMs: number): void {
-  const save = store.prepare("UPDATE feed_outbox SET doubt_until_ms = ? WHERE id = ? AND doubt_record IS NOT NULL");
-  for (const row of rows) save.run(untilMs, row.id);
+export function saveFlightEnd(store: Store, rows: readonly Pick<OutboxRow, "id">[], untilMs: number): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox SET doubt_until_ms = ?
+       WHERE id IN (SELECT value FROM json_each(?)) AND doubt_record IS NOT NULL`,
+    )
+    .run(untilMs, JSON.stringify(rows.map(({ id }) => id)));
 }
 
 /**
@@ -211,26 +227,51 @@ export function hasDoubt(store: Store, rules: FeedRules): boolean {
   );
 }
 
-/** The service has these rows now. */
+type AcceptedRow = Pick<OutboxRow, "id" | "key" | "record" | "gone"> & { live: boolean };
+
+/** The service has these rows now. Returns which of them were live on the site before, by their places in the list. */
 export function saveAcknowledged(
   store: Store,
   rules: FeedRules,
-  rows: readonly (Pick<OutboxRow, "id" | "key" | "record" | "gone"> & { live: boolean })[],
+  rows: readonly AcceptedRow[],
   at: string,
-): void {
-  const sent = store.prepare(
-    `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT epoch FROM feeds WHERE feed_id = ?))
-     ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
-       gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
+): ReadonlySet<number> {
+  const list = JSON.stringify(
+    rows.map(({ id, key, record, gone, live }) => [id, record, Number(gone), Number(live), ...key]),
   );
-  const done = store.prepare("DELETE FROM feed_outbox WHERE id = ? AND record = ?");
-  const newer = store.prepare("UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id = ?");
-  for (const row of rows) {
-    sent.run(rules.feedId, ...paddedKey(row.key), row.record, at, Number(row.gone), Number(row.live), rules.feedId);
-    // Fenced by the value that was sent: a newer one stays owed.
-    if (done.run(row.id, row.record).changes === 0) newer.run(row.id);
+  const key = keyInJson(rules, 4);
+  const before = store
+    .prepare(
+      `SELECT r.at FROM (SELECT key AS at, ${key} FROM json_each(@rows)) r
+         CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "r")} WHERE s.live = 1`,
+    )
+    .pluck()
+    .all({ feed: rules.feedId, rows: list }) as number[];
+  store
+    .prepare(
+      `INSERT INTO feed_sent (feed_id, record, sent_at, gone, live, epoch, k0, k1, k2, k3)
+       SELECT @feed, value ->> 1, @at, value ->> 2, value ->> 3, (SELECT epoch FROM feeds WHERE feed_id = @feed), ${key}
+       FROM json_each(@rows) WHERE true
+       ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
+         gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
+    )
+    .run({ feed: rules.feedId, rows: list, at });
+  // Fenced by the value that was sent: a newer one stays owed.
+  const { changes } = store
+    .prepare(
+      `DELETE FROM feed_outbox WHERE id IN (
+         SELECT o.id FROM json_each(?) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 AND o.record = r.value ->> 1)`,
+    )
+    .run(list);
+  if (changes < rows.length) {
+    store
+      .prepare(
+        `UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL
+         WHERE id IN (SELECT value ->> 0 FROM json_each(?))`,
+      )
+      .run(list);
   }
+  return new Set(before);
 }
 
 export function saveAcceptance(

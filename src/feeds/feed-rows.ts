@@ -7,7 +7,7 @@ import type { RecordPlace } from "../config/feed-level.ts";
 import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import type { FeedKeyState, OutboxState, SentState } from "./plan-feed.ts";
+import type { FeedKeyState, OutboxState } from "./plan-feed.ts";
 
 export interface FeedRow {
   template: string | null;
@@ -202,58 +202,126 @@ export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void
   store.prepare("UPDATE feeds SET chunk = ? WHERE name = ?").run(chunk, name);
 }
 
-// ------------------------------------------------------------------------------------------------------ one key
+// ------------------------------------------------------------------------------------------------ sets of keys
 
-export function loadKeyState(store: Store, rules: FeedRules, key: readonly string[]): FeedKeyState {
-  const at = paddedKey(key);
-  const sent = store
+/*
+ * A set of rows goes to SQLite as one JSON array, each row an array that begins with its key: one statement does for a
+ * thousand rows what costs four times as much row by row.
+ */
+
+/** The key of each row of such an array as k0 to k3, from place `from` on; parts that the feed does not have are empty. */
+export function keyInJson(rules: FeedRules, from = 0): string {
+  const part = (at: number) => (at < rules.keys.length ? `value ->> ${from + at}` : "''");
+  return KEY_PARTS.map((name, at) => [part(at), name].join(" AS ")).join(", ");
+}
+
+export function sameKey(a: string, b: string): string {
+  return KEY_PARTS.map((part) => `${a}.${part} = ${b}.${part}`).join(" AND ");
+}
+
+const KEY_PARTS = ["k0", "k1", "k2", "k3"] as const;
+
+/** A key, and the record that its row comes to; null where there is none to compare. */
+export interface FoundRecord {
+  key: readonly string[];
+  record: string | null;
+  /** The key of the row that must go before it. */
+  parent: string | null;
+}
+
+interface KeyStateRow {
+  at: number;
+  sentRecord: string | null;
+  sentGone: number;
+  live: number;
+  current: number;
+  record: string | null;
+  gone: number;
+  state: OutboxState["state"];
+  doubtRecord: string | null;
+  lastError: string | null;
+  parent: string | null;
+}
+
+/**
+ * What is known of these keys. Those are left out whose record is acknowledged or waits exactly as it was found: of a
+ * million rows that are as they were, none leaves SQLite.
+ */
+export function loadDifferent(
+  store: Store,
+  rules: FeedRules,
+  found: readonly FoundRecord[],
+): { at: number; known: FeedKeyState }[] {
+  if (found.length === 0) return [];
+  const parts = rules.keys.length;
+  const rows = store
     .prepare(
-      `SELECT record, gone, live, epoch = (SELECT f.epoch FROM feeds f WHERE f.feed_id = s.feed_id) AS current
-       FROM feed_sent s WHERE ${KEY_WHERE}`,
+      `WITH found AS MATERIALIZED (
+         SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
+         FROM json_each(@found))
+       SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
+         o.state, o.doubt_record AS doubtRecord, o.last_error AS lastError, o.parent
+       FROM found CROSS JOIN feeds f ON f.feed_id = @feed
+         LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "found")}
+         LEFT JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "found")}
+       WHERE CASE WHEN o.id IS NULL THEN s.record = found.record AND s.gone = 0 AND s.epoch = f.epoch
+         ELSE o.record = found.record AND o.gone = 0 AND o.parent IS found.parent END IS NOT TRUE`,
     )
-    .get(rules.feedId, ...at) as Numbers<SentState> | undefined;
-  const outbox = store
-    .prepare(
-      `SELECT record, gone, state, doubt_record AS doubtRecord, last_error AS lastError, parent FROM feed_outbox WHERE ${KEY_WHERE}`,
-    )
-    .get(rules.feedId, ...at) as Numbers<OutboxState> | undefined;
+    .all({
+      feed: rules.feedId,
+      found: JSON.stringify(found.map(({ key, record, parent }) => [...key, record, parent])),
+    }) as KeyStateRow[];
+  if (rows.length === 0) return [];
   const { former } = store.prepare("SELECT former_levels AS former FROM feeds WHERE feed_id = ?").get(rules.feedId) as {
     former: string | null;
   };
+  const formerLevels = former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] };
+  return rows.map((row) => ({ at: row.at, known: { ...formerLevels, ...keyState(row) } }));
+}
+
+function keyState(row: KeyStateRow): FeedKeyState {
+  const { sentRecord, sentGone, live, current, record, gone, state, doubtRecord, lastError, parent } = row;
   return {
-    ...(former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] }),
     sent:
-      sent === undefined
+      sentRecord === null
         ? undefined
-        : { record: sent.record, gone: sent.gone === 1, live: sent.live === 1, current: sent.current === 1 },
-    outbox: outbox === undefined ? undefined : { ...outbox, gone: outbox.gone === 1 },
+        : { record: sentRecord, gone: sentGone === 1, live: live === 1, current: current === 1 },
+    outbox: record === null ? undefined : { record, gone: gone === 1, state, doubtRecord, lastError, parent },
   };
+}
+
+export function loadKeyState(store: Store, rules: FeedRules, key: readonly string[]): FeedKeyState {
+  const [found] = loadDifferent(store, rules, [{ key, record: null, parent: null }]);
+  return found?.known ?? { sent: undefined, outbox: undefined };
 }
 
 /** What SQLite gives where the program has truth values. */
 export type Numbers<T> = { [K in keyof T]: T[K] extends boolean ? number : T[K] };
 
-/** Owes a record. What is in doubt stays in doubt; a row that goes away begins to wait anew. */
+export interface OwedRow {
+  key: readonly string[];
+  /** The key of the row that must go before it. */
+  parent: string | null;
+  record: string;
+  gone: boolean;
+  isDrop: boolean;
+  priority: number;
+}
+
+/** Records to be sent. What is in flight stays in flight; a row that goes away begins to wait anew. */
 export function saveOwed(
   store: Store,
   rules: FeedRules,
-  owed: {
-    key: readonly string[];
-    /** The key of the row that must go before it. */
-    parent: string | null;
-    record: string;
-    gone: boolean;
-    isDrop: boolean;
-    priority: number;
-    at: string;
-    nowMs: number;
-  },
+  owed: readonly OwedRow[],
+  now: { at: string; nowMs: number },
 ): void {
+  if (owed.length === 0) return;
+  const [record, gone, drop, priority, parent] = [0, 1, 2, 3, 4].map((at) => `value ->> ${rules.keys.length + at}`);
   store
     .prepare(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
-       VALUES (@feed, @k0, @k1, @k2, @k3, @record, @gone, iif(@gone, @now, NULL),
-         iif(@drop, ${UNSHOWN}, NULL), @priority, @parent, @at)
+       SELECT @feed, ${keyInJson(rules)}, ${record}, ${gone}, iif(${gone}, @nowMs, NULL), iif(${drop}, ${UNSHOWN}, NULL),
+         ${priority}, ${parent}, @at FROM json_each(@owed) WHERE true
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
          parent = excluded.parent,
          drop_round = excluded.drop_round, last_error = NULL, refusal = NULL, retry_ms = NULL, tries = 0,
@@ -263,20 +331,18 @@ export function saveOwed(
     )
     .run({
       feed: rules.feedId,
-      ...namedKey(owed.key),
-      parent: owed.parent,
-      record: owed.record,
-      gone: Number(owed.gone),
-      drop: Number(owed.isDrop),
-      priority: owed.priority,
-      at: owed.at,
-      now: owed.nowMs,
+      ...now,
+      owed: JSON.stringify(
+        owed.map(({ key, record, gone, isDrop, priority, parent }) => [
+          ...key,
+          record,
+          Number(gone),
+          Number(isDrop),
+          priority,
+          parent,
+        ]),
+      ),
     });
-}
-
-function namedKey(key: readonly string[]): Record<"k0" | "k1" | "k2" | "k3", string> {
-  const [k0, k1, k2, k3] = paddedKey(key);
-  return { k0, k1, k2, k3 };
 }
 
 /** Marks a row that cannot be rendered; a doubt about an earlier value stays with it. */
@@ -300,8 +366,25 @@ export function saveParent(store: Store, rules: FeedRules, key: readonly string[
   store.prepare(`UPDATE feed_outbox SET parent = ? WHERE ${KEY_WHERE}`).run(parent, rules.feedId, ...paddedKey(key));
 }
 
-export function deleteOwed(store: Store, rules: FeedRules, key: readonly string[]): void {
-  store.prepare(`DELETE FROM feed_outbox WHERE ${KEY_WHERE}`).run(rules.feedId, ...paddedKey(key));
+export function deleteOwed(store: Store, rules: FeedRules, keys: readonly (readonly string[])[]): void {
+  if (keys.length === 0) return;
+  store
+    .prepare(
+      `DELETE FROM feed_outbox WHERE feed_id = @feed
+         AND (k0, k1, k2, k3) IN (SELECT ${keyInJson(rules)} FROM json_each(@keys))`,
+    )
+    .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
+}
+
+/** Whether anything was ever acknowledged or owed. */
+export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
+  const { known } = store
+    .prepare(
+      `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
+         OR EXISTS (SELECT 1 FROM feed_outbox WHERE feed_id = @feed) AS known`,
+    )
+    .get({ feed: rules.feedId }) as { known: number };
+  return known === 1;
 }
 
 /** The next keys that the bridge knows as present, after `after`, in steps: acknowledged ones, or owed ones. */
@@ -320,6 +403,20 @@ export function loadKnownKeys(
     )
     .raw(true)
     .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit) as string[][];
+}
+
+/** Of these keys those that are not owed as gone. */
+export function withoutGone(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
+  if (keys.length === 0) return [];
+  const gone = store
+    .prepare(
+      `SELECT r.at FROM (SELECT key AS at, ${keyInJson(rules)} FROM json_each(@keys)) r
+         CROSS JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")} WHERE o.gone = 1`,
+    )
+    .pluck()
+    .all({ feed: rules.feedId, keys: JSON.stringify(keys) }) as number[];
+  const places = new Set(gone);
+  return keys.filter((_, at) => !places.has(at));
 }
 
 /** Rows that no key can name and that are not there any more, by what they were: nothing is held of them. */

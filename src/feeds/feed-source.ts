@@ -25,14 +25,19 @@ const REPLACED = "\uFFFD";
 /** Rows that a key with a case-blind or blank-blind collation may stand for; more are read where they are there. */
 const LOOKALIKES = 20;
 
+/** A key as text; undefined where nothing can be called by it. */
+export function textsOf(values: KeyValues): string[] | undefined {
+  const texts = values.map((value) => (value instanceof RawText ? undefined : keyText(value)));
+  return texts.every((text) => text !== undefined) ? texts : undefined;
+}
+
 /** Keys that were touched, as the triggers noted them. */
 export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): KeyValues[] {
   const columns = ["k0", "k1", "k2", "k3"].slice(0, rules.keys.length);
-  const { rows, keys } = readRows(store, columns, columns, {
+  return readValues(store, columns, {
     sql: (list) => `SELECT ${list} FROM feed_dirty WHERE feed_id = ? LIMIT ?`,
     values: [rules.feedId, limit],
   });
-  return rows.map((_, index) => keys(index));
 }
 
 /** What was noted of a key is dealt with. */
@@ -56,11 +61,16 @@ export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): 
   const texts = wanted.every((value) => value !== undefined) ? keyTexts(rules, rowOf(rules.keys, wanted)) : undefined;
   const forms = key.map((value, index) => (texts === undefined ? [value] : formsOf(texts[index] ?? "")));
   const where = rules.keys
-    .map((column, index) => `${quoteName(column)} IN (${(forms[index] ?? []).map(markOf).join(", ")})`)
+    .map((column, index) => {
+      const marks = (forms[index] ?? []).map(markOf);
+      return marks.length === 1
+        ? `${quoteName(column)} = ${marks[0]}`
+        : `${quoteName(column)} IN (${marks.join(", ")})`;
+    })
     .join(" AND ");
   const values = forms.flat().map(bindOf);
   for (let limit = LOOKALIKES; ; limit *= 10) {
-    const { rows } = readRows(store, rules.columns, rules.keys, {
+    const rows = readRows(store, rules.columns, {
       sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
       values: [...values, limit],
     });
@@ -73,50 +83,49 @@ export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): 
   }
 }
 
-/** The values that a column may hold under one text: always as many, so that statements are few. */
+/** The values that a column may hold under one text: one or three, so that statements are few. */
 function formsOf(text: string): ColumnValue[] {
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isFinite(number)) return [text];
   const integer = /^-?(0|[1-9]\d{0,17})$/.test(text) ? BigInt(text) : text;
-  const number = Number(text);
-  const isReal = text.trim() !== "" && Number.isFinite(number) && keyText(number) === text;
-  return [text, integer, isReal ? number : text];
+  return [text, integer, keyText(number) === text ? number : text];
 }
 
 /** Where a reading of a table goes on: the values of what orders it, after which the next row comes. */
 export type PageEnd = KeyValues;
 
+export interface SourcePage {
+  rows: SourceRow[];
+  /** The key of each row. */
+  keys: KeyValues[];
+  /** Undefined where there is no row. */
+  end: PageEnd | undefined;
+}
+
 /**
  * The next rows in the order in which the table itself is kept, after `after`, and their keys. Neither depends on an
  * index of the key or on what its collation takes for the same. Rows with a NULL in the key are not among them.
  */
-export function loadSourcePage(
-  store: Store,
-  rules: FeedRules,
-  after: PageEnd | undefined,
-  limit: number,
-): { rows: SourceRow[]; keys: KeyValues[]; end: PageEnd | undefined } {
+export function loadSourcePage(store: Store, rules: FeedRules, after: PageEnd | undefined, limit: number): SourcePage {
   const order = orderOf(store, rules);
   const named = order.map(({ name, collation }) => `${quoteName(name)}${collation}`);
   const columns = [...new Set([...rules.columns, ...order.map(({ name }) => name)])];
   const beyond = after === undefined ? [] : [`(${named.join(", ")}) > (${after.map(markOf).join(", ")})`];
   const where = [...beyond, ...rules.keys.map((column) => `${quoteName(column)} IS NOT NULL`)].join(" AND ");
-  const { rows, keys } = readRows(store, columns, columns, {
+  const values = readValues(store, columns, {
     sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} ORDER BY ${named.join(", ")} LIMIT ?`,
     values: [...(after ?? []).map(bindOf), limit],
   });
-  const valuesOf = (index: number, names: readonly string[]) => {
-    const all = keys(index);
-    return names.map((name) => all[columns.indexOf(name)] ?? null);
+  const pick = (names: readonly string[]) => {
+    const places = names.map((name) => columns.indexOf(name));
+    return (row: KeyValues): KeyValues => places.map((place) => row[place] ?? null);
   };
+  const last = values.at(-1);
   return {
-    rows: rows.map((row) => Object.fromEntries(rules.columns.map((column) => [column, row[column] ?? null]))),
-    keys: rows.map((_, index) => valuesOf(index, rules.keys)),
-    end:
-      rows.length === 0
-        ? undefined
-        : valuesOf(
-            rows.length - 1,
-            order.map(({ name }) => name),
-          ),
+    // The columns of the record come first.
+    rows: values.map((row) => rowOf(rules.columns, row)),
+    keys: values.map(pick(rules.keys)),
+    end: last === undefined ? undefined : pick(order.map(({ name }) => name))(last),
   };
 }
 
@@ -141,22 +150,24 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
 /** Rows that no key can name. */
 export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): SourceRow[] {
   const where = rules.keys.map((column) => `${quoteName(column)} IS NULL`).join(" OR ");
-  return readRows(store, rules.columns, rules.keys, {
+  return readRows(store, rules.columns, {
     sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
     values: [limit],
-  }).rows;
+  });
 }
 
-/**
- * Reads rows, integers as bigint. Text that is no UTF-8 comes as a Buffer, so that nothing is sent that the ERP did
- * not write; its key comes as {@link RawText}.
- */
-function readRows(
-  store: Store,
-  columns: readonly string[],
-  keyColumns: readonly string[],
-  query: { sql: (list: string) => string; values: readonly (ColumnValue | number)[] },
-): { rows: SourceRow[]; keys: (index: number) => KeyValues } {
+/** Reads rows, integers as bigint. Text that is no UTF-8 comes as a Buffer, so that nothing is sent that the ERP did not write. */
+function readRows(store: Store, columns: readonly string[], query: SourceQuery): SourceRow[] {
+  return readValues(store, columns, query).map((values) => rowOf(columns, values));
+}
+
+interface SourceQuery {
+  sql: (list: string) => string;
+  values: readonly (ColumnValue | number)[];
+}
+
+/** The same, the values of each row in order; text that is no UTF-8 comes as {@link RawText}. */
+function readValues(store: Store, columns: readonly string[], query: SourceQuery): KeyValues[] {
   const read = (list: string) =>
     store
       .prepare(query.sql(list))
@@ -164,19 +175,11 @@ function readRows(
       .raw(true)
       .all(...query.values) as ColumnValue[][];
   const plain = read(columns.map(quoteName).join(", "));
-  const isDoubtful = plain.some((values) =>
-    values.some((value) => typeof value === "string" && value.includes(REPLACED)),
-  );
-  const values: KeyValues[] = isDoubtful ? withRawText(read, columns) : plain;
-  return {
-    rows: values.map((row) =>
-      rowOf(
-        columns,
-        row.map((value) => (value instanceof RawText ? value.bytes : value)),
-      ),
-    ),
-    keys: (index) => keyColumns.map((column) => values[index]?.[columns.indexOf(column)] ?? null),
-  };
+  return plain.some((values) => values.some(isReplaced)) ? withRawText(read, columns) : plain;
+}
+
+function isReplaced(value: ColumnValue): boolean {
+  return typeof value === "string" && value.includes(REPLACED);
 }
 
 /** The same rows once more, each value with its bytes: in one statement, so that both are of one moment. */
@@ -191,8 +194,14 @@ function withRawText(read: (list: string) => ColumnValue[][], columns: readonly 
   );
 }
 
-function rowOf(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
-  return Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]));
+/** The columns of a row by their names; more values than columns are left out. */
+export function rowOf(columns: readonly string[], values: KeyValues): SourceRow {
+  const row: Record<string, ColumnValue> = {};
+  columns.forEach((column, index) => {
+    const value = values[index] ?? null;
+    row[column] = value instanceof RawText ? value.bytes : value;
+  });
+  return row;
 }
 
 function markOf(value: ColumnValue | RawText): string {

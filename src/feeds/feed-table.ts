@@ -34,12 +34,9 @@ import {
 import { isSentViewCurrent, saveSentView } from "./feed-views.ts";
 import { formerKeyOf } from "./former-key.ts";
 import { dropMoved, rekeyFeed } from "./rekey-feed.ts";
-import { forgetRowHashes } from "./row-stage.ts";
 
 /** Rows marked in one transaction. */
 const ROWS_PER_COMMIT = 1_000;
-/** Hashes forgotten in one transaction. */
-const HASHES_PER_COMMIT = 5_000;
 /** Nobody changes a template so often that older places matter. */
 const FORMER_LEVELS_MAX = 20;
 
@@ -180,8 +177,6 @@ export class FeedTable {
       markCompareOwed(store, rules.name, "changes were not noted before");
     });
     if (isTracked) return;
-    // Hashes of the time when the rows came from elsewhere.
-    await commitUntilDone(this.#context, signal, () => forgetRowHashes(store, rules, HASHES_PER_COMMIT));
     log.info(
       { feed: rules.name, table: rules.table },
       `${rules.name}: changes of ${rules.table} are noted from now on.`,

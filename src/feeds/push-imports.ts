@@ -14,7 +14,8 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { absorbKeys, absorbTouched, compareTable, type FeedContext, trackedTable } from "./absorb-feed.ts";
+import { absorbKeys, absorbTouched, type FeedContext } from "./absorb-feed.ts";
+import { compareTable } from "./compare-table.ts";
 import { type FeedRules, keyOfReference, referenceOf, sourceOf } from "./feed.ts";
 import {
   hasOpenDoubt,
@@ -39,7 +40,7 @@ import {
   markShown,
   saveGuard,
 } from "./feed-rows.ts";
-import { countSourceRows } from "./feed-source.ts";
+import { countSourceRows, loadSourceRows } from "./feed-source.ts";
 import { FeedTable } from "./feed-table.ts";
 import type { SourceKind } from "./feed-triggers.ts";
 import { ImageFiles } from "./images/find-images.ts";
@@ -208,11 +209,11 @@ export class PushImports implements Job {
 
   async #absorbOne(key: readonly string[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const { rules } = this.#options;
-    const source = trackedTable(this.#context.store, rules);
-    if (this.#kind === "tracked") await this.#context.files?.lookAt(source.loadRows(key), signal);
+    if (this.#kind === "tracked")
+      await this.#context.files?.lookAt(loadSourceRows(this.#context.store, rules, key), signal);
     const { owed, bad } =
       this.#kind === "tracked"
-        ? await absorbKeys(this.#context, rules, { source, keys: [key], unnamed: [] }, signal)
+        ? await absorbKeys(this.#context, rules, { keys: [key], unnamed: [] }, signal)
         : await this.#scan.runOne(key, signal);
     add(counts, "changed", owed);
     add(counts, "unsendable", bad);
@@ -223,7 +224,8 @@ export class PushImports implements Job {
     const { store } = this.#context;
     const { rules } = this.#options;
     const compared = await this.#compareIfOwed(counts, signal);
-    this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, signal);
+    if (this.#context.files !== undefined)
+      this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, signal);
     const touched = await absorbTouched(this.#context, rules, signal);
     this.#isSourceEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
     add(counts, "changed", touched.owed + compared.owed);

@@ -20,7 +20,6 @@ import {
 } from "./feed-rekey.ts";
 import { MissingColumns } from "./feed-triggers.ts";
 import { renameBy } from "./former-key.ts";
-import { forgetRowHashes } from "./row-stage.ts";
 import { openRows, type SourceRows } from "./source-rows.ts";
 
 /** Rows moved in one transaction. */
@@ -64,7 +63,6 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
     });
   }
   await inSteps(() => moveBack(store, rules, ROWS_PER_COMMIT));
-  await inSteps(() => forgetRowHashes(store, rules, ROWS_PER_COMMIT));
   await commit(context, signal, () => saveRekey(store, rules, null));
   log.info(
     { feed: rules.name, key: rules.keys },

@@ -1,34 +1,24 @@
 /*
  * Finds what changed among rows that no trigger can watch: those of a view, a SELECT or another file. All rows are read
- * as of one moment and compared with the hashes of what was taken up before; only what differs is looked at further.
- * The hash is kept in the transaction that takes the row up, so that after a crash it is met as changed again. A reading
- * that breaks off takes nothing up, and so deletes nothing.
+ * as of one moment and compared with what was acknowledged or is owed; only what differs is looked at further. Nothing is
+ * kept of a reading, so that after a crash a change is met again. A reading that breaks off takes nothing up, and so
+ * deletes nothing.
  */
 
 import { commit } from "../pass/commit.ts";
 import { BridgeError } from "../platform/errors.ts";
-import {
-  type Absorbed,
-  absorbKeys,
-  type FeedContext,
-  KEYS_PER_COMMIT,
-  KNOWN,
-  localRow,
-  ROWS_PER_READ,
-  type RowSource,
-  settleUnnamed,
-  UNNAMED_MAX,
-} from "./absorb-feed.ts";
+import { type Absorbed, absorb, type FeedContext, KEYS_PER_COMMIT, settleUnnamed, UNNAMED_MAX } from "./absorb-feed.ts";
+import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
 import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "./feed.ts";
-import { loadKeyState, loadKnownKeys } from "./feed-rows.ts";
-import { deleteDirtyKey, loadDirtyKeys, RawText } from "./feed-source.ts";
+import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "./feed-source.ts";
 import { loadRefusedKeys } from "./images/image-rows.ts";
 import { KeySet } from "./key-set.ts";
-import { planRow } from "./plan-feed.ts";
 import { proveSource } from "./prove-source.ts";
-import { hashRow } from "./row-hash.ts";
-import { forgetRowHash, loadHashedKeys, loadRowHash, RowStage, type StagedRow } from "./row-stage.ts";
+import { RowStage } from "./row-stage.ts";
 import { openRows, type SourceRows } from "./source-rows.ts";
+
+/** Rows that are read and compared as one set. */
+const ROWS_PER_READ = 1_000;
 
 /** Keys that stand twice: so many are no slips but a wrong key. */
 const REPEATED_MAX = 100_000;
@@ -39,11 +29,12 @@ const ROWS_MORE = 10_000;
 /** Refused rows whose files are looked at in one pass; the others wait for the night. */
 const REFUSED_PER_PASS = 500;
 
+/** Keys that somebody wants looked at again, in one pass; the others wait for the next. */
+const DIRTY_PER_PASS = 10_000;
+
 export interface Scanned extends Absorbed {
   /** Rows that were read. */
   rows: number;
-  /** Everything was compared with what was acknowledged, whatever the hashes said. */
-  isFull: boolean;
 }
 
 interface Reading {
@@ -59,9 +50,10 @@ export class ScanSource {
   readonly #rules: FeedRules;
   readonly #stage: RowStage;
   readonly #run: typeof proveSource;
-  readonly #source: RowSource;
   /** Keys that stand twice, or seem to: their rows are always staged, where they are told apart. */
   readonly #repeated = new Set<string>();
+  /** Keys that somebody wants looked at again, by {@link nameOf}, as they were noted. */
+  readonly #wanted = new Map<string, KeyValues>();
   /** Keys whose files are looked at in this pass, although their rows are as they were. */
   #refused = new Set<string>();
   #isWaitTold = false;
@@ -72,34 +64,34 @@ export class ScanSource {
     this.#rules = rules;
     this.#run = run;
     this.#stage = new RowStage(context.store, rules);
-    this.#source = {
-      loadRows: (key) => this.#stage.loadRows(key as readonly string[]),
-      markTaken: (key) => this.#stage.saveTaken(key as readonly string[]),
-    };
   }
 
   /**
    * Reads everything and takes up what differs.
-   * @param isFull compares with what was acknowledged too: the backstop, and what follows other rules
+   * @param isFull looks at everything that is known besides: the backstop, and what follows other rules
    * @throws BridgeError `table_missing`, `database_busy`, `stopped`
    */
   async run(isFull: boolean, signal: AbortSignal): Promise<Scanned> {
-    await this.#forgetTouched(signal);
-    if (this.#context.files !== undefined) this.#noteRefused();
-    // Without a single hash there is nothing that could be found missing by them.
-    const full = isFull || loadHashedKeys(this.#context.store, this.#rules, undefined, 1).length === 0;
-    const total: Scanned = { rows: 0, owed: 0, bad: 0, isFull: full };
+    await this.#listWanted(signal);
+    const total: Scanned = { rows: 0, owed: 0, bad: 0 };
     this.#stage.open();
     try {
-      const { rows, unnamed, present } = await this.#read(full, signal);
+      const { rows, unnamed, present } = await this.#read(isFull, signal);
       total.rows = rows;
-      await this.#takeUpFresh(total, signal);
-      await this.#takeUpAbsent(total, present, signal);
-      add(
-        total,
-        await settleUnnamed(this.#context, this.#rules, { rows: unnamed, unnamed: [], source: this.#source }, signal),
-      );
-      if (full) await this.#context.files?.forgetOthers(signal);
+      const takeUp = (found: readonly FoundKey[]) => this.#takeUp(total, { found, isFull }, signal);
+      for (let after: readonly string[] | undefined; ; ) {
+        const found = this.#stage.load(after, KEYS_PER_COMMIT);
+        if (found.length === 0) break;
+        after = found.at(-1)?.key;
+        // Rows of keys that stand twice are staged whatever they are.
+        await takeUp(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
+      }
+      for (const absent of absentKeys(this.#context.store, this.#rules, { present, isFull })) {
+        await takeUp(keysToTakeUp(this.#context.store, this.#rules, absent));
+      }
+      await this.#takeUpNoted(total, isFull, signal);
+      add(total, await settleUnnamed(this.#context, this.#rules, { rows: unnamed, unnamed: [] }, signal));
+      if (isFull) await this.#context.files?.forgetOthers(signal);
     } finally {
       this.#stage.close();
     }
@@ -107,42 +99,36 @@ export class ScanSource {
   }
 
   /** The same for one key. */
-  async runOne(key: readonly string[], signal: AbortSignal): Promise<Absorbed & { rows: number }> {
+  async runOne(key: readonly string[], signal: AbortSignal): Promise<Scanned> {
     const reader = await this.#open();
-    this.#stage.open();
     try {
       await this.#prove(reader);
       const rows = await reader.find(key);
       await this.#context.files?.lookAt(rows, signal);
-      this.#stage.stage(rows.map((row) => ({ key, row, hash: this.#hash(row) })));
-      const work = { source: this.#source, keys: [key], unnamed: [] };
-      return { ...(await absorbKeys(this.#context, this.#rules, work, signal)), rows: rows.length };
+      const done = await absorb(this.#context, this.#rules, { load: () => [{ key, rows }] }, signal);
+      return { ...done, rows: rows.length };
     } finally {
       reader.close();
-      this.#stage.close();
     }
   }
 
-  #noteRefused(): void {
-    const { store } = this.#context;
-    const refused = loadRefusedKeys(store, this.#rules, { afterId: 0, limit: REFUSED_PER_PASS });
-    this.#refused = new Set(refused.map(({ key }) => JSON.stringify(key)));
-  }
-
-  /** Rows that somebody wants looked at again, whatever their hash says. */
-  async #forgetTouched(signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
-    for (;;) {
-      const keys = loadDirtyKeys(store, this.#rules, KEYS_PER_COMMIT);
-      if (keys.length === 0) return;
+  async #listWanted(signal: AbortSignal): Promise<void> {
+    const { store, files } = this.#context;
+    this.#wanted.clear();
+    const unnamed: KeyValues[] = [];
+    for (const values of loadDirtyKeys(store, this.#rules, DIRTY_PER_PASS)) {
+      const key = textsOf(values);
+      if (key === undefined) unnamed.push(values);
+      else this.#wanted.set(nameOf(key), values);
+    }
+    if (unnamed.length > 0) {
       await commit(this.#context, signal, () => {
-        for (const key of keys) {
-          const texts = key.map((part) => (part instanceof RawText ? "" : String(part ?? "")));
-          forgetRowHash(store, this.#rules, texts);
-          deleteDirtyKey(store, this.#rules, key);
-        }
+        for (const values of unnamed) deleteDirtyKey(store, this.#rules, values);
       });
     }
+    if (files === undefined) return;
+    const refused = loadRefusedKeys(store, this.#rules, { afterId: 0, limit: REFUSED_PER_PASS });
+    this.#refused = new Set(refused.map(({ key }) => nameOf(key)));
   }
 
   async #read(isFull: boolean, signal: AbortSignal): Promise<Reading> {
@@ -203,53 +189,34 @@ export class ScanSource {
   }
 
   async #stageStep(rows: readonly SourceRow[], reading: Reading, isFull: boolean, signal: AbortSignal): Promise<void> {
-    const { files } = this.#context;
+    const { store, files } = this.#context;
     if (isFull) files?.list(rows);
-    if (files !== undefined) await files.lookAt(isFull ? rows : rows.filter((row) => this.#isRefused(row)), signal);
-    this.#stage.stage(rows.flatMap((row) => this.#judge(row, reading, isFull) ?? []));
+    const staged: FoundKey[] = [];
+    const found: FoundKey[] = [];
+    for (const row of rows) {
+      const key = keyTexts(this.#rules, row);
+      if (key === undefined) {
+        if (reading.unnamed.length < UNNAMED_MAX) reading.unnamed.push(row);
+        continue;
+      }
+      const isSeen = !reading.present.add(key);
+      if (this.#repeated.size > 0 && this.#repeated.has(nameOf(key))) staged.push({ key, rows: [row] });
+      else if (isSeen) {
+        this.#noteRepeated(key);
+        reading.isAmbiguous = true;
+      } else if (this.#wanted.size > 0 && this.#wanted.has(nameOf(key))) staged.push({ key, rows: [row] });
+      else found.push({ key, rows: [row] });
+    }
+    if (files !== undefined) {
+      const refused = found.filter(({ key }) => this.#refused.has(nameOf(key))).flatMap((one) => one.rows);
+      await files.lookAt(isFull ? rows : refused, signal);
+    }
+    this.#stage.stage([...staged, ...keysToTakeUp(store, this.#rules, found)]);
     await this.#pause(signal);
   }
 
-  /** What is to be looked at further; undefined where the row is as it was. */
-  #judge(row: SourceRow, reading: Reading, isFull: boolean): StagedRow | undefined {
-    const { store } = this.#context;
-    const key = keyTexts(this.#rules, row);
-    if (key === undefined) {
-      if (reading.unnamed.length < UNNAMED_MAX) reading.unnamed.push(row);
-      return undefined;
-    }
-    const hash = this.#hash(row);
-    const isSeen = !reading.present.add(key);
-    if (this.#repeated.size > 0 && this.#repeated.has(JSON.stringify(key))) return { key, row, hash };
-    if (isSeen) {
-      this.#noteRepeated(key);
-      reading.isAmbiguous = true;
-      return undefined;
-    }
-    const isAsBefore = loadRowHash(store, this.#rules, key)?.equals(hash) === true;
-    const mustCompare = isFull || this.#isRefused(row);
-    return isAsBefore && (!mustCompare || this.#isSettled(row, key)) ? undefined : { key, row, hash };
-  }
-
-  /** Whether nothing would come of taking the row up. */
-  #isSettled(row: SourceRow, key: readonly string[]): boolean {
-    const { store } = this.#context;
-    const local = localRow(store, this.#rules, [row]);
-    if (local.kind === "unseen") return false;
-    const known = loadKeyState(store, this.#rules, key);
-    const plan = planRow(this.#rules, local, known);
-    return plan.kind === "keep" || (plan.kind === "bad" && plan.reason === known.outbox?.lastError);
-  }
-
-  /** A row that was refused for its file, which may be right by now although the row is as it was. */
-  #isRefused(row: SourceRow): boolean {
-    if (this.#refused.size === 0) return false;
-    const key = keyTexts(this.#rules, row);
-    return key !== undefined && this.#refused.has(JSON.stringify(key));
-  }
-
   #noteRepeated(key: readonly string[]): void {
-    this.#repeated.add(JSON.stringify(key));
+    this.#repeated.add(nameOf(key));
     if (this.#repeated.size <= REPEATED_MAX) return;
     this.#repeated.clear();
     const { name, keys } = this.#rules;
@@ -260,53 +227,39 @@ export class ScanSource {
     );
   }
 
-  #hash(row: SourceRow): Buffer {
-    return hashRow(this.#rules.columns.map((column) => row[column] ?? null));
+  #changedOrWanted(found: readonly FoundKey[]): FoundKey[] {
+    const changed = new Set(keysToTakeUp(this.#context.store, this.#rules, found));
+    return found.filter((one) => changed.has(one) || this.#wanted.has(nameOf(one.key)));
   }
 
-  async #takeUpFresh(total: Scanned, signal: AbortSignal): Promise<void> {
-    for (let after: string[] | undefined; ; ) {
-      const keys = this.#stage.loadFresh(after, KEYS_PER_COMMIT);
-      if (keys.length === 0) return;
-      after = keys.at(-1);
-      await this.#takeUp(total, keys, signal);
+  /** Noted keys that neither the source has nor the bridge knows as present: what is gone may be wanted once more. */
+  async #takeUpNoted(total: Scanned, isFull: boolean, signal: AbortSignal): Promise<void> {
+    const noted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
+    for (let from = 0; from < noted.length; from += KEYS_PER_COMMIT) {
+      const keys = noted.slice(from, from + KEYS_PER_COMMIT);
+      const found = keys.map((key) => ({ key, rows: this.#stage.loadRows(key) }));
+      await this.#takeUp(total, { found, isFull }, signal);
     }
   }
 
-  /** Keys that were there before, or that the bridge knows otherwise, and that were not found now. */
-  async #takeUpAbsent(total: Scanned, present: KeySet, signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
-    const lists = [
-      (after: string[] | undefined) => loadHashedKeys(store, this.#rules, after, ROWS_PER_READ),
-      ...(total.isFull ? KNOWN : []).map(
-        (table) => (after: string[] | undefined) =>
-          loadKnownKeys(store, this.#rules, { table, after, limit: ROWS_PER_READ }),
-      ),
-    ];
-    for (const load of lists) {
-      for (let after: string[] | undefined; ; ) {
-        const known = load(after);
-        if (known.length === 0) break;
-        after = known.at(-1);
-        const absent = known.filter((key) => !present.has(key));
-        await this.#takeUp(
-          total,
-          absent.map((key) => key.slice(0, this.#rules.keys.length)),
-          signal,
-        );
-      }
-    }
-  }
-
-  async #takeUp(total: Scanned, keys: readonly (readonly string[])[], signal: AbortSignal): Promise<void> {
-    for (let from = 0; from < keys.length; from += KEYS_PER_COMMIT) {
-      const some = keys.slice(from, from + KEYS_PER_COMMIT);
-      await this.#context.files?.lookAt(
-        some.flatMap((key) => this.#stage.loadRows(key)),
+  async #takeUp(
+    total: Scanned,
+    { found, isFull }: { found: readonly FoundKey[]; isFull: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, files } = this.#context;
+    if (found.length > 0) {
+      await files?.lookAt(
+        found.flatMap(({ rows }) => rows),
         signal,
       );
-      const work = { source: this.#source, keys: some, unnamed: [] };
-      add(total, await absorbKeys(this.#context, this.#rules, { ...work, touched: !total.isFull }, signal));
+      const markTaken = ({ key }: FoundKey) => {
+        const values = this.#wanted.get(nameOf(key));
+        if (values !== undefined) deleteDirtyKey(store, this.#rules, values);
+      };
+      const work = { load: () => found, touched: !isFull, ...(this.#wanted.size > 0 ? { markTaken } : {}) };
+      add(total, await absorb(this.#context, this.#rules, work, signal));
+      for (const { key } of found) this.#wanted.delete(nameOf(key));
     }
     await this.#pause(signal);
   }
@@ -326,6 +279,10 @@ export class ScanSource {
       `${name}: ${file} is not in WAL mode, so programs that write it wait while the bridge reads it. PRAGMA journal_mode = WAL ends that.`,
     );
   }
+}
+
+function nameOf(key: readonly string[]): string {
+  return JSON.stringify(key);
 }
 
 function add(total: Absorbed, done: Absorbed): void {

@@ -25,18 +25,18 @@ import {
   loadDoubtful,
   loadPresent,
   loadRefusedChildren,
-  markInDoubt,
+  markInFlight,
   markRefused,
   markRefusedWaiting,
   type OutboxRow,
   saveAcceptance,
   saveAcknowledged,
-  saveDoubtEnd,
+  saveFlightEnd,
   savePassingRefusal,
   saveRefused,
   saveRetryTime,
   saveSetAside,
-  unmarkInDoubt,
+  unmarkInFlight,
   wakeSetAside,
 } from "./feed-outbox.ts";
 import { doubtAcknowledged, loadFeed, loadFeedsOfPath, loadKeyState, saveFeedChunk } from "./feed-rows.ts";
@@ -643,7 +643,7 @@ export class SendRows {
   /** Before the request leaves: whatever happens to it, these rows will be sent again unless an answer settles them. */
   async #begin(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    for (const some of inSteps(rows)) await commit(this.#context, signal, () => markInDoubt(store, some));
+    for (const some of inSteps(rows)) await commit(this.#context, signal, () => markInFlight(store, some));
     store.secure();
   }
 
@@ -655,8 +655,8 @@ export class SendRows {
     const last = AbortSignal.timeout(2_000);
     for (const some of inSteps(rows)) {
       await commit(this.#context, last, () => {
-        if (effect === "nothing") unmarkInDoubt(store, some);
-        else saveDoubtEnd(store, some, untilMs);
+        if (effect === "nothing") unmarkInFlight(store, some);
+        else saveFlightEnd(store, some, untilMs);
       });
     }
   }
@@ -714,16 +714,10 @@ export class SendRows {
     const { rules } = this.#options;
     const nowMs = clock.nowMs();
     const at = isoTime(nowMs);
-    let liveChange = 0;
-    let drops = 0;
-    const live = rows.map((row) => {
-      const before = loadKeyState(store, rules, row.key).sent?.live ?? false;
-      const after = isLive(rules, row);
-      liveChange += Number(after) - Number(before);
-      if (before && !after && !row.approved) drops += 1;
-      return { ...row, live: after };
-    });
-    saveAcknowledged(store, rules, live, at);
+    const accepted = rows.map((row) => ({ ...row, live: isLive(rules, row) }));
+    const before = saveAcknowledged(store, rules, accepted, at);
+    const liveChange = accepted.filter(({ live }) => live).length - before.size;
+    const drops = accepted.filter(({ live, approved }, index) => before.has(index) && !live && !approved).length;
     for (const { key, isRefused } of rows) if (isRefused) releaseQuarantined(store, [rules.name], referenceOf(key));
     for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
     saveAcceptance(store, rules, { at, told, liveChange, drops, dropsSince: isoTime(nowMs - rules.guard.overMs) });

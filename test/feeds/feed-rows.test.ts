@@ -1,4 +1,5 @@
 import path from "node:path";
+import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
@@ -6,16 +7,26 @@ import { compileFeed } from "../../src/feeds/feed.ts";
 import {
   clearSetAside,
   loadSendable,
-  markInDoubt,
+  markInFlight,
   markRefused,
   resetClocks,
   saveAcknowledged,
-  saveDoubtEnd,
+  saveFlightEnd,
   saveSetAside,
+  unmarkInFlight,
   wakeRefused,
   wakeSetAside,
 } from "../../src/feeds/feed-outbox.ts";
-import { approveGuarded, loadKeyState, markShown, saveGuard, saveOwed, touchOwed } from "../../src/feeds/feed-rows.ts";
+import {
+  approveGuarded,
+  deleteOwed,
+  loadDifferent,
+  loadKeyState,
+  markShown,
+  saveGuard,
+  saveOwed,
+  touchOwed,
+} from "../../src/feeds/feed-rows.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const rules = compileFeed("stocks", {
@@ -48,22 +59,82 @@ function start() {
   const owe = (
     sku: string,
     record: string,
-    over: { gone?: boolean; isDrop?: boolean; priority?: number; nowMs?: number } = {},
+    { nowMs = 1_000, ...over }: { gone?: boolean; isDrop?: boolean; priority?: number; nowMs?: number } = {},
   ) =>
-    saveOwed(store, rules, {
-      key: [sku],
-      record,
-      parent: null,
-      gone: false,
-      isDrop: false,
-      priority: 2,
+    saveOwed(store, rules, [{ key: [sku], record, parent: null, gone: false, isDrop: false, priority: 2, ...over }], {
       at: AT,
-      nowMs: 1_000,
-      ...over,
+      nowMs,
     });
   const sendable = (limits = {}, limit = -1) => loadSendable(store, rules, { ...NOW, ...limits }, limit);
   return { store, owe, sendable, skus: (limits = {}, limit = -1) => sendable(limits, limit).map(({ key }) => key[0]) };
 }
+
+describe("a set of rows", () => {
+  it("keeps every character of keys, parents and records", () => {
+    const { store, sendable } = start();
+    const twoKeys = { ...rules, keys: ["sku", "warehouse"] };
+    const text = fc.string({ unit: "binary", maxLength: 8 });
+    const rowOf = fc.record({
+      key: fc.tuple(text, text),
+      parent: fc.option(text),
+      record: text.map((t) => JSON.stringify([t])),
+    });
+    fc.assert(
+      fc.property(fc.uniqueArray(rowOf, { selector: ({ key }) => JSON.stringify(key), maxLength: 20 }), (rows) =>
+        store.write(() => {
+          store.db.exec("DELETE FROM feed_outbox; DELETE FROM feed_sent");
+          const owed = rows.map((row) => ({ ...row, gone: false, isDrop: false, priority: 2 }));
+          saveOwed(store, twoKeys, owed, { at: AT, nowMs: 1_000 });
+          expect(loadDifferent(store, twoKeys, rows)).toEqual([]);
+          expect(
+            loadDifferent(
+              store,
+              twoKeys,
+              rows.map((row) => ({ ...row, record: "0" })),
+            ),
+          ).toHaveLength(rows.length);
+          const waiting = loadSendable(store, twoKeys, NOW, -1);
+          expect(waiting.map(({ key, parent, record }) => ({ key, parent, record }))).toEqual(rows);
+          markInFlight(store, waiting);
+          expect(sendable()).toEqual([]);
+          saveFlightEnd(store, waiting, 0);
+          expect(loadSendable(store, twoKeys, NOW, -1).map(({ doubtRecord }) => doubtRecord)).toEqual(
+            rows.map(({ record }) => record),
+          );
+          unmarkInFlight(store, waiting);
+          expect(loadSendable(store, twoKeys, NOW, -1)).toEqual(waiting);
+          const [kept, ...accepted] = waiting.map((row) => ({ ...row, live: true }));
+          expect(saveAcknowledged(store, twoKeys, accepted, AT)).toEqual(new Set());
+          if (kept !== undefined) deleteOwed(store, twoKeys, [kept.key]);
+          expect(loadSendable(store, twoKeys, NOW, -1)).toEqual([]);
+          expect(loadDifferent(store, twoKeys, rows).map(({ at }) => at)).toEqual(kept === undefined ? [] : [0]);
+          expect(saveAcknowledged(store, twoKeys, accepted, AT)).toEqual(new Set(accepted.keys()));
+        }),
+      ),
+    );
+  });
+
+  it("leaves out only what is acknowledged in this epoch, or waits, exactly as it was found", () => {
+    const { store, owe } = start();
+    const found = [{ key: ["A"], record: '{"a":1}', parent: null }];
+    const different = () => loadDifferent(store, rules, found).length;
+    expect(different()).toBe(1);
+    owe("A", '{"a":1}');
+    expect(different()).toBe(0);
+    owe("A", '{"a":1}', { gone: true });
+    expect(different()).toBe(1);
+    deleteOwed(store, rules, [["A"]]);
+    store.db.exec(`INSERT INTO feed_sent (feed_id, k0, record, sent_at) VALUES (1, 'A', '{"a":1}', '')`);
+    expect(different()).toBe(0);
+    owe("A", '{"a":2}');
+    expect(different()).toBe(1);
+    deleteOwed(store, rules, [["A"]]);
+    for (const change of ["gone = 1", "gone = 0, epoch = epoch - 1", "epoch = epoch + 1, record = '{\"a\":1.0}'"]) {
+      store.db.exec(`UPDATE feed_sent SET ${change}`);
+      expect(different()).toBe(1);
+    }
+  });
+});
 
 describe("an acknowledgement", () => {
   it("clears what was sent, and never a value that came after it", () => {
@@ -71,7 +142,7 @@ describe("an acknowledgement", () => {
     owe("A", "1");
     owe("B", "1");
     const rows = sendable();
-    markInDoubt(store, rows);
+    markInFlight(store, rows);
     owe("B", "2");
     saveAcknowledged(
       store,
@@ -105,9 +176,9 @@ describe("rows that may go", () => {
     owe("doubt", "1");
     expect(skus({ awayBeforeMs: 899 })).toEqual(["doubt"]);
     const doubt = sendable({ awayBeforeMs: 899 });
-    markInDoubt(store, doubt);
+    markInFlight(store, doubt);
     expect(skus({ awayBeforeMs: 899 })).toEqual([]);
-    saveDoubtEnd(store, doubt, 5_000);
+    saveFlightEnd(store, doubt, 5_000);
     expect(skus({ awayBeforeMs: 899, nowMs: 4_999 })).toEqual([]);
     expect(skus({ awayBeforeMs: 899, nowMs: 5_000 })).toEqual(["doubt"]);
   });
@@ -116,8 +187,8 @@ describe("rows that may go", () => {
     const { store, owe, sendable } = start();
     owe("A", "1");
     const rows = sendable();
-    markInDoubt(store, rows);
-    saveDoubtEnd(store, rows, 5_000);
+    markInFlight(store, rows);
+    saveFlightEnd(store, rows, 5_000);
     owe("A", "2");
     expect(sendable()).toEqual([]);
     expect(sendable({ nowMs: 5_000 })).toMatchObject([{ record: "2", doubtRecord: "1" }]);
@@ -129,13 +200,13 @@ describe("times of a clock that has begun anew", () => {
     const { store, owe, sendable, skus } = start();
     for (const sku of ["open", "old", "soon"]) owe(sku, "1");
     const rows = sendable();
-    markInDoubt(store, rows);
-    saveDoubtEnd(
+    markInFlight(store, rows);
+    saveFlightEnd(
       store,
       rows.filter(({ key }) => key[0] === "old"),
       9e9,
     );
-    saveDoubtEnd(
+    saveFlightEnd(
       store,
       rows.filter(({ key }) => key[0] === "soon"),
       1_500,
@@ -166,7 +237,7 @@ describe("what is done to all rows of a feed", () => {
     expect(steps(() => wakeSetAside(store, rules, now))).toEqual([10, 4]);
     expect(steps(() => wakeRefused(store, rules, now))).toEqual([10, 1]);
     expect(steps(() => clearSetAside(store, rules.feedId, 10))).toEqual([10, 4]);
-    markInDoubt(store, rows);
+    markInFlight(store, rows);
     expect(steps(() => resetClocks(store, rules, { nowMs: 0, doubtUntilMs: 100, limit: 10 }))).toEqual([10, 10, 5]);
     const dirty = () => store.db.prepare("SELECT count(*) FROM feed_dirty").pluck().get() as number;
     let afterId = 0;

@@ -101,6 +101,29 @@ describe("the nightly comparison", () => {
     expect(level("S-1")).toBe(4);
   });
 
+  it("finds two rows of one key wherever they stand, and goes on holding them under other rules", async () => {
+    const { erp, run, compare, restart, quarantined, requests, rows } = await startFeeds({
+      settings: { imports: { stocks: { table: "goods" } } },
+      arm: [],
+    });
+    erp.exec(`CREATE TABLE goods (id INTEGER PRIMARY KEY, sku, warehouse, quantity, reserved);
+      INSERT INTO goods (sku, warehouse, quantity, reserved) VALUES (7, '', 1, 0);
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO goods (sku, warehouse, quantity, reserved) SELECT 'S-' || i, '', 5, 0 FROM n;
+      INSERT INTO goods (sku, warehouse, quantity, reserved) VALUES ('7', '', 2, 0)`);
+    await run("stocks");
+    const held = [{ reference: "7", reason: "two rows have this key (sku, warehouse)", state: "held" }];
+    expect([requests().flatMap(({ records }) => records).length, quarantined()]).toEqual([2_500, held]);
+    const before = rows("SELECT * FROM quarantine");
+    await compare();
+    expect([requests(), rows("SELECT * FROM quarantine")]).toEqual([[], before]);
+    await restart({
+      imports: { stocks: { table: "goods", record: { sku: "{sku}", quantity: "{available|number}" } } },
+    });
+    await run("stocks");
+    expect([requests().flatMap(({ records }) => records).length, quarantined()]).toEqual([2_500, held]);
+  });
+
   it("writes and sends nothing where nothing differs", async () => {
     const { erp, run, compare, requests, rows } = await startFeeds();
     fillStock(erp, 2_500);

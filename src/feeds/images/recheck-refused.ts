@@ -5,11 +5,10 @@
  */
 
 import { commit } from "../../pass/commit.ts";
-import { type FeedContext, localRow } from "../absorb-feed.ts";
+import type { FeedContext } from "../absorb-feed.ts";
+import { keysToTakeUp } from "../diff.ts";
 import { type FeedRules, keyTexts } from "../feed.ts";
-import { loadKeyState } from "../feed-rows.ts";
 import { loadSourceRows } from "../feed-source.ts";
-import { planRow } from "../plan-feed.ts";
 import { loadRefusedKeys, markKeyTouched } from "./image-rows.ts";
 
 /** Looked at in one pass: some ten milliseconds, while a folder that lost all its files is still gone through in hours. */
@@ -25,24 +24,19 @@ export async function recheckRefused(
   const { store, files } = context;
   if (files === undefined) return afterId;
   const refused = loadRefusedKeys(store, rules, { afterId, limit: ROWS_PER_PASS });
-  const rows = refused.flatMap(({ key }) => loadSourceRows(store, rules, key));
-  await files.lookAt(rows, signal);
-  const changed = refused.filter(({ key }) => hasChanged(context, rules, key));
+  const found = refused.flatMap(({ key }) => {
+    const rows = loadSourceRows(store, rules, key);
+    return rows[0] === undefined || keyTexts(rules, rows[0]) === undefined ? [] : [{ key, rows }];
+  });
+  await files.lookAt(
+    found.flatMap(({ rows }) => rows),
+    signal,
+  );
+  const changed = keysToTakeUp(store, rules, found);
   if (changed.length > 0) {
     await commit(context, signal, () => {
       for (const { key } of changed) markKeyTouched(store, rules, key);
     });
   }
   return refused.length < ROWS_PER_PASS ? 0 : (refused.at(-1)?.id ?? 0);
-}
-
-function hasChanged({ store }: FeedContext, rules: FeedRules, key: readonly string[]): boolean {
-  const rows = loadSourceRows(store, rules, key);
-  const [row] = rows;
-  if (row === undefined || keyTexts(rules, row) === undefined) return false;
-  const local = localRow(store, rules, rows);
-  if (local.kind === "unseen") return false;
-  const known = loadKeyState(store, rules, key);
-  const plan = planRow(rules, local, known);
-  return plan.kind === "bad" ? plan.reason !== known.outbox?.lastError : plan.kind !== "keep";
 }

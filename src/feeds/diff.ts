@@ -1,0 +1,129 @@
+/*
+ * What rows of a feed's source come to against what was acknowledged and what is owed. One comparison serves changed
+ * keys, the full comparison of a table and sources without triggers. It reads and writes nothing else: whoever takes up
+ * what differs does so in a transaction that compares once more.
+ */
+import { hash } from "node:crypto";
+import type { Store } from "../database/store.ts";
+import { loadQuarantineState } from "../pass/quarantine-rows.ts";
+import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "./feed.ts";
+import { type FoundRecord, loadDifferent, loadKnownKeys, withoutGone } from "./feed-rows.ts";
+import { seeRow } from "./images/find-images.ts";
+import type { KeySet } from "./key-set.ts";
+import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
+
+/** Where the keys stand that the bridge knows. */
+export const KNOWN = ["feed_sent", "feed_outbox"] as const;
+/** Known keys that are looked for among those of the source at once. */
+const KNOWN_PER_READ = 1_000;
+
+/** A key as text, and the rows that the source has of it: none where it is gone, two where it is not unique. */
+export interface FoundKey {
+  readonly key: readonly string[];
+  readonly rows: readonly SourceRow[];
+}
+
+export interface Difference<F extends FoundKey> {
+  found: F;
+  plan: RowPlan;
+  known: FeedKeyState;
+}
+
+/**
+ * The keys that are not acknowledged, or do not wait, exactly as they were found, each with what comes of it. `unseen`
+ * are rows whose file nobody has looked at.
+ */
+export function diffKeys<F extends FoundKey>(
+  store: Store,
+  rules: FeedRules,
+  found: readonly F[],
+): { differences: Difference<F>[]; unseen: F[] } {
+  const unseen: F[] = [];
+  const seen: { found: F; local: LocalRow }[] = [];
+  const records: FoundRecord[] = [];
+  for (const one of found) {
+    const { key, rows } = one;
+    const local = localRow(store, rules, rows);
+    if (local.kind === "unseen") {
+      unseen.push(one);
+      continue;
+    }
+    seen.push({ found: one, local });
+    records.push({ key, record: local.kind === "row" ? local.record : null, parent: parentOf(rules, rows[0]) });
+  }
+  const differences = loadDifferent(store, rules, records).flatMap(({ at, known }) => {
+    const one = seen[at];
+    return one === undefined ? [] : [{ found: one.found, known, plan: planRow(rules, one.local, known) }];
+  });
+  return { differences, unseen };
+}
+
+/** The found keys that have to be taken up: nothing would come of the others. */
+export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
+  const { differences, unseen } = diffKeys(store, rules, found);
+  const changed = differences.filter(({ found: { key, rows }, plan, known }) =>
+    plan.kind === "bad"
+      ? !isHeld(store, rules, { key, rows, reason: plan.reason, lastError: known.outbox?.lastError ?? null })
+      : plan.kind !== "keep",
+  );
+  return [...changed.map((one) => one.found), ...unseen];
+}
+
+/** What the source's rows of one key come to: the record to send, or why there is none. */
+export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRow[]): LocalRow | { kind: "unseen" } {
+  const [row, second] = rows;
+  if (row === undefined) return { kind: "absent" };
+  if (second !== undefined) return { kind: "bad", reason: `two rows have this key (${rules.keys.join(", ")})` };
+  const seen = seeRow(store, rules, row);
+  if (seen.kind !== "row") return seen;
+  const rendered = renderRow(rules, seen.row);
+  return "reason" in rendered ? { kind: "bad", reason: rendered.reason } : { kind: "row", record: rendered.record };
+}
+
+/**
+ * Keys that the bridge knows as present and that are not among those of the source, in steps. `isFull`: with those that
+ * are owed as gone already, which may have been rendered under other rules.
+ */
+export function* absentKeys(
+  store: Store,
+  rules: FeedRules,
+  { present, isFull }: { present: KeySet; isFull: boolean },
+): Generator<FoundKey[], void> {
+  for (const table of KNOWN) {
+    for (let after: string[] | undefined; ; ) {
+      const known = loadKnownKeys(store, rules, { table, after, limit: KNOWN_PER_READ });
+      if (known.length === 0) break;
+      after = known.at(-1);
+      const absent = known.filter((key) => !present.has(key)).map((key) => key.slice(0, rules.keys.length));
+      const left = isFull ? absent : withoutGone(store, rules, absent);
+      yield left.map((key) => ({ key, rows: [] }));
+    }
+  }
+}
+
+/** A row that cannot be rendered: whether exactly that is in quarantine. Released, it is held again. */
+export function isHeld(
+  store: Store,
+  rules: FeedRules,
+  bad: FoundKey & { reason: string; lastError: string | null },
+): boolean {
+  if (bad.lastError !== bad.reason) return false;
+  const { digest } = payloadOf(bad.rows);
+  const decided = loadQuarantineState(store, { kind: rules.name, reference: referenceOf(bad.key), hash: digest });
+  return decided !== undefined && decided !== "released";
+}
+
+/** Rows as they are shown in quarantine. */
+export function payloadOf(rows: readonly SourceRow[]): { payload: string; digest: Buffer } {
+  const plain = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plainValue(value)])),
+  );
+  const payload = JSON.stringify(plain);
+  return { payload, digest: hash("sha256", payload, "buffer") };
+}
+
+function plainValue(value: ColumnValue): string | number | null {
+  if (Buffer.isBuffer(value)) return `x'${value.toString("hex").slice(0, 2_000)}'`;
+  if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) return String(value);
+  return value;
+}
