@@ -10,7 +10,7 @@ import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
 
-type SignKind = "records" | "count" | "pages" | "more" | "part";
+type SignKind = "records" | "count" | "pages" | "more" | "part" | "omitted";
 
 /** One thing beside the list. */
 export interface Sign {
@@ -84,6 +84,14 @@ const PAGES_NAME =
   /^(?:(?:num|number(?:of)?|count|total)?pages(?:count|total)?|(?:page|pages)count|lastpage|(?:всего)?страниц)$/;
 /** They say of themselves that the list is not whole. */
 const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|неполный)$/;
+/** They count pages, or name the one that this is. */
+const ALL_PAGES_NAME = /^(?:pages|total(?:of)?pages|pages(?:count|total)|pagecount|lastpage|страниц)$/;
+const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
+/** They say what became of records that are not in the list. */
+const LEFT_OUT_NAME =
+  /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено)$/;
+/** They may as well speak of anything. */
+const WARNING_NAME = /^(?:warnings?|notices?|предупреждения)$/;
 /** After so many batches a count is known to be that of the records. */
 const EQUAL_TIMES = 3;
 /** They say of themselves that something follows. */
@@ -123,9 +131,13 @@ export function* readSignsInSlices(
       addRecord(signs, place, id);
       continue;
     }
+    const pages = readPages(bytes, span, place);
+    if (pages !== undefined && signs.length < KNOWN_MAX) signs.push(pages);
     someMember(bytes, span, ({ key, value }) => {
       if (skipped.has(value.start) || key.length > NAME_MAX) return false;
       const at = joined(place, key);
+      const leftOut = readLeftOut(bytes, value, { name: plainOf(key), place: at });
+      if (leftOut !== undefined && signs.length < KNOWN_MAX) signs.push(leftOut);
       if (isContainer(bytes, value)) {
         if (depth < DEPTH_MAX && waiting.length < PLACES_MAX)
           waiting.push({ span: value, place: at, depth: depth + 1 });
@@ -206,6 +218,30 @@ function readSign(bytes: Buffer, value: Span, { name, place }: { name: string; p
   return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false };
 }
 
+/** `page` 1 of `pages` 3. Where pages are counted from 0, the first of one is the last. */
+function readPages(bytes: Buffer, object: Span, place: string): Sign | undefined {
+  let [page, pages]: [number | undefined, number | undefined] = [undefined, undefined];
+  let at = "";
+  someMember(bytes, object, ({ key, value }) => {
+    if (key.length > NAME_MAX || kindOf(bytes, value) !== "number") return false;
+    const name = plainOf(key);
+    if (THIS_PAGE_NAME.test(name)) page = Number(textOf(bytes, value));
+    if (ALL_PAGES_NAME.test(name)) [pages, at] = [Number(textOf(bytes, value)), joined(place, key)];
+    return page !== undefined && pages !== undefined;
+  });
+  if (page === undefined || pages === undefined) return undefined;
+  return { kind: "omitted", place: at, says: page === 0 ? pages > 1 : page < pages, isClear: true };
+}
+
+/** What says that records were left out of a batch: a list or an object that holds something, a number, a text. */
+function readLeftOut(bytes: Buffer, value: Span, { name, place }: { name: string; place: string }): Sign | undefined {
+  const isClear = LEFT_OUT_NAME.test(name);
+  if (!isClear && !WARNING_NAME.test(name)) return undefined;
+  const text = value.end - value.start > NAME_MAX ? "…" : textOf(bytes, value).replace(/\s/g, "");
+  const says = !["[]", "{}", "0", "null", "false", '""', "[null]"].includes(text);
+  return { kind: "omitted", place, says, isClear };
+}
+
 function keyOf({ kind, place }: Sign): string {
   return `${kind} ${place}`;
 }
@@ -216,7 +252,7 @@ export function findContradictions(learned: LearnedSigns, { signs }: ListSigns):
     if (!sign.says) return false;
     const { state } = learned.known[keyOf(sign)] ?? { state: "new" };
     // Of an empty list no part is missing.
-    if (state === "free" || sign.kind === "part") return false;
+    if (state === "free" || sign.kind === "part" || sign.kind === "omitted") return false;
     // A name that no empty answer had before is another shape; at first sight only what is clear is one.
     return state === "falls" || sign.isClear || (learned.hasEmpty && state === "new");
   });
@@ -232,6 +268,8 @@ export function findShortfall(learned: LearnedSigns, { signs, size }: ListSigns)
     const known = learned.known[keyOf(sign)];
     if (known?.state === "free") return false;
     if (isPartFlag(sign)) return sign.says;
+    if (sign.kind === "omitted")
+      return sign.says && (sign.isClear || known?.state === "falls" || known?.isShort === true);
     return isSize(sign) && (sign.count ?? 0) > size && (known?.equal ?? 0) >= EQUAL_TIMES;
   });
 }
@@ -299,7 +337,12 @@ export function learnSizes(learned: LearnedSigns, answer: ListSigns): LearnedSig
   const short = findShortfall(learned, answer);
   let next = learned;
   for (const sign of answer.signs) {
-    const known = next.known[keyOf(sign)];
+    if (sign.kind === "omitted" && !short.includes(sign)) {
+      // What warns from the first answer on says nothing of a batch.
+      next = withSign(next, sign, sign.says ? "free" : "falls");
+      continue;
+    }
+    const known = next.known[keyOf(sign)] ?? (sign.kind === "omitted" ? { state: "new" as const } : undefined);
     if (known === undefined) continue;
     if (short.includes(sign)) {
       if (known.isShort !== true) next = withKnown(next, sign, { ...known, isShort: true });
@@ -340,7 +383,8 @@ export function learnSigns(learned: LearnedSigns, answer: ListSigns, isEnd = ans
 function learnEmpty(learned: LearnedSigns, answer: ListSigns): LearnedSigns {
   const contradictions = findContradictions(learned, answer);
   let next = contradictions.length === 0 && !learned.hasEmpty ? { ...learned, hasEmpty: true } : learned;
-  for (const sign of answer.signs) if (sign.says && !contradictions.includes(sign)) next = withSign(next, sign, "free");
+  for (const sign of answer.signs)
+    if (sign.says && !contradictions.includes(sign) && sign.kind !== "omitted") next = withSign(next, sign, "free");
   return doubtSigns(next, contradictions);
 }
 
@@ -348,7 +392,7 @@ function learnBesideRecords(learned: LearnedSigns, { signs, size, ids }: ListSig
   let next = learned;
   for (const sign of signs) {
     const { state, isDoubted } = learned.known[keyOf(sign)] ?? { state: "new" };
-    if (!sign.says || state === "free") continue;
+    if (!sign.says || state === "free" || sign.kind === "omitted") continue;
     // The same records in two lists are one list that moves to another name; others are something else.
     const isElse =
       sign.kind === "records"
@@ -365,6 +409,7 @@ function learnEnd(learned: LearnedSigns, { signs, size }: ListSigns): LearnedSig
   let next = learned;
   // A flag that says "no" means what it says. A count of 0 does so only after it was more: a new shop has no orders at all.
   for (const sign of signs) {
+    if (sign.kind === "omitted") continue;
     if (sign.says || (size > 0 && sign.kind !== "more")) continue;
     const state = next.known[keyOf(sign)]?.state ?? "new";
     if (state === "seen" || (state === "new" && (sign.kind === "more" || sign.isClear)))

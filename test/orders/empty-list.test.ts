@@ -126,7 +126,11 @@ describe("a batch whose answer says that it is not whole", () => {
       });
     };
     for (let batch = 0; batch < 3; batch++) {
-      const rule = serve(`b-${batch}`, createOrders(t, 1 + (batch % 2)), { count: 1 + (batch % 2), partial: false });
+      const rule = serve(`b-${batch}`, createOrders(t, 1 + (batch % 2)), {
+        count: 1 + (batch % 2),
+        partial: false,
+        warnings: [],
+      });
       await t.run("orders");
       t.sandbox.faults.remove(rule);
     }
@@ -138,6 +142,11 @@ describe("a batch whose answer says that it is not whole", () => {
   it.each([
     ["a count", { count: 5, partial: false }],
     ["a flag", { count: 2, partial: true }],
+    ["a page of several", { count: 2, meta: { page: 1, pages: 3 } }],
+    ["the first page, counted from 0", { count: 2, page: 0, total_pages: 2 }],
+    ["records that were left out", { count: 2, skipped: ["ЗК-7"] }],
+    ["a number of them", { count: 2, failed: 1 }],
+    ["a warning where there was none before", { count: 2, warnings: ["3 orders could not be loaded"] }],
   ])("is stored, and not confirmed until it is: %s", async (_name, beside) => {
     const { t, serve } = await startCounted();
     const ids = createOrders(t, 2);
@@ -164,6 +173,20 @@ describe("a batch whose answer says that it is not whole", () => {
     await t.run("orders");
     await t.run("orders");
     expect(isConfirmed(t)).toBe(true);
+  });
+
+  it.each([
+    ["a warning from the first answer on", { warnings: ["deprecated"] }],
+    ["the last page", { page: 3, pages: 3 }],
+    ["the only page, counted from 0", { page: 0, pages: 1 }],
+    ["nothing left out", { skipped: [], failed: 0, notes: ["none"] }],
+  ])("is whole beside %s", async (_name, beside) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
+    const records = createOrders(t, 1).map((id) => t.sandbox.service.newestText(id));
+    const body = `{"batch_id":"b-1","orders":[${records.join(",")}],${JSON.stringify(beside).slice(1)}`;
+    t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+    await t.run("orders");
+    expect(confirmBodies(t).some((text) => text?.includes("b-1"))).toBe(true);
   });
 
   it("is whole beside the number of all that waits, which was never that of its orders", async () => {
