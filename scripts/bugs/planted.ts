@@ -162,12 +162,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     `      if (outcome.status === 422) throw new BridgeError("answer_unreadable", "The chunk was refused.");
       const standing = part.map(inDoubt);\n`,
   ),
-  one(
-    "Retry-After unclamped",
-    "src/service/retry-after.ts",
-    "  return Math.min(Math.max(Math.ceil(Math.max(...waits)), RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);",
-    "  return Math.ceil(Math.max(...waits));",
-  ),
+  {
+    ...one(
+      "Retry-After unclamped",
+      "src/service/retry-after.ts",
+      "  return Math.min(Math.max(Math.ceil(Math.max(...waits)), RETRY_AFTER_MIN_MS), RETRY_AFTER_MAX_MS);",
+      "  return Math.ceil(Math.max(...waits));",
+    ),
+    draws: { step: { do: "net", fate: { kind: "status", retryAfter: "999999999999" } } },
+  },
   one(
     "401 retried at once",
     "src/pass/holds.ts",
@@ -192,16 +195,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       }
       return await this.#read(request, response, totalMs);`,
   ),
-  one(
-    "status repeated blindly",
-    "src/statuses/settle-status.ts",
-    '    if (request.state === "sending") return await this.#resolveFound(request, counts, signal);\n',
-    `    if (request.state === "sending") {
-      await commit(this.#context, signal, () => markPendingAgain(this.#context.store, request.id, null));
-      return { kind: "again" };
-    }
-`,
-  ),
+  {
+    ...one(
+      "status repeated blindly",
+      "src/statuses/settle-status.ts",
+      '    if (request.state === "sending") return await this.#resolveFound(request, counts, signal);\n',
+      `    if (request.state === "sending") {
+        await commit(this.#context, signal, () => markPendingAgain(this.#context.store, request.id, null));
+        return { kind: "again" };
+      }
+  `,
+    ),
+    draws: { step: { do: "net", on: "status", fate: { when: "after" } } },
+  },
   one(
     "odd value not named",
     "src/feeds/absorb-feed.ts",

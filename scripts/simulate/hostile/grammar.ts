@@ -199,7 +199,11 @@ function safe(lie: Lie, forms: Forms): Lie {
   if (on === "orders" && body === "changing record") return { ...lie, when: "after" };
   const isPost = on === "confirm" || on === "status" || on === "import";
   if (isPost) {
-    if (isSuccess && (!UNTRUE.has(body) || BODYLESS.has(status))) return { ...lie, when: "after" };
+    const isAccepting = isSuccess && (!UNTRUE.has(body) || BODYLESS.has(status));
+    // Where a part of the records was taken, the answer's own counts say so, and nothing else.
+    if (isAccepting && on === "import" && forms.takenRecords !== null)
+      return { ...lie, status: 200, body: "right", when: "after" };
+    if (isAccepting) return { ...lie, when: "after" };
     // A status that is refused in the service's own words is looked for at its order.
     if (on === "status" && LOOKED_FOR.has(status) && body !== "html") return lie;
     return status >= 300 && status < 500 && status !== 408 ? { ...lie, when: "before" } : lie;
