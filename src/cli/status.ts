@@ -70,7 +70,8 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
   try {
     const nowMs = Date.now();
     const lock = isLocked(loaded.config.database.path);
-    const facts = measureAges(loadFacts(store), { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
+    const met = store.troubles.first ?? lock?.holder?.met;
+    const facts = measureAges({ ...loadFacts(store), met }, { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
     const now = { nowMs, isRunning: lock !== undefined, silentMs: silenceOf(lock?.holder) };
     const limits = { erpReadWithinMs: loaded.config.erp.read_within };
     const report = describeStatus(facts, now, limits);

@@ -182,13 +182,13 @@ export class Bridge {
     this.#desk.start(this.#scheduler.signal);
     this.watch.start();
     this.web?.start();
-    this.#lock.signal();
+    this.#lock.signal(this.store.troubles.first);
     this.#looks = setInterval(() => this.#look(), LOOK_MS);
   }
 
   /** What is wrong with the files ends `trouble`; what stands in the way of a look is met by the passes as well. */
   #look(): void {
-    this.#lock.signal();
+    this.#lock.signal(this.store.troubles.first);
     try {
       this.store.look();
       // Last: with the whole folder the lock is gone as well.

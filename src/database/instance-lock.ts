@@ -9,6 +9,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, giveTo, openRegular, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
+import type { Trouble } from "../platform/troubles.ts";
 import { resolveDatabasePath } from "./file-checks.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 
@@ -21,6 +22,8 @@ export interface LockHolder {
   secret?: { file: string; atMs: number };
   /** Its last sign of life, by the machine's monotonic clock; absent where it gives none. */
   aliveMs?: number;
+  /** What it had met then and cannot write down elsewhere. */
+  met?: Trouble;
 }
 
 export interface InstanceLock {
@@ -29,7 +32,7 @@ export interface InstanceLock {
   /** Whether the lock file has lost its name: then another bridge could take a lock of its own. */
   isLost(): boolean;
   /** A sign of life, for whoever looks at the lock. Costs no flush; never throws. */
-  signal(): void;
+  signal(met?: Trouble): void;
   /** Gives the lock back. May be called twice; never throws. */
   release(): void;
 }
@@ -38,6 +41,7 @@ export interface InstanceLock {
 const ACQUIRE_TIMEOUT_MS = 500;
 /** Longer than the words of any holder. */
 const SIGNAL_BYTES = 4_096;
+const SENTENCE_CHARACTERS = 600;
 
 function lockPathOf(databasePath: string): string {
   return `${resolveDatabasePath(databasePath)}.lock`;
@@ -46,7 +50,7 @@ function lockPathOf(databasePath: string): string {
 /** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
 function readHolder(lockPath: string): LockHolder | undefined {
   try {
-    const { pid, command, since, secret, aliveMs } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<
+    const { pid, command, since, secret, aliveMs, met } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<
       string,
       unknown
     >;
@@ -57,6 +61,7 @@ function readHolder(lockPath: string): LockHolder | undefined {
       since,
       ...(isSecretPlace(secret) ? { secret } : {}),
       ...(typeof aliveMs === "number" ? { aliveMs } : {}),
+      ...(isTrouble(met) ? { met } : {}),
     };
   } catch {
     return undefined;
@@ -66,6 +71,11 @@ function readHolder(lockPath: string): LockHolder | undefined {
 function isSecretPlace(value: unknown): value is NonNullable<LockHolder["secret"]> {
   const { file, atMs } = (value ?? {}) as Record<string, unknown>;
   return typeof file === "string" && typeof atMs === "number";
+}
+
+function isTrouble(value: unknown): value is Trouble {
+  const { of, code, sentence, since } = (value ?? {}) as Record<string, unknown>;
+  return [of, code, sentence, since].every((each) => typeof each === "string");
 }
 
 /** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
@@ -83,12 +93,13 @@ export function machineMs(): number {
 }
 
 /** Writes the holder's words anew in their place, with the time: as long each time, so that no reader finds a part. */
-function signalIn(lockPath: string, holder: LockHolder): () => void {
+function signalIn(lockPath: string, holder: LockHolder): (met?: Trouble) => void {
   let file: number | undefined;
-  return () => {
+  return (met) => {
+    const told = met === undefined ? {} : { met: { ...met, sentence: met.sentence.slice(0, SENTENCE_CHARACTERS) } };
     try {
       file ??= openRegular(`${lockPath}.json`);
-      writeSync(file, `${JSON.stringify({ ...holder, aliveMs: machineMs() })}`.padEnd(SIGNAL_BYTES), 0);
+      writeSync(file, `${JSON.stringify({ ...holder, aliveMs: machineMs(), ...told })}`.padEnd(SIGNAL_BYTES), 0);
     } catch {
       // As above.
     }

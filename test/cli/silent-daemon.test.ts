@@ -39,3 +39,19 @@ it(
     }
   },
 );
+
+it("status says what only the running daemon knows, such as a reload that was refused", PATIENT, async () => {
+  const shop = await startShop();
+  await shop.command("sync", "orders", "updates");
+  const lock = acquireInstanceLock(shop.database, { command: "run" });
+  const sentence = "The configuration was not taken over, the old one stays: it is of another account.";
+  try {
+    lock.signal({ of: "reload", code: "account_changed", sentence, since: "2026-03-01T12:00:00.000Z" });
+    const { code, out } = await shop.command("status");
+    expect([code, out.includes(sentence)]).toEqual([2, true]);
+    lock.signal();
+    expect((await shop.command("status")).out).not.toContain("not taken over");
+  } finally {
+    lock.release();
+  }
+});
