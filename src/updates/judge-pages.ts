@@ -1,6 +1,6 @@
 /*
- * Whether the pages of a pass have left out changes. `page-cover.ts` decides what a page proves; here is asked what it does not: at most one
- * more page for each question, and none where the position would not move.
+ * Whether the pages of a pass have left out changes. `page-cover.ts` decides what a page proves; here is asked what it does not: seldom more than
+ * one page for each question, and none where the position would not move.
  */
 
 import type { Lack } from "../orders/list-signs.ts";
@@ -8,7 +8,7 @@ import type { JobContext } from "../pass/job.ts";
 import { loadAnchors, loadCut } from "./cut-rows.ts";
 import { askAt, instantOf, planAskBefore } from "./follow.ts";
 import type { Pass } from "./follow-pass.ts";
-import { judgePage, planNarrower, showsHole } from "./page-cover.ts";
+import { judgePage, NARROWER, planNarrower, showsHole } from "./page-cover.ts";
 import type { Found } from "./plan-cut.ts";
 import type { ReadPages } from "./read-pages.ts";
 
@@ -43,16 +43,24 @@ export class JudgePages {
     return lacks.filter(({ atLeast }) => atLeast > changes.records);
   }
 
-  /** Asks once for a part of the page whose order is not that of its stamps: what it lacked has room there. */
+  /** Asks for a part of the page whose order is not that of its stamps: what it lacked has room there. */
   async #judgeMixed(pass: Pass): Promise<Found | undefined> {
     const { mixed, high, learned, rules } = pass;
     if (mixed === undefined || high === undefined || high.ns <= mixed.coveredNs || pass.token !== undefined)
       return undefined;
     const { stamps } = mixed.page;
-    const fromNs = planNarrower(stamps);
-    if (fromNs === undefined) return undefined;
-    const { page } = await this.#pages.readPage(pass, askAt(fromNs, learned.form, rules).since);
-    return showsHole(stamps, page.stamps, fromNs) ? { verdict: "cut", size: stamps.length, isMixed: true } : undefined;
+    let lastNs: bigint | undefined;
+    for (const share of NARROWER) {
+      const fromNs = planNarrower(stamps, share);
+      if (fromNs === undefined || fromNs === lastNs) continue;
+      lastNs = fromNs;
+      const { page } = await this.#pages.readPage(pass, askAt(fromNs, learned.form, rules).since);
+      if (showsHole(stamps, page.stamps, fromNs)) return { verdict: "cut", size: stamps.length, isMixed: true };
+      // It had room left: there is nothing that the page lacked.
+      if (page.stamps.length < stamps.length) return undefined;
+    }
+    // Each was filled with newer changes alone: the oldest come first, in whatever order a page shows them.
+    return undefined;
   }
 
   /**

@@ -66,8 +66,11 @@ export function mayLackOldest(
 
 /** Fewer are in some order by chance, and a question about them costs more than it tells. */
 const MIXED_MIN = 3;
-/** The share of a page, from its oldest change, that a narrower answer leaves out: so much room it has for what the page lacked. */
-const NARROWER = 0.1;
+/**
+ * The shares of a page, from its oldest change, that narrower answers leave out: so much room they have for what the page lacked. Another one
+ * is asked only where the one before was as full as the page, and that with changes that are newer.
+ */
+export const NARROWER: readonly number[] = [0.1, 0.3, 0.6, 0.8];
 
 type Stamps = readonly (Pick<ServedStamp, "instantNs"> | undefined)[];
 
@@ -109,12 +112,12 @@ export function mayLackAny(stamps: Stamps, pageMax: number): boolean {
  * The stamp from which such a page is asked for once more, later than its oldest. The answer has room then: a service that had cut the
  * page, in whatever order, fills it with some of what was left out. Undefined where all have one stamp.
  */
-export function planNarrower(stamps: Stamps): bigint | undefined {
+export function planNarrower(stamps: Stamps, share = 0.1): bigint | undefined {
   const sorted = stamps
     .flatMap((stamp) => (stamp === undefined ? [] : [stamp.instantNs]))
     .sort((a, b) => (a < b ? -1 : 1));
   const oldest = sorted[0];
-  const from = sorted[Math.floor(sorted.length * NARROWER)];
+  const from = sorted[Math.floor(sorted.length * share)];
   if (oldest === undefined || from === undefined) return undefined;
   return from > oldest ? from : sorted.find((ns) => ns > oldest);
 }

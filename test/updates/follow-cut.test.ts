@@ -224,6 +224,19 @@ describe("a service that answers so many changes in another order than that of t
     expect(withStatus(test, "cancelled")).toBe(22);
   });
 
+  it("finds what was left out where newer changes fill the room of the first question", async () => {
+    const updates = { keeps: "first-ids", order: "ids", pageLimit: 5, history: "log" } as const;
+    const test = await startFollowed(14, { service: { updates }, settings: { updates: { overlap: "0s" } } });
+    await settleIn(test);
+    const [first = "", second = "", third = "", ...others] = [...test.ids].sort();
+    // Those of the first ids are the first and the last ones to be changed.
+    for (const id of [first, second, ...others, third, first]) test.change(id, { status: "cancelled" }, 1_000);
+    test.change(second, { status: "cancelled", lines: [{ sku: "A", quantity: 2 }] }, 1_000);
+    await test.poll();
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(14);
+  });
+
   it.each(["total", "pages"] as const)("goes by what it counts where all have one time: %s", async (counts) => {
     const test = await start(60, { keeps: "first-ids", order: "ids", pageLimit: 20, counts });
     await settleIn(test);
