@@ -51,7 +51,7 @@ async function settle(bridge: Bridge, erp: DemoErp): Promise<void> {
     const outcomes: string[] = [];
     await bridge.sync(["orders", "updates", "stocks"], ({ outcome }) => outcomes.push(outcome));
     const waiting = bridge.store.db.prepare<[], number>("SELECT sum(waiting) FROM sync_status").pluck().get();
-    if (erp.takeOrders() === 0 && waiting === 0 && outcomes.every((outcome) => outcome === "idle")) return;
+    if (erp.ingestOrders() === 0 && waiting === 0 && outcomes.every((outcome) => outcome === "idle")) return;
     await sleep(300);
   }
 }
@@ -108,7 +108,7 @@ async function main(): Promise<void> {
   const show = () => (screen === undefined ? console.log(sceneLine(look())) : screen.draw(drawScene(look())));
   const timers = [
     setInterval(show, screen === undefined ? LINE_MS : PICTURE_MS),
-    setInterval(() => erp.takeOrders(), 1_000),
+    setInterval(() => erp.ingestOrders(), 1_000),
   ];
   const stopOrders = startLiveOrders({ service: sandbox.service, random, perMinute: ORDERS_PER_MINUTE });
   const losing = setTimeout(() => loseAnswers(sandbox), LOSE_AFTER_S * 1000);

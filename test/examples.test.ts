@@ -5,7 +5,7 @@ import { type Shop, startShop } from "./support/shop.ts";
 
 interface Example {
   name: string;
-  takeOrders(database: string): Ended;
+  ingestOrders(database: string): Ended;
   writeStock(shop: Shop, sku: string, quantity: string): Ended;
 }
 
@@ -22,13 +22,13 @@ function run(program: string, args: readonly string[], input = ""): Ended {
 
 const program = (name: string, interpreter: string): Example => ({
   name: `examples/${name}`,
-  takeOrders: (database) => run(interpreter, [`examples/${name}`, database, "orders"]),
+  ingestOrders: (database) => run(interpreter, [`examples/${name}`, database, "orders"]),
   writeStock: (shop, sku, quantity) => run(interpreter, [`examples/${name}`, shop.database, "stock", sku, quantity]),
 });
 const script = (database: string) => run("sqlite3", [database], readFileSync("examples/erp.sql", "utf8"));
 const sql: Example = {
   name: "examples/erp.sql",
-  takeOrders: script,
+  ingestOrders: script,
   writeStock: (shop, sku, quantity) => {
     script(shop.database);
     shop.write("INSERT OR REPLACE INTO my_stock (sku, warehouse, on_hand) VALUES (?, '', ?)", sku, quantity);
@@ -52,7 +52,7 @@ for (const [example, isThere] of examples) {
   describe.runIf(isThere)(example.name, () => {
     it("takes the orders that wait and publishes stock", async () => {
       const shop = await shopWithOrders(3);
-      expect(example.takeOrders(shop.database)).toMatchObject({ status: 0, stderr: "" });
+      expect(example.ingestOrders(shop.database)).toMatchObject({ status: 0, stderr: "" });
       expect(shop.rows("SELECT seen_revision, state FROM erp_orders")).toEqual(
         Array.from({ length: 3 }, () => ({ seen_revision: 1, state: "taken" })),
       );
@@ -73,11 +73,11 @@ for (const [example, isThere] of examples) {
       shop.write(`CREATE TRIGGER meanwhile BEFORE INSERT ON erp_orders WHEN NEW.order_id = '${order?.order_id}' BEGIN
         UPDATE orders SET revision = revision + 1, erp_revision = revision + 1, status = 'cancelled' WHERE order_id = NEW.order_id;
       END`);
-      example.takeOrders(shop.database);
+      example.ingestOrders(shop.database);
       shop.write("DROP TRIGGER meanwhile");
       const pending = () => shop.rows("SELECT order_id FROM orders_pending");
       expect(pending()).toEqual([{ order_id: order?.order_id }]);
-      expect(example.takeOrders(shop.database)).toMatchObject({ status: 0, stderr: "" });
+      expect(example.ingestOrders(shop.database)).toMatchObject({ status: 0, stderr: "" });
       expect(pending()).toEqual([]);
     });
   });
@@ -89,7 +89,7 @@ describe.each([program("erp.py", "python3"), program("erp.mjs", process.execPath
     const shop = await shopWithOrders(1);
     shop.sandbox.service.createOrder({ lines: [] });
     expect((await shop.command("sync", "orders")).code).toBe(0);
-    expect(example.takeOrders(shop.database)).toMatchObject({ status: 0, stderr: "" });
+    expect(example.ingestOrders(shop.database)).toMatchObject({ status: 0, stderr: "" });
     expect(shop.rows("SELECT error FROM orders_blocked")).toEqual([{ error: "the order has no lines" }]);
     expect(shop.rows("SELECT state FROM erp_orders ORDER BY state")).toEqual([
       { state: "blocked" },

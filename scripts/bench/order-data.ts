@@ -12,7 +12,7 @@ export function orderIdOf(n: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-function stampOf(n: number): string {
+function timestampOf(n: number): string {
   return new Date(STARTED_AT + n * 1_000).toISOString();
 }
 
@@ -28,8 +28,8 @@ export function orderText(n: number): string {
     order_id: orderIdOf(n),
     number: `N-${n}`,
     status: "new",
-    created_at: stampOf(n),
-    updated_at: stampOf(n),
+    created_at: timestampOf(n),
+    updated_at: timestampOf(n),
     currency: "RUB",
     total: `${1_000 + (n % 9_000)}.00`,
     customer: {
@@ -49,6 +49,6 @@ export function batchBody(first: number, size = BATCH_SIZE): string {
 }
 
 /** The order as a record of the updates answer that holds whole orders, changed at this time. */
-export function changeText(n: number, stamp: string): string {
-  return orderText(n).replace(/"updated_at":"[^"]*"/, `"updated_at":"${stamp}"`);
+export function changeText(n: number, timestamp: string): string {
+  return orderText(n).replace(/"updated_at":"[^"]*"/, `"updated_at":"${timestamp}"`);
 }

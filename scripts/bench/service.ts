@@ -11,7 +11,7 @@ import { BATCH_SIZE, batchBody, changeText } from "./order-data.ts";
 const CHANGE_EVERY_MS = 10;
 
 let batches: Buffer[] = [];
-let changes: { stamp: string; text: string }[] = [];
+let changes: { timestamp: string; text: string }[] = [];
 let hostilePage: Buffer | undefined;
 let hostileOrder: Buffer | undefined;
 
@@ -48,8 +48,8 @@ async function prepare(request: IncomingMessage): Promise<void> {
   const count = wanted.changes ?? 0;
   const firstMs = Date.now() - count * CHANGE_EVERY_MS;
   changes = Array.from({ length: count }, (_, n) => {
-    const stamp = new Date(firstMs + n * CHANGE_EVERY_MS).toISOString();
-    return { stamp, text: changeText(n, stamp) };
+    const timestamp = new Date(firstMs + n * CHANGE_EVERY_MS).toISOString();
+    return { timestamp, text: changeText(n, timestamp) };
   });
 }
 
@@ -66,7 +66,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     send(batches.shift() ?? '{"orders":[]}');
   } else if (url.pathname === "/api/v1/1c/orders/updates") {
     const since = url.searchParams.get("since") ?? "";
-    const due = changes.filter(({ stamp }) => stamp >= since);
+    const due = changes.filter(({ timestamp }) => timestamp >= since);
     send(hostilePage ?? `{"updates":[${due.map(({ text }) => text).join(",")}]}`);
   } else if (request.method === "GET" && hostileOrder !== undefined) {
     send(withId(hostileOrder, url.pathname.split("/").at(-1) ?? ""));

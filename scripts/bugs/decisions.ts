@@ -66,7 +66,7 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "test/daemon/keep-house.test.ts",
     "a mark of a service that is behind this machine",
     { in: "#mark", find: "Math.max(nowMs, clock.nowMs(), reachedMs ?? 0)", replace: "nowMs" },
-    "src/daemon/keep-house.ts",
+    "src/daemon/prune-history.ts",
   ),
 ];
 

@@ -179,11 +179,11 @@ const OF_REFUSALS: readonly PlantedBug[] = [
 /** No value makes a pass fail or a guard vanish. */
 const OF_VALUES: readonly PlantedBug[] = [
   hostile(
-    "a stamp beyond 2262 written as it is",
+    "a timestamp beyond 2262 written as it is",
     "src/updates/seen-changes.ts",
     [
-      "  return stampNs > LAST_STAMP_NS ? LAST_STAMP_NS : stampNs;",
-      "  return stampNs < LAST_STAMP_NS ? stampNs : stampNs;",
+      "  return timestampNs > LAST_STAMP_NS ? LAST_STAMP_NS : timestampNs;",
+      "  return timestampNs < LAST_STAMP_NS ? timestampNs : timestampNs;",
     ],
     { step: { do: "value", field: "updated_at", value: ["year 9999", "year 275760"] } },
   ),
@@ -263,7 +263,7 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     ["untilMs: nowMs + Math.max(waitMs, refusedMs)", "untilMs: nowMs + waitMs"],
     { step: lie({ on: "confirm", status: [401, 402, 403] }) },
   ),
-  hostile("confirmed batches kept for ever", "src/daemon/keep-house.ts", [
+  hostile("confirmed batches kept for ever", "src/daemon/prune-history.ts", [
     '      batches: (limit: number) => deleteConfirmedBefore(store, old("batches", batchesMs), limit),\n',
     "",
   ]),
@@ -301,7 +301,7 @@ const OF_FILES: readonly PlantedBug[] = [
 const OF_PERSONS: readonly PlantedBug[] = [
   hostile(
     "history removed by the machine's clock alone",
-    "src/daemon/keep-house.ts",
+    "src/daemon/prune-history.ts",
     ["const nowMs = this.#confirmedNow();", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
     { step: { do: "clock" } },
   ),

@@ -89,8 +89,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       },
       {
         file: FOLLOW,
-        find: "  const asked = askAt(stamp.ns, how.form, rules);\n",
-        replace: "  const asked = askAt(stamp.ns + how.unit, how.form, rules);\n",
+        find: "  const asked = askAt(timestamp.ns, how.form, rules);\n",
+        replace: "  const asked = askAt(timestamp.ns + how.unit, how.form, rules);\n",
       },
     ],
   },
@@ -114,7 +114,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   {
     ...one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,", "  return askAt(ns,"),
-    draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", stamp: "late" } },
+    draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", timestamp: "late" } },
   },
   one(
     "older over newer",
@@ -158,9 +158,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "poison blocks the chunk",
     SEND,
-    "      const standing = part.map(inDoubt);\n",
+    "      const standing = part.map(inFlight);\n",
     `      if (outcome.status === 422) throw new BridgeError("answer_unreadable", "The chunk was refused.");
-      const standing = part.map(inDoubt);\n`,
+      const standing = part.map(inFlight);\n`,
   ),
   {
     ...one(

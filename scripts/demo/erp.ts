@@ -19,7 +19,7 @@ export class DemoErp {
   }
 
   /** Takes what is pending: header and lines in one statement, then the revision that was read. */
-  takeOrders(): number {
+  ingestOrders(): number {
     const pending = this.#db
       .prepare(
         `SELECT p.order_id, p.number, p.why, p.revision,

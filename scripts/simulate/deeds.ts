@@ -1,10 +1,10 @@
 import { defaultOptions, type SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
-import { writeStamp } from "../../src/sandbox/stamps.ts";
+import { writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { KEYS } from "./erp.ts";
 import { actHostile } from "./hostile/deeds.ts";
-import { type Deed, STATUSES, type StampFault, type Switch } from "./schedule.ts";
+import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 const SECOND_MS = 1_000;
@@ -44,12 +44,12 @@ export function act(world: World, deed: Deed) {
       return changeOrder(world, deed);
     case "burst":
       for (let made = 0; made < deed.count; made++) {
-        changeOrder(world, { order: integerBetween(world.random, 0, 30), what: "status", stamp: "now" });
+        changeOrder(world, { order: integerBetween(world.random, 0, 30), what: "status", timestamp: "now" });
       }
       return;
     case "race":
-      world.races.push(() => changeOrder(world, { order: deed.order, what: "status", stamp: "now" }));
-      world.racesAfter.push(() => changeOrder(world, { order: deed.order + 1, what: "lines", stamp: "now" }));
+      world.races.push(() => changeOrder(world, { order: deed.order, what: "status", timestamp: "now" }));
+      world.racesAfter.push(() => changeOrder(world, { order: deed.order + 1, what: "lines", timestamp: "now" }));
       return;
     case "delete":
       return deleteOrder(world, deed.order);
@@ -147,7 +147,7 @@ function createBadOrder(world: World, what: string) {
 
 export function changeOrder(
   world: World,
-  change: { order: number; what: "status" | "lines" | "stamp" | "back"; stamp: StampFault },
+  change: { order: number; what: "status" | "lines" | "timestamp" | "back"; timestamp: TimestampFault },
 ) {
   const { service, versions, random } = world;
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
@@ -161,25 +161,27 @@ export function changeOrder(
         : change.what === "lines"
           ? { lines: [{ sku: `s-${integerBetween(random, 1, 5)}`, quantity: integerBetween(random, 1, 900) }] }
           : {};
-  world.coverage.count("stamp", change.stamp);
-  const stamp = stampOf(world, change.stamp);
-  const stampMs = stamp.keepStamp ? versions.newest(id)?.stampMs : service.now() - (stamp.lateByMs ?? 0);
-  service.changeOrder(id, { ...content, ...stamp });
-  versions.note(id, stampMs);
+  world.coverage.count("timestamp", change.timestamp);
+  const timestamp = timestampOf(world, change.timestamp);
+  const timestampMs = timestamp.keepTimestamp
+    ? versions.newest(id)?.timestampMs
+    : service.now() - (timestamp.lateByMs ?? 0);
+  service.changeOrder(id, { ...content, ...timestamp });
+  versions.note(id, timestampMs);
 }
 
-function stampOf({ service }: World, fault: StampFault): ChangePatch {
+function timestampOf({ service }: World, fault: TimestampFault): ChangePatch {
   switch (fault) {
     case "tied":
-      return { keepStamp: true };
+      return { keepTimestamp: true };
     case "late":
       return { lateByMs: 8 * SECOND_MS };
     case "very late":
       return { lateByMs: 2 * HOUR_MS };
     case "future":
-      return { stampText: writeStamp((service.now() + 24 * HOUR_MS) * 1000, service.options) };
+      return { timestampText: writeTimestamp((service.now() + 24 * HOUR_MS) * 1000, service.options) };
     case "missing":
-      return { stampText: null };
+      return { timestampText: null };
     case "now":
       return {};
   }

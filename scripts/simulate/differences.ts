@@ -82,10 +82,10 @@ export function staleOrders(world: World): Difference[] {
       (lines.get(id) ?? []).map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join() ===
         newest.items.map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join();
     if (isSame) return [];
-    // What bears an earlier stamp than the position is as late for the polls as what appeared late.
-    const behindMs = (position.aheadMs ?? 0) - (versions.newest(id)?.stampMs ?? 0);
+    // What bears an earlier timestamp than the position is as late for the polls as what appeared late.
+    const behindMs = (position.aheadMs ?? 0) - (versions.newest(id)?.timestampMs ?? 0);
     const lateMs = Math.max(versions.latenessMs(id), behindMs);
-    // A feed that names its own next place decides by itself what it shows; and what shares a stamp with more changes
+    // A feed that names its own next place decides by itself what it shows; and what shares a timestamp with more changes
     // than a page holds cannot be asked for.
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);

@@ -1,5 +1,5 @@
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
-import { clearPullMark } from "../../src/orders/batch-rows.ts";
+import { clearDelivery } from "../../src/orders/batch-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import { differencesOf, unitOf } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";
@@ -134,7 +134,7 @@ function resume(world: World): void {
     store.write(() => {
       if (reason === "guard" && area === "stocks") world.guard.onApprove();
       if (reason === "guard") approveGuarded(store, area);
-      if (reason === "hand-out lost") clearPullMark(store);
+      if (reason === "hand-out lost") clearDelivery(store);
       store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason);
     });
   }
@@ -166,7 +166,7 @@ async function settleLosses(world: World): Promise<Losses> {
   // An order goes on living at the service: the next change of it tells.
   for (const id of lost) {
     world.orders.losses.add(id);
-    changeOrder(world, { order: indexOf(world, id), what: "lines", stamp: "now" });
+    changeOrder(world, { order: indexOf(world, id), what: "lines", timestamp: "now" });
     await world.time.pass(2_000);
   }
   for (let polls = 0; polls < POLLS_MAX && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);

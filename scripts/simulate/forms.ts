@@ -20,7 +20,7 @@ export interface Forms {
   readonly amounts: "number" | "string";
   readonly extra: "everywhere" | "snapshot";
   readonly shuffleKeys: boolean;
-  readonly stamps: "iso-z" | "iso-offset" | "iso-naive" | "unix" | "unix_ms";
+  readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "unix" | "unix_ms";
   readonly precision: "s" | "ms" | "us";
   readonly date: boolean;
   readonly boundary: "inclusive" | "exclusive";
@@ -33,7 +33,7 @@ export interface Forms {
   readonly scope: "handed-out" | "all";
   readonly history: "latest" | "log";
   readonly created: boolean;
-  readonly next: "none" | "stamp" | "cursor";
+  readonly next: "none" | "timestamp" | "cursor";
   readonly since: "iso" | "unix" | "unix_ms";
   readonly emptySince: "refused" | "beginning";
   readonly lookBackMs: 0 | 30_000 | 600_000;
@@ -74,9 +74,9 @@ export function chooseForms(random: Random): Forms {
   const handOut = one("repeat", "repeat", "next");
   const bare = chance(0.1);
   const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
-  const stamps = one("iso-z", "iso-z", "iso-offset", "iso-naive", "unix", "unix_ms");
+  const timestamps = one("iso-z", "iso-z", "iso-offset", "iso-naive", "unix", "unix_ms");
   const precision = one("s", "ms", "us");
-  const next = bare ? "none" : one("none", "none", "none", "stamp", "cursor");
+  const next = bare ? "none" : one("none", "none", "none", "timestamp", "cursor");
   const confirm = chance(0.06) ? "everything" : one("batch_id", "batch_id", "order_ids", "all");
   return {
     handOut,
@@ -93,7 +93,7 @@ export function chooseForms(random: Random): Forms {
     amounts: one("number", "string"),
     extra: one("everywhere", "everywhere", "snapshot"),
     shuffleKeys: chance(0.15),
-    stamps,
+    timestamps,
     precision,
     date: chance(0.9),
     boundary: one("inclusive", "exclusive"),
@@ -156,7 +156,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       extra: forms.extra,
       shuffleKeys: forms.shuffleKeys,
     },
-    stamps: forms.stamps,
+    timestamps: forms.timestamps,
     precision: forms.precision,
     dateHeader: forms.date,
     updates: {
@@ -170,7 +170,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       history: forms.history,
       created: forms.created,
       next: forms.next === "none" ? null : ["next"],
-      nextForm: forms.next === "cursor" ? "cursor" : "stamp",
+      nextForm: forms.next === "cursor" ? "cursor" : "timestamp",
       since: forms.since === "iso" ? "any" : forms.since,
       emptySince: forms.emptySince,
     },

@@ -22,7 +22,7 @@ export type Fate =
 
 export type CrashPoint = "request" | "answer" | "before commit" | "in commit" | "after commit" | "idle";
 
-export type StampFault = "now" | "tied" | "late" | "very late" | "future" | "missing";
+export type TimestampFault = "now" | "tied" | "late" | "very late" | "future" | "missing";
 
 export type Switch =
   | "orders refused"
@@ -41,7 +41,7 @@ export type FeedName = "stocks" | "prices";
 export type Deed =
   | { do: "orders"; count: number }
   | { do: "bad order"; what: "no id" | "no uuid" | "wrong types" | "no status" }
-  | { do: "change"; order: number; what: "status" | "lines" | "stamp" | "back"; stamp: StampFault }
+  | { do: "change"; order: number; what: "status" | "lines" | "timestamp" | "back"; timestamp: TimestampFault }
   | { do: "burst"; count: number }
   /** One order changes as the next question for updates leaves, and another one when it has just been answered. */
   | { do: "race"; order: number }
@@ -111,7 +111,7 @@ const ANY_STATUS = [
 ] as const;
 const RETRY_AFTER = [null, "30", "0", "-5", "soon", "date", "epoch", "999999999999", "3"] as const;
 
-const UNTOLD: readonly StampFault[] = ["future", "missing", "missing"];
+const UNTOLD: readonly TimestampFault[] = ["future", "missing", "missing"];
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -205,10 +205,10 @@ function chooseDeed(random: Random, forms: Forms): Deed {
   if (upTo(12)) return { do: "orders", count: integerBetween(random, 1, 5) };
   if (upTo(14)) return { do: "bad order", what: one("no id", "no uuid", "wrong types", "no status") };
   if (upTo(26)) {
-    // Pages of fewer than ten changes that are full of stamps that tell nothing cannot be told from the feed's end.
-    const faults: StampFault[] = ["tied", "late", "very late", ...(forms.page < 10 ? [] : UNTOLD)];
-    const stamp = random() < 0.6 ? "now" : pickOne(random, faults);
-    return { do: "change", order, what: one("status", "status", "lines", "stamp", "back"), stamp };
+    // Pages of fewer than ten changes that are full of timestamps that tell nothing cannot be told from the feed's end.
+    const faults: TimestampFault[] = ["tied", "late", "very late", ...(forms.page < 10 ? [] : UNTOLD)];
+    const timestamp = random() < 0.6 ? "now" : pickOne(random, faults);
+    return { do: "change", order, what: one("status", "status", "lines", "timestamp", "back"), timestamp };
   }
   if (upTo(28)) return { do: "burst", count: integerBetween(random, 2, 12) };
   if (upTo(29)) return { do: "race", order };
@@ -293,10 +293,10 @@ function isGuarded(seed: number): boolean {
 /** Every this many seeds one has more changes within the look back than one pass may read. */
 const FLOOD_EVERY = 20;
 const FLOOD = 30;
-/** One change a page, each with a stamp of its own that can be asked for. */
+/** One change a page, each with a timestamp of its own that can be asked for. */
 const FLOODED = {
   ...({ perSecond: 10_000, history: "log", page: 1, boundary: "exclusive", since: "iso", next: "none" } as const),
-  ...({ stamps: "iso-z", precision: "ms", lookBackMs: 600_000 } as const),
+  ...({ timestamps: "iso-z", precision: "ms", lookBackMs: 600_000 } as const),
 };
 const YEAR_MS = 365 * DAY_MS;
 const CLOCK_JUMPS = [-HOUR_MS, HOUR_MS, -DAY_MS, DAY_MS, -YEAR_MS, YEAR_MS, 3 * YEAR_MS, -30 * YEAR_MS, 60 * YEAR_MS];
@@ -413,10 +413,10 @@ function stir(random: Random, on: Asked, forms: Forms): Step {
       return { after, do: "orders", count: integerBetween(random, 1, 4) };
     case "updates":
       if (random() < 0.5) return { after, do: "burst", count: integerBetween(random, 2, 6) };
-      return { after, do: "change", order, what: "status", stamp: "now" };
+      return { after, do: "change", order, what: "status", timestamp: "now" };
     case "snapshot":
       if (random() < 0.35) return { after, do: "night" };
-      return { after, do: "change", order, what: pickOne(random, ["lines", "back"] as const), stamp: "tied" };
+      return { after, do: "change", order, what: pickOne(random, ["lines", "back"] as const), timestamp: "tied" };
     case "status":
       return { after, do: "ask", order, status: pickOne(random, ["accepted", "packed", "cancelled"] as const) };
     case "import": {
@@ -427,7 +427,7 @@ function stir(random: Random, on: Asked, forms: Forms): Step {
   }
 }
 
-/** Changes of one stamp beside others: what the ends of pages are about, and what short lives would hardly meet. */
+/** Changes of one timestamp beside others: what the ends of pages are about, and what short lives would hardly meet. */
 function chooseBursts(random: Random): Step[] {
   return [
     { after: integerBetween(random, 0, 50 * SECOND), do: "burst", count: integerBetween(random, 1, 3) },

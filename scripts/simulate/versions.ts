@@ -3,10 +3,10 @@ import type { SandboxService } from "../../src/sandbox/service.ts";
 interface Version {
   readonly seq: number;
   readonly status: string;
-  readonly stamp: string;
+  readonly timestamp: string;
   readonly lines: string;
-  /** The service's true stamp of it, whatever it shows. */
-  readonly stampMs: number;
+  /** The service's true timestamp of it, whatever it shows. */
+  readonly timestampMs: number;
   readonly lateMs: number;
   /** When it was made, by the service's clock. */
   readonly madeMs: number;
@@ -29,8 +29,8 @@ export class Versions {
   /** Orders whose newest version has an absurd value somewhere. */
   readonly odd = new Set<string>();
   hadOdd = false;
-  /** Of each order, the latest stamp that it ever had. */
-  readonly #latestStamps = new Map<string, string>();
+  /** Of each order, the latest timestamp that it ever had. */
+  readonly #latestTimestamps = new Map<string, string>();
   readonly #misleading = new Set<string>();
   #latestMs = 0;
 
@@ -43,26 +43,26 @@ export class Versions {
   }
 
   /** After each change of an order at the service. */
-  note(orderId: string, stampMs = this.#service.now()): void {
+  note(orderId: string, timestampMs = this.#service.now()): void {
     const text = this.#service.newestText(orderId);
     if (text === undefined) return;
     const versions = this.#orders.get(orderId) ?? [];
     this.#latestMs = Math.max(this.#latestMs, this.#service.now());
-    const times = { stampMs, lateMs: this.#latestMs - stampMs, madeMs: this.#service.now() };
+    const times = { timestampMs, lateMs: this.#latestMs - timestampMs, madeMs: this.#service.now() };
     const parts = partsOf(JSON.parse(text) as Record);
-    const latest = this.#latestStamps.get(orderId);
-    if (isBefore(parts.stamp, latest)) this.#misleading.add(orderId);
-    if (latest === undefined || isBefore(latest, parts.stamp)) this.#latestStamps.set(orderId, parts.stamp);
+    const latest = this.#latestTimestamps.get(orderId);
+    if (isBefore(parts.timestamp, latest)) this.#misleading.add(orderId);
+    if (latest === undefined || isBefore(latest, parts.timestamp)) this.#latestTimestamps.set(orderId, parts.timestamp);
     versions.push({ seq: versions.length, ...times, ...parts });
     this.#orders.set(orderId, versions);
   }
 
-  /** How much later the newest version came than its stamp says, the service's clock being set back included. */
+  /** How much later the newest version came than its timestamp says, the service's clock being set back included. */
   latenessMs(orderId: string): number {
     return this.newest(orderId)?.lateMs ?? 0;
   }
 
-  /** How many versions share the newest one's stamp, as far as `since` can tell stamps apart. */
+  /** How many versions share the newest one's timestamp, as far as `since` can tell timestamps apart. */
   tieSize(orderId: string, unitMs: number): number {
     const newest = this.newest(orderId);
     return newest === undefined ? 0 : this.#sharing(newest, unitMs);
@@ -70,12 +70,12 @@ export class Versions {
 
   #sharing(version: Version, unitMs: number): number {
     const all = [...this.#orders.values()].flat();
-    if (unitMs === 0) return all.filter(({ stamp }) => stamp === version.stamp).length;
+    if (unitMs === 0) return all.filter(({ timestamp }) => timestamp === version.timestamp).length;
     const unit = (ms: number) => Math.floor(ms / unitMs);
-    return all.filter(({ stampMs }) => unit(stampMs) === unit(version.stampMs)).length;
+    return all.filter(({ timestampMs }) => unit(timestampMs) === unit(version.timestampMs)).length;
   }
 
-  /** Whether more versions than that share a stamp: what comes after them is out of reach of whoever asks by stamps. */
+  /** Whether more versions than that share a timestamp: what comes after them is out of reach of whoever asks by timestamps. */
   hasTieOver(size: number, unitMs: number): boolean {
     return this.ids.some((id) => (this.#orders.get(id) ?? []).some((version) => this.#sharing(version, unitMs) > size));
   }
@@ -86,13 +86,13 @@ export class Versions {
   }
 
   /**
-   * Whether the order was changed after `leftMs`, or since `sinceMs` with a stamp that does not show when.
+   * Whether the order was changed after `leftMs`, or since `sinceMs` with a timestamp that does not show when.
    */
   mayHideSince(orderId: string, { sinceMs, leftMs }: { sinceMs: number; leftMs: number }): boolean {
     const versions = this.#orders.get(orderId) ?? [];
-    return versions.some(({ seq, madeMs, stampMs, stamp }) => {
+    return versions.some(({ seq, madeMs, timestampMs, timestamp }) => {
       if (seq === 0 || madeMs < sinceMs) return false;
-      const isShown = stampMs === madeMs && isBefore(versions[seq - 1]?.stamp, stamp);
+      const isShown = timestampMs === madeMs && isBefore(versions[seq - 1]?.timestamp, timestamp);
       return madeMs >= leftMs || !isShown;
     });
   }
@@ -111,7 +111,7 @@ export class Versions {
   /** Whether a change of the newest version shows nothing that one of the version before did not show. */
   isHidden(orderId: string): boolean {
     const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
-    return newest !== undefined && before?.status === newest.status && before.stamp === newest.stamp;
+    return newest !== undefined && before?.status === newest.status && before.timestamp === newest.timestamp;
   }
 
   newest(orderId: string): Version | undefined {
@@ -120,14 +120,14 @@ export class Versions {
 
   /**
    * The versions that a record may show, oldest first; a change without lines leaves them open. Versions of one
-   * content and stamp cannot be told apart.
+   * content and timestamp cannot be told apart.
    */
   shownBy(orderId: string, record: object): readonly Version[] {
     const parts = partsOf(record as Record);
     const hasLines = "items" in record;
     return (this.#orders.get(orderId) ?? []).filter(
-      ({ status, stamp, lines }) =>
-        status === parts.status && stamp === parts.stamp && (!hasLines || lines === parts.lines),
+      ({ status, timestamp, lines }) =>
+        status === parts.status && timestamp === parts.timestamp && (!hasLines || lines === parts.lines),
     );
   }
 
@@ -137,24 +137,24 @@ export class Versions {
     return a !== undefined && b !== undefined && a.status === b.status && a.lines === b.lines;
   }
 
-  /** Whether stamps tell that the version `later` came after `earlier`. */
+  /** Whether timestamps tell that the version `later` came after `earlier`. */
   isTellable(orderId: string, earlier: number, later: number): boolean {
     const versions = this.#orders.get(orderId) ?? [];
-    return isBefore(versions[earlier]?.stamp, versions[later]?.stamp);
+    return isBefore(versions[earlier]?.timestamp, versions[later]?.timestamp);
   }
 
-  /** Whether a later version of the order bears an earlier stamp: who goes by whole records alone is misled by that. */
+  /** Whether a later version of the order bears an earlier timestamp: who goes by whole records alone is misled by that. */
   isMisleading(orderId: string): boolean {
     return this.#misleading.has(orderId);
   }
 }
 
-/** Whether stamps, as the service writes them, tell that one came before the other. */
+/** Whether timestamps, as the service writes them, tell that one came before the other. */
 export function isBefore(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined || one === "undefined" || other === "undefined") return false;
   return /^[\d.]+$/.test(one) ? Number(one) < Number(other) : one < other;
 }
 
-function partsOf({ status, updated_at, items }: Record): Pick<Version, "status" | "stamp" | "lines"> {
-  return { status: String(status), stamp: String(updated_at), lines: JSON.stringify(items) };
+function partsOf({ status, updated_at, items }: Record): Pick<Version, "status" | "timestamp" | "lines"> {
+  return { status: String(status), timestamp: String(updated_at), lines: JSON.stringify(items) };
 }

@@ -3,7 +3,7 @@
  * decides here what a restore does with it. A position never covers more than the rows that are here, and no confirm is
  * owed for a batch whose orders are not. Works on the file that is being made, so a crash leaves nothing but that file.
  */
-import { isStrictlyNewer } from "../answers/stamp.ts";
+import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { nextBodyId } from "../database/body-parts.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { columnList, eachRow, hasTable, insertInto, type Row, sharedColumns } from "./rows.ts";

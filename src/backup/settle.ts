@@ -8,7 +8,7 @@ import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Progress } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/feed-rows.ts";
-import { openPullMark } from "../orders/batch-rows.ts";
+import { openDelivery } from "../orders/batch-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
 import type { Pair } from "./rows.ts";
@@ -75,10 +75,10 @@ export function doubtRequests(to: Store, map: Readonly<Record<string, string>>):
 }
 
 /** A hand-out may have been open: a confirm that names nothing must not confirm it unseen. */
-export function doubtHandOut(to: Store, at: string): void {
+export function loseDelivery(to: Store, at: string): void {
   to.write(() => {
-    openPullMark(to, at);
-    openPullMark(to, at);
+    openDelivery(to, at);
+    openDelivery(to, at);
   });
 }
 

@@ -153,8 +153,8 @@ function makeDatabase(loaded: LoadedConfig): boolean {
 
 /** The secret first: a configuration that is there is complete. Gives where old files are kept. */
 function writeFiles(file: string, answers: Answers, { force }: InitOptions): string[] {
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
-  const keep = (name: string) => (force === true ? { keepOld: `${name}.before-${stamp}` } : {});
+  const timestamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+  const keep = (name: string) => (force === true ? { keepOld: `${name}.before-${timestamp}` } : {});
   const kept: (string | undefined)[] = [];
   try {
     const place = (name: string, content: string, mode: number) =>

@@ -17,9 +17,9 @@ import { type Replayed, ReplayJournal } from "../backup/replay-journal.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
 import {
   doubtAcknowledged,
-  doubtHandOut,
   doubtRequests,
   forgetPassing,
+  loseDelivery,
   raiseNumbers,
   tellGap,
 } from "../backup/settle.ts";
@@ -219,7 +219,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   if (gap !== null && !isComplete) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
     doubtRequests(store, loaded.config.statuses.map);
-    if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
+    if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
     tellGap(store, gap, at);
   }
   // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.

@@ -6,7 +6,7 @@ import { saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/feed-outbox.ts";
-import { clearPullMark } from "../orders/batch-rows.ts";
+import { clearDelivery } from "../orders/batch-rows.ts";
 import { acceptSigns, forgetSigns, isListDoubted } from "../orders/watch-list.ts";
 import { acceptForms, forgetForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
@@ -117,7 +117,7 @@ function lift(
       acceptSigns(store, area);
     }
     // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
-    if (reason === "hand-out lost") clearPullMark(store);
+    if (reason === "hand-out lost") clearDelivery(store);
   }
   for (const feed of FEED_NAMES) {
     if (area !== "imports" && area !== feed) continue;

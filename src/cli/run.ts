@@ -49,7 +49,7 @@ export const run: Command = async (call) => {
   let bridge = start({ loaded, reads, log, troubles });
   notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
-  const hanging = new HangingFlow();
+  const hanging = new StalledFlow();
   const tell = () => {
     const isWell = hanging.look(bridge, log);
     notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
@@ -254,12 +254,12 @@ function statusEveryMs(env: NodeJS.ProcessEnv): number {
 }
 
 /** Keeps the watchdog unfed while something hangs, and says so once: the restart that follows explains itself. */
-class HangingFlow {
+class StalledFlow {
   #told: string | undefined;
 
   /** Whether everything gets on. */
   look(bridge: Bridge, log: Log): boolean {
-    const name = bridge.findHanging();
+    const name = bridge.findStalled();
     if (name !== undefined && name !== this.#told) {
       log.error({ job: name }, `${name} hangs: it has not got on for too long. The watchdog ends the program.`);
     }

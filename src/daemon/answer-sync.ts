@@ -22,7 +22,7 @@ const LOOK_MS = 250;
 /** `only`: the one key of a feed that is wanted. */
 type RunByName = (name: string, only: string | undefined) => Promise<RunResult>;
 
-export class SyncDesk {
+export class SyncRequestPoller {
   readonly #context: JobContext;
   readonly #runJob: RunByName;
   #timer: NodeJS.Timeout | undefined;

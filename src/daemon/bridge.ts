@@ -18,13 +18,13 @@ import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
 import { endFirstPasses, saveFlow } from "../pass/runs.ts";
 import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
+import { Liveness } from "../platform/liveness.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
-import { Pulse } from "../platform/pulse.ts";
 import { Troubles } from "../platform/troubles.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { WebServer } from "../web/web-server.ts";
 import { checkAccount, liftCredentialHolds } from "./account.ts";
-import { outcomeOf, SyncDesk } from "./answer-sync.ts";
+import { outcomeOf, SyncRequestPoller } from "./answer-sync.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
@@ -73,7 +73,7 @@ export class Bridge {
   readonly web: WebServer | undefined;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
-  readonly #desk: SyncDesk;
+  readonly #desk: SyncRequestPoller;
   /** How a feed is told to look at one row alone. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
   readonly #hangingMs: number;
@@ -115,11 +115,11 @@ export class Bridge {
         resolve(trouble);
       };
     });
-    const clock = Pulse.clock(options.clock);
+    const clock = Liveness.clock(options.clock);
     this.client = createClient({ ...options, clock });
     const { store, client } = this;
     const isStopping = () => {
-      Pulse.beat();
+      Liveness.beat();
       return this.#isStopping;
     };
     const beside = { store, client, log: options.log, clock, isStopping };
@@ -159,7 +159,7 @@ export class Bridge {
     this.watched = watchConditions({ store, clock, startedAtMs, everyMs: WATCH_MS }, limits);
     this.watch = buildWatch(beside, options.loaded, this.watched);
     this.web = buildWeb(this.context, options.loaded);
-    this.#desk = new SyncDesk(this.context, (name, only) => this.runJob(name as JobName, only));
+    this.#desk = new SyncRequestPoller(this.context, (name, only) => this.runJob(name as JobName, only));
   }
 
   /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
@@ -204,8 +204,8 @@ export class Bridge {
   }
 
   /** The name of a flow that hangs, for which only a restart helps; undefined where everything gets on. */
-  findHanging(): string | undefined {
-    return this.#scheduler.findHanging(this.#hangingMs);
+  findStalled(): string | undefined {
+    return this.#scheduler.findStalled(this.#hangingMs);
   }
 
   /**

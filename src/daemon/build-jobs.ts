@@ -20,7 +20,7 @@ import { ReadOrders } from "../updates/read-orders.ts";
 import { ownerOf } from "./account.ts";
 import { HoldGate } from "./gate.ts";
 import { JobRunner } from "./job-runner.ts";
-import { KeepHouse } from "./keep-house.ts";
+import { PruneHistory } from "./prune-history.ts";
 import { RunReporter } from "./report-run.ts";
 import { type RunResult, runJob } from "./run-job.ts";
 import type { ScheduleEntry } from "./scheduler.ts";
@@ -136,7 +136,7 @@ function upkeepEntries(
     readSpace,
   };
   const backUp = new BackUp(context, copies);
-  const keepHouse = new KeepHouse(context, {
+  const pruneHistory = new PruneHistory(context, {
     runsMs: retention.runs,
     eventsMs: retention.events,
     batchesMs: retention.batches,
@@ -145,7 +145,7 @@ function upkeepEntries(
   });
   return [
     { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },
-    { pattern: HOUSE_SCHEDULE, runner: runnerOf(keepHouse) },
+    { pattern: HOUSE_SCHEDULE, runner: runnerOf(pruneHistory) },
   ];
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { lookAtNewestEntry, lookAtProgress, lookForCopy, orNothing } from "../backup/backup-files.ts";
-import { doubtAcknowledged, doubtHandOut, doubtRequests, raiseNumbers, tellGap } from "../backup/settle.ts";
+import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta } from "../database/meta.ts";
 import type { Note } from "../database/progress.ts";
@@ -119,7 +119,7 @@ function doubt(
   tellGap(store, detail, at);
   doubtAcknowledged(store, "the database may lack what was sent");
   doubtRequests(store, loaded.config.statuses.map);
-  if (!confirmNames(orderRulesOf(loaded).confirm)) doubtHandOut(store, at);
+  if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
   // Last: from then on the database is not behind any more.
   raiseNumbers(store, undefined, { isComplete: false, note });
 }

@@ -2,8 +2,9 @@
  * Decides when one job runs: one pass at a time, at once again while more waits, later and later while it fails. A
  * crash forgets nothing that matters here: every job runs at start, and what it owes is in the database.
  */
+
+import { Liveness } from "../platform/liveness.ts";
 import type { Clock } from "../platform/ports.ts";
-import { Pulse } from "../platform/pulse.ts";
 import { backoffMs } from "./backoff.ts";
 import type { RunResult } from "./run-job.ts";
 
@@ -23,7 +24,7 @@ export interface RunnerOptions {
 export class JobRunner {
   readonly name: string;
   readonly #options: RunnerOptions;
-  readonly #pulse = new Pulse();
+  readonly #liveness = new Liveness();
   #running: Promise<RunResult | undefined> | undefined;
   #isAskedAgain = false;
   #failures = 0;
@@ -54,7 +55,7 @@ export class JobRunner {
 
   /** Milliseconds for which looks have found no sign of life of the pass under way; 0 where none is. */
   silentMs(): number {
-    const silentMs = this.#pulse.silentMs(this.#options.clock.monotonicMs());
+    const silentMs = this.#liveness.silentMs(this.#options.clock.monotonicMs());
     return this.isRunning ? silentMs : 0;
   }
 
@@ -89,7 +90,7 @@ export class JobRunner {
       for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
         this.#isAskedAgain = false;
         this.#lastStartMs = this.#options.clock.monotonicMs();
-        const pass = await this.#pulse.during(() => this.#options.run(signal));
+        const pass = await this.#liveness.during(() => this.#options.run(signal));
         this.#note(pass);
         this.#options.onResult?.(pass);
         result = result === undefined ? pass : addUp(result, pass);

@@ -82,7 +82,7 @@ export class Scheduler {
    * What hangs: the name of a flow whose pass has shown no sign of life for `limitMs`, `schedule` where the looks
    * themselves have stopped; undefined where everything gets on. To be asked much more often than `limitMs`.
    */
-  findHanging(limitMs: number): string | undefined {
+  findStalled(limitMs: number): string | undefined {
     if (this.#clock.monotonicMs() - this.#lookedMs > limitMs) return "schedule";
     const silent = this.#watched.map(({ entry: { runner } }) => ({ name: runner.name, ms: runner.silentMs() }));
     return silent.find(({ ms }) => ms > limitMs)?.name;

@@ -102,7 +102,7 @@ export const statusRequests = sqliteTable("status_requests", {
   statusSent: text("status_sent"),
   echo: text({ enum: ["awaited", "owed"] }),
   revisionBefore: integer("revision_before"),
-  stampBefore: text("stamp_before"),
+  timestampBefore: text("stamp_before"),
   leftAt: text("left_at"),
 });
 
@@ -392,7 +392,7 @@ export const owedReads = sqliteTable("owed_reads", {
   dueAt: text("due_at"),
 });
 
-export const pullMark = sqliteTable("pull_mark", {
+export const openDelivery = sqliteTable("pull_mark", {
   id: integer().primaryKey(),
   openedAt: text("opened_at").notNull(),
   isOpen: flag("is_open").notNull(),

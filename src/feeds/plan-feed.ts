@@ -54,7 +54,7 @@ export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState):
   // Waiting already, or refused with exactly this content: only another one is tried again.
   if (outbox !== undefined && !outbox.gone && outbox.record === local.record) return { kind: "keep" };
   if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingOwed(outbox);
-  return { kind: "owe", record: local.record, gone: false, ...weigh(rules, local.record, known) };
+  return { kind: "owe", record: local.record, gone: false, ...prioritize(rules, local.record, known) };
 }
 
 function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
@@ -77,7 +77,7 @@ function nothingOwed(outbox: OutboxState | undefined): RowPlan {
   return { kind: outbox === undefined ? "keep" : "settled" };
 }
 
-function weigh(rules: FeedRules, record: string, known: FeedKeyState): { isDrop: boolean; priority: number } {
+function prioritize(rules: FeedRules, record: string, known: FeedKeyState): { isDrop: boolean; priority: number } {
   const level = parseDecimal(levelOf(rules, record) ?? "");
   if (level === undefined) return { isDrop: false, priority: PRIORITY.rest };
   if (level.coefficient <= 0n) return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };

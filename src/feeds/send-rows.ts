@@ -185,7 +185,7 @@ export class SendRows {
         continue;
       }
       this.#lastRefused = outcome;
-      const standing = part.map(inDoubt);
+      const standing = part.map(inFlight);
       // Whether changes are counted is known once the other half was answered.
       if (outcome.short?.isEarly) {
         trial.postpone(standing);
@@ -411,7 +411,7 @@ export class SendRows {
         : [
             {
               ...entry,
-              row: entry.row === undefined ? undefined : inDoubt(entry.row),
+              row: entry.row === undefined ? undefined : inFlight(entry.row),
               words: this.#context.client.hideSecrets(message),
             },
           ];
@@ -743,7 +743,7 @@ function entryOf(row: OutboxRow): Entry {
 }
 
 /** The service may have taken it, and nothing of that request is still on its way. */
-function inDoubt(row: OutboxRow): OutboxRow {
+function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, doubtRecord: row.record, doubtUntilMs: 0 };
 }
 
@@ -753,7 +753,7 @@ function splitNamed(
 ): { rest: OutboxRow[]; refused: RefusedAlone<OutboxRow>[] } {
   const refused = named.flatMap(({ row, words }) => (row === undefined ? [] : [{ row, words, status }]));
   const ids = new Set(refused.map(({ row }) => row.id));
-  return { rest: rows.filter(({ id }) => !ids.has(id)).map(inDoubt), refused };
+  return { rest: rows.filter(({ id }) => !ids.has(id)).map(inFlight), refused };
 }
 
 function refusedOf({ status, words }: Outcome & { kind: "partial" }): Refused {

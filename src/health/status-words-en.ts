@@ -52,7 +52,7 @@ export const englishStatus = {
     "rate limit": "the service asks to wait",
     refused: "the service refuses the request",
     "hand-out lost": "an answer with orders was lost, and confirms wait",
-    tie: "changes with one stamp may be out of reach",
+    tie: "changes with one timestamp may be out of reach",
     behind: "more changes wait than one pass may read; following goes on",
     cut: "the service leaves out changes; orders are read one by one to find them",
     unread: "the answers cannot be read, and no more of them can be kept",

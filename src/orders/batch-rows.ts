@@ -378,7 +378,7 @@ export function markUnreadUntried(store: Store): void {
 
 // ------------------------------------------------------------------------------------- the mark of a hand-out
 
-export interface PullMark {
+export interface OpenDelivery {
   /** When the oldest GET whose answer is missing left. */
   openedAt: string;
   /** The answer of an earlier GET is missing: whatever it handed out is not stored. */
@@ -389,7 +389,7 @@ export interface PullMark {
  * Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to
  * come round once more from here.
  */
-export function openPullMark(store: Store, at: string): PullMark {
+export function openDelivery(store: Store, at: string): OpenDelivery {
   const row = store
     .prepare(
       `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
@@ -402,7 +402,7 @@ export function openPullMark(store: Store, at: string): PullMark {
   return { openedAt: row.openedAt, lost: row.lost === 1 };
 }
 
-export function loadPullMark(store: Store): PullMark | undefined {
+export function loadDelivery(store: Store): OpenDelivery | undefined {
   const row = store.prepare("SELECT opened_at AS openedAt, lost FROM pull_mark WHERE id = 1").get() as
     | { openedAt: string; lost: number }
     | undefined;
@@ -410,7 +410,7 @@ export function loadPullMark(store: Store): PullMark | undefined {
 }
 
 /** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
-export function closePullMark(store: Store): void {
+export function closeDelivery(store: Store): void {
   store.prepare("DELETE FROM pull_mark WHERE lost = 0").run();
   store.prepare("UPDATE pull_mark SET is_open = 0 WHERE is_open = 1").run();
 }
@@ -420,7 +420,7 @@ export function closePullMark(store: Store): void {
  * loss and now comes again says that the service has come round, the lost hand-out included: the mark ends. One that
  * was served before the loss says nothing, because it may stand in the row before the lost one. True where it ended.
  */
-export function settlePullMark(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
+export function settleDelivery(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
   const ended = store
     .prepare("DELETE FROM pull_mark WHERE lost = 1 AND (first_served = ? OR coalesce(last_batch_id, 0) < ?)")
     .run(fingerprint, known?.id ?? -1).changes;
@@ -430,7 +430,7 @@ export function settlePullMark(store: Store, fingerprint: string, known: { id: n
 }
 
 /** A person decided: nothing is missing any more. */
-export function clearPullMark(store: Store): void {
+export function clearDelivery(store: Store): void {
   store.prepare("DELETE FROM pull_mark").run();
 }
 

@@ -20,8 +20,8 @@ import {
   countUnread,
   loadBatchOf,
   loadConfirmTimes,
+  loadDelivery,
   loadJournalOwed,
-  loadPullMark,
   loadRefusedConfirms,
   loadServedUnnamed,
   loadUnconfirmed,
@@ -450,7 +450,7 @@ export class ConfirmBatches {
   /** A confirm that names nothing covers whatever was handed out: all of it must be stored, read and journaled. */
   #isAllStored(): boolean {
     const { store } = this.#context;
-    return loadPullMark(store) === undefined && countUnread(store).count === 0 && loadJournalOwed(store) === undefined;
+    return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadJournalOwed(store) === undefined;
   }
 
   #noticeServedAgain(row: BatchRow): void {

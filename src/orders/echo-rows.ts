@@ -1,4 +1,4 @@
-import { isOlder } from "../answers/stamp.ts";
+import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 
 /** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
@@ -35,21 +35,27 @@ export function reopenLost(
   order: {
     orderId: string;
     lost: { status: string | null };
-    kept: { status: string | null; stamp: string | null };
+    kept: { status: string | null; timestamp: string | null };
     timezone: string;
   },
 ): number {
   const { orderId, lost, kept, timezone } = order;
   const sent = store
     .prepare(
-      `SELECT id, status_sent AS status, status_before AS before, stamp_before AS stamp, attempts FROM status_requests
+      `SELECT id, status_sent AS status, status_before AS before, stamp_before AS timestamp, attempts FROM status_requests
        WHERE order_id = ? AND state = 'sent' AND status_sent IS NOT NULL ORDER BY answered_at DESC, id DESC LIMIT 100`,
     )
     .safeIntegers(true)
-    .all(orderId) as { id: bigint; status: string; before: string | null; stamp: string | null; attempts: bigint }[];
+    .all(orderId) as {
+    id: bigint;
+    status: string;
+    before: string | null;
+    timestamp: string | null;
+    attempts: bigint;
+  }[];
   if (sent[0]?.status !== lost.status || lost.status === kept.status) return 0;
-  const isLost = ({ before, stamp }: (typeof sent)[number]) =>
-    stamp === null ? before === kept.status : !isOlder(stamp, kept.stamp, timezone);
+  const isLost = ({ before, timestamp }: (typeof sent)[number]) =>
+    timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
   const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
   const reopen = store.prepare(
     `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL,

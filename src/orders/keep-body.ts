@@ -18,9 +18,9 @@ import type { Store } from "../database/store.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQuarantineState } from "../pass/quarantine-rows.ts";
+import { BAD_KIND } from "./ingest-orders.ts";
 import type { OrderSource } from "./order-mapping.ts";
 import type { AnswerRecord } from "./read-answer.ts";
-import { BAD_KIND } from "./take-orders.ts";
 
 /** Parts removed in one transaction: some milliseconds. */
 const REMOVED_PER_COMMIT = 4;

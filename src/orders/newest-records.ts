@@ -1,6 +1,6 @@
 import { SLICE_RECORDS, type Slices } from "../answers/slices.ts";
-import { parseStamp } from "../answers/stamp.ts";
-import { type OrderMapping, readOrderValues, readStampText } from "./order-mapping.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
+import { type OrderMapping, readOrderValues, readTimestampText } from "./order-mapping.ts";
 import type { AnswerRecord } from "./read-answer.ts";
 
 export interface NewestRecords {
@@ -12,7 +12,7 @@ export interface NewestRecords {
 
 interface Reading {
   mapping: OrderMapping;
-  /** Zone of stamps that name none. */
+  /** Zone of timestamps that name none. */
   timezone: string;
 }
 
@@ -26,8 +26,8 @@ interface Candidate {
 }
 
 /**
- * Chooses among the records of one answer where an order is served more than once: the newest stamp counts, and
- * where the stamps do not tell, the last record. A record that cannot be read never hides one that can.
+ * Chooses among the records of one answer where an order is served more than once: the newest timestamp counts, and
+ * where the timestamps do not tell, the last record. A record that cannot be read never hides one that can.
  */
 export function* newestInSlices(
   bytes: Buffer,
@@ -85,10 +85,10 @@ function chooseNewest(
 }
 
 function candidateOf(bytes: Buffer, record: Named, { mapping, timezone }: Reading): Candidate {
-  const stamp = readStampText(bytes, record.span, mapping);
+  const timestamp = readTimestampText(bytes, record.span, mapping);
   return {
     record,
-    instantNs: stamp === null ? undefined : parseStamp(stamp, timezone)?.instantNs,
+    instantNs: timestamp === null ? undefined : parseTimestamp(timestamp, timezone)?.instantNs,
     isUsable: !("reason" in readOrderValues(bytes, record.span, mapping)),
   };
 }

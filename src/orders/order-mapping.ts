@@ -162,11 +162,11 @@ export function readOrderValues(
   };
 }
 
-/** The stamp of a record, or null. Needed before a record is read whole. */
-export function readStampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
+/** The timestamp of a record, or null. Needed before a record is read whole. */
+export function readTimestampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
   const found = resolvePath(bytes, record, mapping.paths.updated_at);
-  const isStamp = found.state === "value" && found.span.end - found.span.start <= STAMP_BYTES_MAX;
-  return isStamp ? (readScalar(bytes, found.span) ?? null) : null;
+  const isTimestamp = found.state === "value" && found.span.end - found.span.start <= STAMP_BYTES_MAX;
+  return isTimestamp ? (readScalar(bytes, found.span) ?? null) : null;
 }
 
 /** No time is longer, however it is written. */

@@ -244,7 +244,7 @@ export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined
 }
 
 /** When the orders that came last were changed, as the service wrote it. */
-export function loadNewestStamps(store: Store, limit: number): (string | null)[] {
+export function loadNewestTimestamps(store: Store, limit: number): (string | null)[] {
   return store
     .prepare<[number], string | null>(
       "SELECT coalesce(service_updated_at, service_created_at) FROM orders ORDER BY order_key DESC LIMIT ?",

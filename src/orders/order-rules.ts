@@ -74,7 +74,7 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
     confirm,
     confirmWaitMs: settings.confirm.wait,
     plan: {
-      // A stamp that moves alone says that something was looked at, not that something changed; an id may change its case.
+      // A timestamp that moves alone says that something was looked at, not that something changed; an id may change its case.
       ignore: [
         fields.order_id,
         updateFields.order_id,

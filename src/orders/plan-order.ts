@@ -1,7 +1,7 @@
 import type { JsonPath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
-import { isStrictlyNewer } from "../answers/stamp.ts";
+import { isStrictlyNewer } from "../answers/timestamp.ts";
 import type { LineValues, OrderValues } from "./order-mapping.ts";
 
 /** What is stored of an order, as far as a decision needs it. */
@@ -21,14 +21,14 @@ export interface IncomingOrder {
 }
 
 export interface PlanRules {
-  /** Changes below these paths alone are no change: `orders.ignore` and the stamp itself. */
+  /** Changes below these paths alone are no change: `orders.ignore` and the timestamp itself. */
   ignore: readonly JsonPath[];
   cancelled: ReadonlySet<string>;
   closed: ReadonlySet<string>;
   /** Where the status and the lines stand: a change there alone is no change of another field. */
   statusPaths: readonly JsonPath[];
   linesPaths: readonly JsonPath[];
-  /** Zone of stamps that name none. */
+  /** Zone of timestamps that name none. */
   timezone: string;
 }
 
@@ -59,7 +59,7 @@ const RETURNED: Difference = { path: "removed", was: "true", is: "false" };
 
 /**
  * Decides what a whole record of a known order means. Batch and update records must be strictly newer by their own
- * stamp to replace what is stored; a snapshot is the service's word of this moment and counts whatever its stamp.
+ * timestamp to replace what is stored; a snapshot is the service's word of this moment and counts whatever its timestamp.
  */
 export function planOrder(
   stored: StoredOrder,
@@ -72,7 +72,7 @@ export function planOrder(
   const isNewer = source === "snapshot" || isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);
   const counted = differencesOf(stored, incoming, { ignore: rules.ignore });
   if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) {
-    // An older stamp over the same content is no news and no reason to ask.
+    // An older timestamp over the same content is no news and no reason to ask.
     return { kind: isNewer ? "refresh" : "same" };
   }
   if (!isNewer || (stored.removed && source !== "snapshot")) return { kind: "read" };

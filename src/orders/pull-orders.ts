@@ -12,7 +12,7 @@ import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
-import { closePullMark, openPullMark } from "./batch-rows.ts";
+import { closeDelivery, openDelivery } from "./batch-rows.ts";
 import { confirmNames } from "./confirm.ts";
 import { ConfirmBatches } from "./confirm-batches.ts";
 import { JournalBatches } from "./journal-batches.ts";
@@ -143,7 +143,7 @@ export class PullOrders implements Job {
     const { store, clock, log } = this.#context;
     if (confirmNames(this.#options.rules.confirm)) return;
     const at = isoTime(clock.nowMs());
-    const mark = await commit(this.#context, signal, () => openPullMark(store, at));
+    const mark = await commit(this.#context, signal, () => openDelivery(store, at));
     store.secure();
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     const detail =
@@ -171,7 +171,7 @@ export class PullOrders implements Job {
 
   async #closeMark(signal: AbortSignal): Promise<void> {
     if (confirmNames(this.#options.rules.confirm)) return;
-    await commit(this.#context, signal, () => closePullMark(this.#context.store));
+    await commit(this.#context, signal, () => closeDelivery(this.#context.store));
   }
 }
 

@@ -7,7 +7,7 @@ import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError, kindOf, membersOf, textOf } from "../answers/json-text.ts";
 import { JsonDepthError } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { parseStamp } from "../answers/stamp.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { contentDigest } from "./compare-snapshot.ts";
 import { type OrderField, type OrderMapping, readScalar } from "./order-mapping.ts";
@@ -48,7 +48,7 @@ export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: st
 }
 
 function isSameInstant(a: string, b: string, timezone: string): boolean {
-  const [left, right] = [parseStamp(a, timezone), parseStamp(b, timezone)];
+  const [left, right] = [parseTimestamp(a, timezone), parseTimestamp(b, timezone)];
   return left !== undefined && left.instantNs === right?.instantNs;
 }
 

@@ -3,7 +3,7 @@ import { sharedDifferences } from "./compare-snapshot.ts";
 import type { EventPlan, PlanRules } from "./plan-order.ts";
 
 /**
- * Whether a change is nothing but a change of status; the stamp and ignored paths are no part of it. An answer of
+ * Whether a change is nothing but a change of status; the timestamp and ignored paths are no part of it. An answer of
  * another kind than the one that was stored may tell more or less of the order: then what both tell is compared.
  */
 export function isStatusAlone(

@@ -22,7 +22,7 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import {
-  closePullMark,
+  closeDelivery,
   countUnread,
   deleteUnread,
   loadBatch,
@@ -34,10 +34,11 @@ import {
   saveJournalOwed,
   saveStoredBatch,
   saveUnreadBody,
-  settlePullMark,
+  settleDelivery,
 } from "./batch-rows.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
+import { ingestRecord } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
 import { readSignsInSlices } from "./list-signs.ts";
@@ -58,7 +59,6 @@ import {
   reportedError,
 } from "./read-answer.ts";
 import { SettleKept } from "./settle-kept.ts";
-import { takeRecord } from "./take-orders.ts";
 import { WatchList } from "./watch-list.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
@@ -232,7 +232,7 @@ export class StoreBatches {
     if (!hasMark && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
       this.#saveFirstWatermark(origin);
-      if (hasMark) closePullMark(store);
+      if (hasMark) closeDelivery(store);
     });
   }
 
@@ -272,7 +272,7 @@ export class StoreBatches {
           saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
           if (read.matched.length > 0) markUnreadUntried(store);
           // Doubt about a batch that was stored before was settled then.
-          const taken = part.map((record) => takeRecord(options, record, isKnown ? undefined : doubtful));
+          const taken = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
           const isNewer = known !== undefined && taken.some((what) => what !== "same");
@@ -317,7 +317,7 @@ export class StoreBatches {
       at: origin.at,
     };
     const id = await commit(this.#context, pass.signal, () => {
-      closePullMark(store);
+      closeDelivery(store);
       return saveUnreadBody(store, unread);
     });
     this.#waiting = undefined;
@@ -335,8 +335,8 @@ export class StoreBatches {
     const { orderIds } = read;
     const known = loadBatch(store, batch.fingerprint);
     if (batch.fresh && !confirmNames(this.#rules.confirm)) {
-      closePullMark(store);
-      if (settlePullMark(store, batch.fingerprint, known)) deleteHold(store, "orders", "hand-out lost");
+      closeDelivery(store);
+      if (settleDelivery(store, batch.fingerprint, known)) deleteHold(store, "orders", "hand-out lost");
     }
     if (known !== undefined) return { row: { ...known, orderIds }, seenBefore: true, isServed: true };
     const row = saveStoredBatch(store, {
@@ -404,7 +404,7 @@ export class StoreBatches {
           at,
         });
         // The body is on disk: this hand-out is not lost, only unread.
-        closePullMark(store);
+        closeDelivery(store);
       }
       const now = countUnread(store).count;
       if (hasRoom && now < UNREAD_MAX) return;

@@ -24,7 +24,7 @@ export function saveWatermark(store: Store, stream: string, value: string, at: s
     .run(stream, value, at);
 }
 
-export interface OwedRead {
+export interface QueuedRead {
   orderId: string;
   serviceId: string;
   source: "batch" | "update";
@@ -35,7 +35,7 @@ export interface OwedRead {
 }
 
 /** A newer record is a reason to read at once, unless the order itself has failed. */
-export function saveOwedRead(store: Store, owed: Omit<OwedRead, "attempts">, at: string): void {
+export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: string): void {
   store
     .prepare(
       `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since)
@@ -79,25 +79,25 @@ const DUE_WITHIN = "+2 hours";
 const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;
 
 /** What is due, least tried first, so that one order that cannot be read never keeps the others waiting. */
-export function loadDueReads(store: Store, at: string, limit: number): OwedRead[] {
+export function loadDueReads(store: Store, at: string, limit: number): QueuedRead[] {
   return store
     .prepare(
       `SELECT ${OWED} FROM owed_reads WHERE ${IS_DUE}
        ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
     )
-    .all({ at, limit }) as OwedRead[];
+    .all({ at, limit }) as QueuedRead[];
 }
 
 export function countDueReads(store: Store, at: string): number {
   return (store.prepare(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at }) as { n: number }).n;
 }
 
-export function loadOwedRead(store: Store, orderId: string): OwedRead | undefined {
-  return store.prepare(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId) as OwedRead | undefined;
+export function loadQueuedRead(store: Store, orderId: string): QueuedRead | undefined {
+  return store.prepare(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId) as QueuedRead | undefined;
 }
 
 /** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
-export function deleteOwedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
+export function deleteQueuedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
   return (
     store.prepare("DELETE FROM owed_reads WHERE order_id = ? AND record_hash = ?").run(orderId, recordHash).changes > 0
   );
@@ -145,8 +145,8 @@ export function hasPulled(store: Store): boolean {
   );
 }
 
-/** The stamp of the order that came last: how the service writes its times, before any change has shown it. */
-export function loadNewestStamp(store: Store): string | null {
-  const row = store.prepare("SELECT service_updated_at AS stamp FROM orders ORDER BY order_key DESC LIMIT 1").get();
-  return (row as { stamp: string | null } | undefined)?.stamp ?? null;
+/** The timestamp of the order that came last: how the service writes its times, before any change has shown it. */
+export function loadNewestTimestamp(store: Store): string | null {
+  const row = store.prepare("SELECT service_updated_at AS timestamp FROM orders ORDER BY order_key DESC LIMIT 1").get();
+  return (row as { timestamp: string | null } | undefined)?.timestamp ?? null;
 }

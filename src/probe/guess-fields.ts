@@ -1,5 +1,5 @@
 import { formatPath, type PathStep, parsePath } from "../answers/json-path.ts";
-import { parseStamp } from "../answers/stamp.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -123,7 +123,7 @@ const isText = (value: unknown) => typeof value === "string" && value.length <= 
 const isScalar = (value: unknown) => isText(value) || typeof value === "number";
 const isAmount = (value: unknown) =>
   typeof value === "number" || (typeof value === "string" && /^-?\d+([.,]\d+)?$/.test(value));
-const isStamp = (value: unknown) => isScalar(value) && parseStamp(String(value), "UTC") !== undefined;
+const isTimestamp = (value: unknown) => isScalar(value) && parseTimestamp(String(value), "UTC") !== undefined;
 const isUuid = (value: unknown) => typeof value === "string" && readOrderId(value) !== undefined;
 const isLines = (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isGroup);
 
@@ -137,17 +137,17 @@ const ORDER_CLUES: Record<OrderField, Clue> = {
   status: {
     names: ["status", "state", "orderstatus", "статус"],
     parts: /status|state|статус|состояни/,
-    fits: (v) => isScalar(v) && !isStamp(v),
+    fits: (v) => isScalar(v) && !isTimestamp(v),
   },
   created_at: {
     names: ["createdat", "created", "orderdate", "date", "дата"],
     parts: /creat|placed|дата|созда/,
-    fits: isStamp,
+    fits: isTimestamp,
   },
   updated_at: {
     names: ["updatedat", "updated", "modifiedat", "modified", "changedat"],
     parts: /updat|modif|chang|измен|обновл/,
-    fits: isStamp,
+    fits: isTimestamp,
   },
   currency: {
     names: ["currency", "currencycode", "валюта"],

@@ -4,7 +4,7 @@ import { m } from "../messages/messages.ts";
  * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
  */
 
-import { formatStamp, parseStamp, type StampForm } from "../answers/stamp.ts";
+import { formatTimestamp, parseTimestamp, type TimestampForm } from "../answers/timestamp.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/follow.ts";
@@ -26,7 +26,14 @@ const WINDOWS_MS = [DAY_MS, 30 * DAY_MS] as const;
 const REFUSALS: readonly number[] = [400, 404, 422];
 const GARBAGE = "erp-bridge-probe";
 const MS_NS = 1_000_000n;
-const ISO_FORM: StampForm = { kind: "iso", precision: "second", fraction: 0, point: ".", zone: "Z", separator: "T" };
+const ISO_FORM: TimestampForm = {
+  kind: "iso",
+  precision: "second",
+  fraction: 0,
+  point: ".",
+  zone: "Z",
+  separator: "T",
+};
 
 interface Page {
   root: unknown;
@@ -86,7 +93,7 @@ function listOf({ config }: Probe, root: unknown): FoundList | undefined {
 function writeSince({ known, config }: Probe, form: SinceForm, ms: number): string {
   if (form === "unix") return String(Math.floor(ms / 1000));
   if (form === "unix_ms") return String(ms);
-  return formatStamp(BigInt(ms) * MS_NS, known?.learned.form ?? ISO_FORM, config.service.timezone);
+  return formatTimestamp(BigInt(ms) * MS_NS, known?.learned.form ?? ISO_FORM, config.service.timezone);
 }
 
 interface FormEvidence {
@@ -153,7 +160,7 @@ function tellShape(probe: Probe, { root, items }: Page): void {
   if (items.length === 0) return;
   report.add("bodies", "found", m.probe.changeShape({ shape: describeShape(items[0]) }));
   tellEntryFields(probe, items);
-  tellStamps(probe, items);
+  tellTimestamps(probe, items);
 }
 
 /** Fields that a change names differently from an order. */
@@ -174,14 +181,14 @@ function entryPaths(config: Probe["config"]): Record<OrderField, string> {
   return { ...config.orders.fields, ...own } as Record<OrderField, string>;
 }
 
-function stampPathOf({ config }: Probe, items: readonly unknown[]): string | undefined {
+function timestampPathOf({ config }: Probe, items: readonly unknown[]): string | undefined {
   const paths = entryPaths(config);
   const guess = guessOrderFields(items, paths).updated_at;
   return guess.state === "fits" ? paths.updated_at : guess.state === "guess" ? guess.path : undefined;
 }
 
-function stampsOf(probe: Probe, items: readonly unknown[]): string[] {
-  const path = stampPathOf(probe, items);
+function timestampsOf(probe: Probe, items: readonly unknown[]): string[] {
+  const path = timestampPathOf(probe, items);
   if (path === undefined) return [];
   return items
     .map((item) => valueAt(item, path))
@@ -189,35 +196,39 @@ function stampsOf(probe: Probe, items: readonly unknown[]): string[] {
     .map(String);
 }
 
-function tellStamps(probe: Probe, items: readonly unknown[]): void {
+function tellTimestamps(probe: Probe, items: readonly unknown[]): void {
   const { report, config } = probe;
   const zone = config.service.timezone;
-  const stamps = stampsOf(probe, items);
-  const [first] = stamps;
-  const form = first === undefined ? undefined : parseStamp(first, zone)?.form;
+  const timestamps = timestampsOf(probe, items);
+  const [first] = timestamps;
+  const form = first === undefined ? undefined : parseTimestamp(first, zone)?.form;
   if (form === undefined) {
-    report.add("since", "needs you", m.probe.noStamp);
+    report.add("since", "needs you", m.probe.noTimestamp);
     return;
   }
   const { kind, fraction: digits } = form;
-  report.add("since", "found", m.probe.stamps({ form: kind, digits, zone: kind === "iso" ? form.zone.trim() : null }));
+  report.add(
+    "since",
+    "found",
+    m.probe.timestamps({ form: kind, digits, zone: kind === "iso" ? form.zone.trim() : null }),
+  );
   if (form.kind === "iso" && form.zone === "") {
     report.add("since", "needs you", m.probe.zoneAssumed({ zone }));
   }
-  const times = stamps.map((stamp) => parseStamp(stamp, zone)?.instantNs ?? 0n);
+  const times = timestamps.map((timestamp) => parseTimestamp(timestamp, zone)?.instantNs ?? 0n);
   const rises = times.every((at, index) => index === 0 || at >= (times[index - 1] ?? 0n));
   if (times.length > 1) report.add("since", "found", rises ? m.probe.oldestFirst : m.probe.unordered);
 }
 
-/** Asks from exactly the newest stamp: an inclusive service repeats the change that carries it. */
+/** Asks from exactly the newest timestamp: an inclusive service repeats the change that carries it. */
 async function probeBoundary(probe: Probe, page: Page, form: SinceForm): Promise<void> {
   const { report, config } = probe;
   const zone = config.service.timezone;
-  const parsedStamps = stampsOf(probe, page.items).flatMap((text) => {
-    const stamp = parseStamp(text, zone);
-    return stamp === undefined ? [] : [{ text, ns: stamp.instantNs }];
+  const parsedTimestamps = timestampsOf(probe, page.items).flatMap((text) => {
+    const timestamp = parseTimestamp(text, zone);
+    return timestamp === undefined ? [] : [{ text, ns: timestamp.instantNs }];
   });
-  const newest = parsedStamps.sort((a, b) => (a.ns < b.ns ? 1 : -1))[0];
+  const newest = parsedTimestamps.sort((a, b) => (a.ns < b.ns ? 1 : -1))[0];
   if (newest === undefined) return;
   const unit = form === "unix" ? 1_000_000_000n : form === "unix_ms" ? MS_NS : 1n;
   if (newest.ns % unit !== 0n) {
@@ -227,6 +238,6 @@ async function probeBoundary(probe: Probe, page: Page, form: SinceForm): Promise
   const since = form === "iso" ? newest.text : String(newest.ns / unit);
   const again = await askPage(probe, since);
   if (again === undefined || again === "refused") return;
-  const repeats = stampsOf(probe, again.items).some((text) => parseStamp(text, zone)?.instantNs === newest.ns);
+  const repeats = timestampsOf(probe, again.items).some((text) => parseTimestamp(text, zone)?.instantNs === newest.ns);
   report.add("since", "found", repeats ? m.probe.inclusive : m.probe.exclusive);
 }

@@ -10,13 +10,13 @@ import type { Store } from "../database/store.ts";
 import type { FeedRules } from "../feeds/feed.ts";
 import { retryFeedRow } from "../feeds/feed-retry.ts";
 import { markCompareOwed } from "../feeds/feed-rows.ts";
+import { ingestRecord } from "../orders/ingest-orders.ts";
 import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { type AnswerRecord, readRecords } from "../orders/read-answer.ts";
-import { takeRecord } from "../orders/take-orders.ts";
 import { exactPayload, markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
-import { saveOwedRead } from "../pass/position-rows.ts";
+import { queueRead } from "../pass/position-rows.ts";
 
 export interface RetryOptions {
   store: Store;
@@ -65,7 +65,7 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
     markQuarantined(store, row.id, "released");
     return { outcome: "waiting", reason: "the order is read again", job: "updates" };
   }
-  const taken = takeRecord({ store, rules, mapping, bytes, at: options.at }, record);
+  const taken = ingestRecord({ store, rules, mapping, bytes, at: options.at }, record);
   if (taken === "quarantined") return { outcome: "held", reason: row.reason };
   markQuarantined(store, row.id, "released");
   return taken === "owed"
@@ -75,7 +75,7 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
 
 function oweRead({ store, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
   const { orderId, serviceId, hash } = record;
-  saveOwedRead(
+  queueRead(
     store,
     { orderId, serviceId, source: "update", record: textOf(bytes, record.span), recordHash: hash, contentHash: null },
     at,

@@ -14,7 +14,7 @@ import type { OrderRules } from "../orders/order-rules.ts";
 import { planOrder, sameValues, stateOfStatus } from "../orders/plan-order.ts";
 import type { AnswerRecord } from "../orders/read-answer.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadOwedRead, requestRead } from "../pass/position-rows.ts";
+import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { Candidate } from "../updates/control-rows.ts";
@@ -58,7 +58,7 @@ export class CompareOrders {
       return refreshed.error;
     };
     const take = (answer: OrderAnswer, at: string): Compared =>
-      loadOwedRead(store, order.orderId) === undefined ? this.#take(order, answer, options.isDamaged, at) : "skipped";
+      loadQueuedRead(store, order.orderId) === undefined ? this.#take(order, answer, options.isDamaged, at) : "skipped";
     const compared = await this.#reader.refresh(order, { store: take, settle }, signal);
     if (compared?.value !== "gone") return compared?.value ?? "skipped";
     return (await this.#reader.refreshOtherwise(order, { store: take, settle }, signal))?.value ?? "gone";

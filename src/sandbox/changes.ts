@@ -5,7 +5,7 @@ import type { OrderVersion, StoredOrder } from "./order-book.ts";
 import { changeText, orderText } from "./order-text.ts";
 import { shuffled } from "./random.ts";
 import { emptyAnswer, type Site, shuffleOf } from "./site.ts";
-import { readStamp, writeStamp } from "./stamps.ts";
+import { readTimestamp, writeTimestamp } from "./timestamps.ts";
 
 interface Change {
   readonly order: StoredOrder;
@@ -21,7 +21,7 @@ function readSince(value: string, options: SandboxOptions): Since | undefined {
   const [, seq] = CURSOR.exec(value) ?? [];
   if (seq !== undefined && usesCursor(options)) return { seq: Number(seq) };
   if (value === "") return { us: Number.NEGATIVE_INFINITY };
-  const us = readStamp(value, options.updates.since, options);
+  const us = readTimestamp(value, options.updates.since, options);
   return us === undefined ? undefined : { us };
 }
 
@@ -39,22 +39,22 @@ function* allChanges(site: Site): Generator<Change> {
   }
 }
 
-/** Whether a change is due. A change that appears late has an old stamp, so only a cursor is sure to find it. */
+/** Whether a change is due. A change that appears late has an old timestamp, so only a cursor is sure to find it. */
 function isDue({ version }: Change, since: Since, options: SandboxOptions): boolean {
   if (options.updates.stuck === "same-page") return true;
   if ("seq" in since) return version.seq > since.seq;
-  return options.updates.boundary === "inclusive" ? version.stampUs >= since.us : version.stampUs > since.us;
+  return options.updates.boundary === "inclusive" ? version.timestampUs >= since.us : version.timestampUs > since.us;
 }
 
-/** The oldest due changes, or the newest: by stamp, or by the order in which they were made where cursors are handed out. */
+/** The oldest due changes, or the newest: by timestamp, or by the order in which they were made where cursors are handed out. */
 function duePage(since: Since, site: Site): { page: Change[]; total: number } {
   const { options } = site;
   if (options.updates.stuck === "empty") return { page: [], total: 0 };
   const due = [...allChanges(site)].filter((change) => isDue(change, since, options));
   const bySeq = (a: Change, b: Change) => a.version.seq - b.version.seq;
-  const byStamp = (a: Change, b: Change) => a.version.stampUs - b.version.stampUs || bySeq(a, b);
+  const byTimestamp = (a: Change, b: Change) => a.version.timestampUs - b.version.timestampUs || bySeq(a, b);
   const { pageLimit, keeps } = options.updates;
-  due.sort(keeps === "first-ids" ? byId : usesCursor(options) ? bySeq : byStamp);
+  due.sort(keeps === "first-ids" ? byId : usesCursor(options) ? bySeq : byTimestamp);
   return { page: keeps === "newest" ? due.slice(-pageLimit) : due.slice(0, pageLimit), total: due.length };
 }
 
@@ -91,7 +91,7 @@ function sorted(page: readonly Change[], site: Site): readonly Change[] {
 function nextText(page: readonly Change[], asked: string, options: SandboxOptions): string {
   const last = page.at(-1)?.version;
   if (last === undefined) return JSON.stringify(asked);
-  return usesCursor(options) ? `"cursor-${last.seq}"` : writeStamp(last.stampUs, options);
+  return usesCursor(options) ? `"cursor-${last.seq}"` : writeTimestamp(last.timestampUs, options);
 }
 
 /** GET /orders/updates: the changes since a moment, at most a page of them. */

@@ -79,8 +79,8 @@ const UPDATES = group({
   created: z.boolean().default(false),
   /** Where an answer names the next `since`: null for nowhere. */
   next: texts.nullable().default(null),
-  /** What it names: the stamp of the page's newest change, or a cursor that only the service understands. */
-  nextForm: z.enum(["stamp", "cursor"]).default("stamp"),
+  /** What it names: the timestamp of the page's newest change, or a cursor that only the service understands. */
+  nextForm: z.enum(["timestamp", "cursor"]).default("timestamp"),
   /** Which forms of `since` are understood; others answer 400. */
   since: z.enum(["any", "iso", "unix", "unix_ms"]).default("any"),
   /** What an empty `since` is: refused with 400, or the beginning. */
@@ -149,10 +149,10 @@ const OPTIONS = group({
   /** How `no orders` and `no changes` look. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
   shape: SHAPE,
-  stamps: z.enum(["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"]).default("iso-z"),
+  timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"]).default("iso-z"),
   precision: z.enum(["s", "ms", "us"]).default("ms"),
   /** The zone that `iso-offset` writes. */
-  stampOffsetMinutes: whole(-840).default(180),
+  timestampOffsetMinutes: whole(-840).default(180),
   /** The zone that `iso-naive` means without saying so. */
   naiveOffsetMinutes: whole(-840).default(0),
   dateHeader: z.boolean().default(true),

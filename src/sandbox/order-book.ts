@@ -2,13 +2,13 @@ import { type OrderContent, patchContent } from "./order-content.ts";
 import type { ChangePatch, OrderDraft } from "./order-draft.ts";
 import { generateContent } from "./order-generator.ts";
 import { type Random, randomUuid } from "./random.ts";
-import { truncateUs } from "./stamps.ts";
+import { truncateUs } from "./timestamps.ts";
 
 /** One version of an order. `seq` grows over all orders, so the newest version is that of the greatest `seq`. */
 export interface OrderVersion {
   readonly seq: number;
-  readonly stampUs: number;
-  readonly stampText: string | null | undefined;
+  readonly timestampUs: number;
+  readonly timestampText: string | null | undefined;
   readonly madeAtMs: number;
   readonly content: OrderContent;
 }
@@ -46,8 +46,8 @@ export class OrderBook {
   private readonly byId = new Map<string, StoredOrder>();
   private queue: StoredOrder[] = [];
   private seq = 0;
-  private lastStampMs = Number.NaN;
-  private stampsInMs = 0;
+  private lastTimestampMs = Number.NaN;
+  private timestampsInMs = 0;
 
   constructor(sources: BookSources) {
     this.sources = sources;
@@ -57,7 +57,7 @@ export class OrderBook {
     const id = (draft.id ?? randomUuid(this.sources.random)).toLowerCase();
     if (this.byId.has(id)) throw new Error(`there is an order ${id} already`);
     const content = patchContent(generateContent(this.sources.random, this.byId.size), draft);
-    const createdUs = this.stampOf(draft, undefined);
+    const createdUs = this.timestampOf(draft, undefined);
     const order: StoredOrder = { id, createdUs, versions: [], handedOut: false, confirmed: false, deleted: false };
     this.addVersion(order, createdUs, draft, content);
     this.byId.set(id, order);
@@ -65,12 +65,12 @@ export class OrderBook {
     return order;
   }
 
-  /** Adds a version. A patch without content moves only the stamp. Throws on an unknown or deleted order. */
+  /** Adds a version. A patch without content moves only the timestamp. Throws on an unknown or deleted order. */
   change(id: string, patch: ChangePatch): StoredOrder {
     const order = this.find(id);
     if (order === undefined) throw new Error(`there is no order ${id}`);
     const newest = newestVersion(order);
-    this.addVersion(order, this.stampOf(patch, newest.stampUs), patch, patchContent(newest.content, patch));
+    this.addVersion(order, this.timestampOf(patch, newest.timestampUs), patch, patchContent(newest.content, patch));
     return order;
   }
 
@@ -116,22 +116,22 @@ export class OrderBook {
     this.queue = this.queue.filter(isWaiting);
   }
 
-  private addVersion(order: StoredOrder, stampUs: number, patch: ChangePatch, content: OrderContent): void {
+  private addVersion(order: StoredOrder, timestampUs: number, patch: ChangePatch, content: OrderContent): void {
     const madeAtMs = this.sources.now();
-    order.versions.push({ seq: ++this.seq, stampUs, stampText: patch.stampText, madeAtMs, content });
+    order.versions.push({ seq: ++this.seq, timestampUs, timestampText: patch.timestampText, madeAtMs, content });
   }
 
-  private stampOf(patch: ChangePatch, before: number | undefined): number {
-    if (patch.keepStamp === true && before !== undefined) return before;
-    const us = patch.stamp === undefined ? this.nowUs() - (patch.lateByMs ?? 0) * 1000 : patch.stamp * 1000;
+  private timestampOf(patch: ChangePatch, before: number | undefined): number {
+    if (patch.keepTimestamp === true && before !== undefined) return before;
+    const us = patch.timestamp === undefined ? this.nowUs() - (patch.lateByMs ?? 0) * 1000 : patch.timestamp * 1000;
     return truncateUs(us, this.sources.precision());
   }
 
   /** The clock in microseconds; those of one millisecond are told apart by counting. */
   private nowUs(): number {
     const ms = Math.floor(this.sources.now());
-    this.stampsInMs = ms === this.lastStampMs ? Math.min(this.stampsInMs + 1, 999) : 0;
-    this.lastStampMs = ms;
-    return ms * 1000 + this.stampsInMs;
+    this.timestampsInMs = ms === this.lastTimestampMs ? Math.min(this.timestampsInMs + 1, 999) : 0;
+    this.lastTimestampMs = ms;
+    return ms * 1000 + this.timestampsInMs;
   }
 }

@@ -29,16 +29,16 @@ const CONTENT = z.strictObject({
   raw: z.string().nullable().optional(),
 });
 
-/** A new version of an order. Without a stamp of its own it is made now. */
+/** A new version of an order. Without a timestamp of its own it is made now. */
 const CHANGE = CONTENT.extend({
   /** Milliseconds since 1970, of any time. */
-  stamp: z.number().optional(),
-  /** The stamp that now gets if it comes so late. */
+  timestamp: z.number().optional(),
+  /** The timestamp that now gets if it comes so late. */
   lateByMs: z.number().optional(),
-  /** The stamp of the version before. */
-  keepStamp: z.boolean().optional(),
-  /** JSON text to show in place of the stamp; null leaves the property out. The feed still goes by the true stamp. */
-  stampText: json.nullable().optional(),
+  /** The timestamp of the version before. */
+  keepTimestamp: z.boolean().optional(),
+  /** JSON text to show in place of the timestamp; null leaves the property out. The feed still goes by the true timestamp. */
+  timestampText: json.nullable().optional(),
 });
 
 /** `id`: a UUID; given to the client as `shape.upperCaseIds` says. */

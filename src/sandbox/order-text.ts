@@ -3,7 +3,7 @@ import type { Name, SandboxOptions } from "./options.ts";
 import { newestVersion, type OrderVersion, type StoredOrder } from "./order-book.ts";
 import type { OrderLine } from "./order-content.ts";
 import { type Random, shuffled } from "./random.ts";
-import { writeStamp } from "./stamps.ts";
+import { writeTimestamp } from "./timestamps.ts";
 
 /** The keys of a name that is written with dots or as a list; undefined where it is switched off. */
 export function pathOf(name: Name): readonly string[] | undefined {
@@ -44,8 +44,8 @@ function linesText(lines: readonly OrderLine[], options: SandboxOptions): string
   return `[${lines.map((line) => lineText(line, options)).join(",")}]`;
 }
 
-function stampText(version: OrderVersion, options: SandboxOptions): string | null {
-  return version.stampText === undefined ? writeStamp(version.stampUs, options) : version.stampText;
+function timestampText(version: OrderVersion, options: SandboxOptions): string | null {
+  return version.timestampText === undefined ? writeTimestamp(version.timestampUs, options) : version.timestampText;
 }
 
 export interface OrderTextOptions {
@@ -71,8 +71,8 @@ export function orderText(order: StoredOrder, settings: OrderTextOptions): strin
       [names.order_id, JSON.stringify(writtenId(order.id, options))],
       [names.number, JSON.stringify(content.number)],
       [names.status, JSON.stringify(content.status)],
-      [names.created_at, writeStamp(order.createdUs, options)],
-      [names.updated_at, stampText(version, options)],
+      [names.created_at, writeTimestamp(order.createdUs, options)],
+      [names.updated_at, timestampText(version, options)],
       [names.currency, JSON.stringify(content.currency)],
       [names.total, amount(content.total, options)],
       ...extra,
@@ -82,7 +82,7 @@ export function orderText(order: StoredOrder, settings: OrderTextOptions): strin
   );
 }
 
-/** A change: id, status, stamp and, where the service says so, the composition. */
+/** A change: id, status, timestamp and, where the service says so, the composition. */
 export function changeText(order: StoredOrder, version: OrderVersion, settings: OrderTextOptions): string {
   const { options } = settings;
   const { change, order: names } = options.shape;
@@ -91,7 +91,7 @@ export function changeText(order: StoredOrder, version: OrderVersion, settings: 
     [
       [change.order_id ?? names.order_id, JSON.stringify(writtenId(order.id, options))],
       [change.status ?? names.status, JSON.stringify(content.status)],
-      [change.updated_at ?? names.updated_at, stampText(version, options)],
+      [change.updated_at ?? names.updated_at, timestampText(version, options)],
       [change.items ?? names.items, options.updates.lines ? linesText(content.lines, options) : null],
     ],
     settings.shuffle,

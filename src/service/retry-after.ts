@@ -1,4 +1,4 @@
-import { parseStamp } from "../answers/stamp.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 
 /** Even where the service asks for 0 or a time that has passed: a limit was hit, so at least let one window go by. */
 export const RETRY_AFTER_MIN_MS = 1_000;
@@ -29,6 +29,6 @@ function waitMs(text: string, nowMs: number): number | undefined {
     if (number >= EPOCH_MS_FROM) return number - nowMs;
     return number >= EPOCH_SECONDS_FROM ? number * 1000 - nowMs : number * 1000;
   }
-  const stamp = parseStamp(text, "UTC");
-  return stamp === undefined ? undefined : Number(stamp.instantNs / 1_000_000n) - nowMs;
+  const timestamp = parseTimestamp(text, "UTC");
+  return timestamp === undefined ? undefined : Number(timestamp.instantNs / 1_000_000n) - nowMs;
 }

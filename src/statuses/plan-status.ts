@@ -1,6 +1,5 @@
 import { JsonSyntaxError, kindOf, membersOf, stringOf, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder, isStrictlyNewer, parseStamp, readStamp, unitNs } from "../answers/stamp.ts";
 import {
   parseTemplate,
   RenderError,
@@ -9,6 +8,7 @@ import {
   type Template,
   type TemplateValue,
 } from "../answers/template.ts";
+import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -51,7 +51,7 @@ export interface RequestedOrder {
   status: string | null;
   isRemoved: boolean;
   revision: number;
-  /** The service's own stamp, verbatim. */
+  /** The service's own timestamp, verbatim. */
   updatedAt: string | null;
   /** The status that was sent before: `owed` to be read back, `awaited` where a read has not shown it yet. */
   echo: "owed" | "awaited" | null;
@@ -267,10 +267,10 @@ export interface OrderMoves {
    * between that request and this one, `last` where it was the last one sent before this one.
    */
   ownStatus: "unseen" | "last" | null;
-  /** All that is stored of the order is as it was, but for its stamp. */
+  /** All that is stored of the order is as it was, but for its timestamp. */
   isSameContent: boolean;
-  stampBefore: string | null;
-  stamp: string | null;
+  timestampBefore: string | null;
+  timestamp: string | null;
   /** When the request left, by the service's own clock. */
   leftAt: string | null;
 }
@@ -282,28 +282,28 @@ export interface OrderMoves {
  *   copy that lagged when the request left. And for an order that is older than it was then: it was set back. And for one
  *   whose last change was made before the request left: {@link isMadeBefore}.
  * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
- *   went. A newer stamp says that only where nothing else explains it.
+ *   went. A newer timestamp says that only where nothing else explains it.
  * - `another`: somebody else has changed the status.
  * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words).
  *
  * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same.
  */
 export function compareStatus(
-  now: { status: string | null; stamp: string | null },
+  now: { status: string | null; timestamp: string | null },
   request: { statusSent: string | null; statusBefore: string | null },
   moves: OrderMoves,
   timezone: string,
 ): "wanted" | "former" | "moved" | "another" | "nothing" {
   const { status } = now;
   if (status === request.statusSent || moves.hasComeBack) return "wanted";
-  if (moves.ownStatus === "unseen" || isOlder(now.stamp, moves.stampBefore, timezone)) return "former";
-  if (moves.ownStatus === "last" && !isStrictlyNewer(now.stamp, moves.stampBefore, timezone)) return "former";
-  const isOfBefore = isMadeBefore(now.stamp, moves, timezone);
+  if (moves.ownStatus === "unseen" || isOlder(now.timestamp, moves.timestampBefore, timezone)) return "former";
+  if (moves.ownStatus === "last" && !isStrictlyNewer(now.timestamp, moves.timestampBefore, timezone)) return "former";
+  const isOfBefore = isMadeBefore(now.timestamp, moves, timezone);
   if (status === request.statusBefore) {
     if (isOfBefore) return "former";
-    const isStampAlone = moves.isSameContent && isOneFormNewer(moves.stamp, moves.stampBefore, timezone);
+    const isTimestampAlone = moves.isSameContent && isOneFormNewer(moves.timestamp, moves.timestampBefore, timezone);
     const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
-    return hasChanged || isStampAlone ? "moved" : "former";
+    return hasChanged || isTimestampAlone ? "moved" : "former";
   }
   if (!isStatus(status, request)) return "nothing";
   if (isOfBefore) return "former";
@@ -311,17 +311,18 @@ export function compareStatus(
   return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
 }
 
-/** The clock that writes stamps and the one that answers need not be one. */
+/** The clock that writes timestamps and the one that answers need not be one. */
 const CLOCKS_DIFFER_NS = 10_000_000_000n;
 
 /**
  * Whether the last change of an order was made before the request left, although it became known only afterwards: the
- * stamp has moved with that change, and not even its last unit reaches the time of leaving. What a request sets bears a later one.
+ * timestamp has moved with that change, and not even its last unit reaches the time of leaving. What a request sets bears a later one.
  */
-function isMadeBefore(stamp: string | null, { stampBefore, leftAt }: OrderMoves, timezone: string): boolean {
-  const change = readStamp(stamp, timezone);
-  const left = readStamp(leftAt, timezone);
-  if (change === undefined || left === undefined || !isStrictlyNewer(stamp, stampBefore, timezone)) return false;
+function isMadeBefore(timestamp: string | null, { timestampBefore, leftAt }: OrderMoves, timezone: string): boolean {
+  const change = readTimestamp(timestamp, timezone);
+  const left = readTimestamp(leftAt, timezone);
+  if (change === undefined || left === undefined || !isStrictlyNewer(timestamp, timestampBefore, timezone))
+    return false;
   return change.instantNs + unitNs(change.form) + CLOCKS_DIFFER_NS <= left.instantNs;
 }
 
@@ -336,9 +337,9 @@ function isNumber(text: string): boolean {
   return Number.isFinite(Number(text));
 }
 
-/** Answers of two kinds may cut one stamp to different lengths; only alike ones tell that it is another. */
+/** Answers of two kinds may cut one timestamp to different lengths; only alike ones tell that it is another. */
 function isOneFormNewer(now: string | null, before: string | null, timezone: string): boolean {
-  const forms = [now, before].map((text) => (text === null ? undefined : parseStamp(text, timezone)?.form));
+  const forms = [now, before].map((text) => (text === null ? undefined : parseTimestamp(text, timezone)?.form));
   const [one, other] = forms.map((form) => form && `${form.kind} ${form.precision} ${form.fraction}`);
   return one === other && isStrictlyNewer(now, before, timezone);
 }

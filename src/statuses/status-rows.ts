@@ -182,7 +182,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
   const row = store
     .prepare(
       `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
-         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS stampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS stamp,
+         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS timestamp,
          EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
            AND s.status_sent = @status AND s.revision_before IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.status_changed
@@ -199,14 +199,22 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
        WHERE r.id = ? AND e.revision > r.revision_before AND e.status_changed ORDER BY e.seq DESC LIMIT ${STATUSES_SINCE}`,
     )
     .all(id) as { status: string | null }[];
-  const { hasComeBack, isUnseen, isLast, isSameContent, stampBefore = null, stamp = null, leftAt = null } = row ?? {};
+  const {
+    hasComeBack,
+    isUnseen,
+    isLast,
+    isSameContent,
+    timestampBefore = null,
+    timestamp = null,
+    leftAt = null,
+  } = row ?? {};
   return {
     hasComeBack: hasComeBack === 1,
     statusesSince: since.map((event) => event.status).reverse(),
     ownStatus: isUnseen === 1 ? "unseen" : isLast === 1 ? "last" : null,
     isSameContent: isSameContent === 1,
-    stampBefore: stampBefore as string | null,
-    stamp: stamp as string | null,
+    timestampBefore: timestampBefore as string | null,
+    timestamp: timestamp as string | null,
     leftAt: leftAt as string | null,
   };
 }

@@ -9,10 +9,10 @@ import type { JsonPath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import type { Slices } from "../answers/slices.ts";
-import { readStamp, type ServedStamp, type StampForm } from "../answers/stamp.ts";
+import { readTimestamp, type ServedTimestamp, type TimestampForm } from "../answers/timestamp.ts";
 import { KeySet } from "../feeds/key-set.ts";
 import { type ListSigns, readSignsInSlices } from "../orders/list-signs.ts";
-import { type OrderMapping, readStampText } from "../orders/order-mapping.ts";
+import { type OrderMapping, readTimestampText } from "../orders/order-mapping.ts";
 import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -23,7 +23,7 @@ import { type ChangeKey, changeKey } from "./seen-changes.ts";
 /** A record of the page, whose `span` points into the page's body. */
 export interface ServedChange {
   record: AnswerRecord;
-  stamp: ServedStamp | undefined;
+  timestamp: ServedTimestamp | undefined;
   /** Of the content, key order and white space aside. */
   contentHash: Buffer;
   /** What the change is remembered by; undefined where the record names no order. */
@@ -36,7 +36,7 @@ export interface ChangeRules {
   changes: JsonPath;
   /** Where it names the next position. */
   next: JsonPath | null;
-  /** Zone of stamps that name none. */
+  /** Zone of timestamps that name none. */
   timezone: string;
 }
 
@@ -45,7 +45,7 @@ const CHANGES_MAX = 20_000;
 
 /**
  * One page, read in steps: thousands of changes must not keep the pull of orders waiting. Of a page that is too large to be
- * known again only the stamps stay, so that collecting garbage does not stop everything either.
+ * known again only the timestamps stay, so that collecting garbage does not stop everything either.
  */
 export class ChangePage {
   readonly list: AnswerList;
@@ -57,8 +57,8 @@ export class ChangePage {
   readonly #rules: ChangeRules;
   readonly #isKept: boolean;
   readonly #changes: ServedChange[] = [];
-  readonly #stamps: (ServedStamp | undefined)[] = [];
-  #form: StampForm | undefined;
+  readonly #timestamps: (ServedTimestamp | undefined)[] = [];
+  #form: TimestampForm | undefined;
   readonly #newest: Anchor[] = [];
   /** The changes that were met on this page, and how often those that were met again. */
   readonly #met = new KeySet();
@@ -75,18 +75,18 @@ export class ChangePage {
 
   /** Up to `count` changes from `from` on. Every one before `from` was read before; of a large page none is read twice. */
   *read(body: Buffer, from: number, count: number): Slices<readonly ServedChange[]> {
-    const elements = this.elements.slice(this.#stamps.length, from + count);
+    const elements = this.elements.slice(this.#timestamps.length, from + count);
     const { mapping } = this.#rules;
     const records = yield* readRecordsInSlices(body, { ...this.list, elements }, mapping);
     const fresh = records.map((record) => this.#readChange(body, record));
-    for (const { stamp } of fresh) this.#stamps.push(stamp);
+    for (const { timestamp } of fresh) this.#timestamps.push(timestamp);
     if (!this.#isKept) return fresh;
     for (const change of fresh) this.#changes.push(change);
     return this.#changes.slice(from, from + count);
   }
 
-  get stamps(): readonly (ServedStamp | undefined)[] {
-    return this.#stamps;
+  get timestamps(): readonly (ServedTimestamp | undefined)[] {
+    return this.#timestamps;
   }
 
   /** Some of its newest changes, in any order. */
@@ -94,30 +94,30 @@ export class ChangePage {
     return this.#newest;
   }
 
-  #inOneForm(stamp: ServedStamp | undefined): ServedStamp | undefined {
-    if (stamp === undefined) return undefined;
-    if (this.#form === undefined || !isSameForm(stamp.form, this.#form)) this.#form = stamp.form;
-    return { ...stamp, form: this.#form };
+  #inOneForm(timestamp: ServedTimestamp | undefined): ServedTimestamp | undefined {
+    if (timestamp === undefined) return undefined;
+    if (this.#form === undefined || !isSameForm(timestamp.form, this.#form)) this.#form = timestamp.form;
+    return { ...timestamp, form: this.#form };
   }
 
   #readChange(body: Buffer, record: AnswerRecord): ServedChange {
     const { mapping, timezone } = this.#rules;
     // What is too large is looked through no further than for its id.
-    const hasStamp = record.ok || !record.isLarge || record.reference !== null;
-    const text = hasStamp ? readStampText(body, record.span, mapping) : null;
-    const stamp = this.#inOneForm(readStamp(text, timezone));
+    const hasTimestamp = record.ok || !record.isLarge || record.reference !== null;
+    const text = hasTimestamp ? readTimestampText(body, record.span, mapping) : null;
+    const timestamp = this.#inOneForm(readTimestamp(text, timezone));
     const contentHash = hashContent(body, record);
-    if (!record.ok) return { record, stamp, contentHash, key: undefined };
-    if (stamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: stamp.instantNs });
-    const first = `${record.orderId}${changeKey(stamp?.instantNs, contentHash, 0)}`;
+    if (!record.ok) return { record, timestamp, contentHash, key: undefined };
+    if (timestamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: timestamp.instantNs });
+    const first = `${record.orderId}${changeKey(timestamp?.instantNs, contentHash, 0)}`;
     const nth = this.#met.add([first]) ? 0 : (this.#times.get(first) ?? 0) + 1;
     if (nth > 0) this.#times.set(first, nth);
-    return { record, stamp, contentHash, key: changeKey(stamp?.instantNs, contentHash, nth) };
+    return { record, timestamp, contentHash, key: changeKey(timestamp?.instantNs, contentHash, nth) };
   }
 }
 
-/** Nearly all stamps of a page are written in the same way, which is remembered once. */
-function isSameForm(a: StampForm, b: StampForm): boolean {
+/** Nearly all timestamps of a page are written in the same way, which is remembered once. */
+function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
   return (
     a.kind === b.kind &&
     a.precision === b.precision &&

@@ -43,7 +43,7 @@ interface Waiting {
   record: AnswerRecord;
   bytes: Buffer;
   contentHash: Buffer;
-  stampNs: bigint | undefined;
+  timestampNs: bigint | undefined;
   isKnown: boolean;
 }
 
@@ -54,7 +54,7 @@ interface OrderChanges {
   served: ChangeKey | Set<ChangeKey> | undefined;
   /** Whether the record that was last before has been served again. */
   hasLast: boolean;
-  unseenStamps: (bigint | undefined)[] | undefined;
+  unseenTimestamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
 }
 
@@ -96,7 +96,7 @@ export class ChangeCollector {
   /**
    * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
    * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
-   *   new, unless its stamp says otherwise.
+   *   new, unless its timestamp says otherwise.
    * @param onFull stores what waits
    */
   async addPage(
@@ -122,13 +122,13 @@ export class ChangeCollector {
 
   #add(body: Buffer, changes: readonly ServedChange[], isBeyond: boolean): void {
     this.#recall(changes);
-    for (const { record, stamp, contentHash, key } of changes) {
+    for (const { record, timestamp, contentHash, key } of changes) {
       if (!record.ok || key === undefined) {
         this.#addUnusable(body, record, contentHash);
         continue;
       }
-      const stampNs = stamp?.instantNs;
-      this.#addChange(body, record, { stampNs, contentHash, key, isNew: isBeyond && stampNs === undefined });
+      const timestampNs = timestamp?.instantNs;
+      this.#addChange(body, record, { timestampNs, contentHash, key, isNew: isBeyond && timestampNs === undefined });
     }
   }
 
@@ -136,7 +136,7 @@ export class ChangeCollector {
    * Hands out what has to be acted on, once.
    * @param isWhole whether the pass has come to its end: only then does it mean anything that a record is missing.
    */
-  *takeNews(isWhole: boolean): Slices<ChangeNews[]> {
+  *applyChange(isWhole: boolean): Slices<ChangeNews[]> {
     const news: ChangeNews[] = [];
     let looked = 0;
     for (const [key, waiting] of this.#unusable) {
@@ -148,14 +148,14 @@ export class ChangeCollector {
     }
     for (const order of this.#waiting) {
       if (++looked % ORDERS_PER_STEP === 0) yield;
-      const isNews = order.unseenStamps !== undefined || (isWhole && !order.hasLast);
+      const isNews = order.unseenTimestamps !== undefined || (isWhole && !order.hasLast);
       if (!isNews || order.newest === undefined) continue;
       const { record, bytes, contentHash, isKnown } = order.newest;
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen: writeSeen(order.seen) });
       order.hasLast = true;
-      if (order.unseenStamps !== undefined) this.#news -= 1;
-      order.unseenStamps = undefined;
+      if (order.unseenTimestamps !== undefined) this.#news -= 1;
+      order.unseenTimestamps = undefined;
       this.#drop(order);
     }
     return news;
@@ -169,13 +169,13 @@ export class ChangeCollector {
     if (before !== undefined && (name === null || before.contentHash.equals(contentHash))) return;
     if (before === undefined) [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];
     if (before?.bytes !== undefined) this.#bytes -= before.bytes.length;
-    this.#unusable.set(key, this.#copy(body, record, { contentHash, stampNs: undefined, isKnown: false }));
+    this.#unusable.set(key, this.#copy(body, record, { contentHash, timestampNs: undefined, isKnown: false }));
   }
 
   #addChange(
     body: Buffer,
     record: AnswerRecord & { ok: true },
-    change: { stampNs: bigint | undefined; contentHash: Buffer; key: ChangeKey; isNew: boolean },
+    change: { timestampNs: bigint | undefined; contentHash: Buffer; key: ChangeKey; isNew: boolean },
   ): void {
     const order = this.#orders.get(record.orderId);
     if (order === undefined) return;
@@ -185,11 +185,11 @@ export class ChangeCollector {
     if (typeof order.served === "string" || servedOf(order).size <= FRESH_PER_ORDER_MAX) this.#fresh += 1;
     const isKnown = !change.isNew && isSeen(order.seen, change.key);
     if (!isKnown) {
-      if (order.unseenStamps === undefined) {
-        order.unseenStamps = [];
+      if (order.unseenTimestamps === undefined) {
+        order.unseenTimestamps = [];
         this.#news += 1;
       }
-      order.unseenStamps.push(change.stampNs);
+      order.unseenTimestamps.push(change.timestampNs);
     }
     if (change.key === order.seen.at(-1)) {
       order.hasLast = true;
@@ -215,12 +215,12 @@ export class ChangeCollector {
   }
 
   /** A copy, so that the whole page does not stay in memory for one record of it; a large one nearly is the page. */
-  #copy(body: Buffer, record: AnswerRecord, more: Pick<Waiting, "contentHash" | "stampNs" | "isKnown">): Waiting {
+  #copy(body: Buffer, record: AnswerRecord, more: Pick<Waiting, "contentHash" | "timestampNs" | "isKnown">): Waiting {
     const view = body.subarray(record.span.start, record.span.end);
     const bytes = !record.ok && record.isLarge ? view : Buffer.from(view);
     this.#bytes += bytes.length;
-    const { contentHash, stampNs, isKnown } = more;
-    return { bytes, record: { ...record, span: { start: 0, end: bytes.length } }, contentHash, stampNs, isKnown };
+    const { contentHash, timestampNs, isKnown } = more;
+    return { bytes, record: { ...record, span: { start: 0, end: bytes.length } }, contentHash, timestampNs, isKnown };
   }
 
   #drop(order: OrderChanges): void {
@@ -230,23 +230,23 @@ export class ChangeCollector {
   }
 }
 
-/** What is new counts before what is known; then the larger stamp, then what was served later. */
-function replaces(next: Pick<Waiting, "stampNs" | "isKnown">, newest: Waiting): boolean {
+/** What is new counts before what is known; then the larger timestamp, then what was served later. */
+function replaces(next: Pick<Waiting, "timestampNs" | "isKnown">, newest: Waiting): boolean {
   if (next.isKnown !== newest.isKnown) return newest.isKnown;
-  return next.stampNs === undefined || newest.stampNs === undefined || next.stampNs >= newest.stampNs;
+  return next.timestampNs === undefined || newest.timestampNs === undefined || next.timestampNs >= newest.timestampNs;
 }
 
 /** Clear is one new record, or several of which one is newer than all others. */
-function isDoubtful({ unseenStamps, newest }: OrderChanges): boolean {
-  if (newest === undefined || unseenStamps === undefined) return true;
-  const others = unseenStamps.filter(
-    (stampNs) => stampNs === undefined || newest.stampNs === undefined || stampNs >= newest.stampNs,
+function isDoubtful({ unseenTimestamps, newest }: OrderChanges): boolean {
+  if (newest === undefined || unseenTimestamps === undefined) return true;
+  const others = unseenTimestamps.filter(
+    (timestampNs) => timestampNs === undefined || newest.timestampNs === undefined || timestampNs >= newest.timestampNs,
   );
   return others.length !== 1;
 }
 
 function newsOf(seen: ChangeKey[]): OrderChanges {
-  return { seen, served: undefined, hasLast: seen.length === 0, unseenStamps: undefined, newest: undefined };
+  return { seen, served: undefined, hasLast: seen.length === 0, unseenTimestamps: undefined, newest: undefined };
 }
 
 /** Returns whether it was not there. */

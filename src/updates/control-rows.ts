@@ -30,11 +30,11 @@ export function loadControls(store: Store, except: readonly string[], limit: num
 const RECENT_EVENTS = 200;
 const RECENT_ORDERS = 50;
 
-/** Orders that came or were changed last, each with the stamp of what is stored of it. */
-export function loadRecentlyStamped(store: Store, except: readonly string[]): (Candidate & { stamp: string })[] {
+/** Orders that came or were changed last, each with the timestamp of what is stored of it. */
+export function loadRecentlyStamped(store: Store, except: readonly string[]): (Candidate & { timestamp: string })[] {
   return store
-    .prepare<unknown[], Candidate & { stamp: string }>(
-      `SELECT ${CANDIDATE}, service_updated_at AS stamp FROM orders
+    .prepare<unknown[], Candidate & { timestamp: string }>(
+      `SELECT ${CANDIDATE}, service_updated_at AS timestamp FROM orders
        WHERE order_key IN (
            SELECT order_key FROM (SELECT order_key FROM order_event_rows ORDER BY seq DESC LIMIT ${RECENT_EVENTS})
            UNION SELECT order_key FROM (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT ${RECENT_ORDERS}))

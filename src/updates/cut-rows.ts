@@ -28,7 +28,7 @@ export interface Cut {
   lacks?: readonly string[] | undefined;
   /** A read has found a change that no page had shown. */
   isFound?: boolean | undefined;
-  /** The largest stamp that was served: the watermark once the search is over. Without a text: none was. */
+  /** The largest timestamp that was served: the watermark once the search is over. Without a text: none was. */
   high: { text: string; ns: bigint };
   /** Between these times the service could not be asked. */
   skipped?: { from: string; to: string } | undefined;

@@ -7,15 +7,15 @@
 import { textOf } from "../answers/json-text.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { counted } from "../messages/counted.ts";
+import { type IngestResult, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import type { OrderMapping } from "../orders/order-mapping.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { isSameOrder, type OrderRecord } from "../orders/same-order.ts";
-import { ORDER_KINDS, type Taken } from "../orders/take-orders.ts";
 import { type HeldUnnamed, loadHeldUnnamed, releaseStored } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadOwedRead } from "../pass/position-rows.ts";
+import { loadQueuedRead } from "../pass/position-rows.ts";
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
 
@@ -94,7 +94,7 @@ export class FindUnnamed {
     const orders = [...findOrderIds(text, IDS_MAX)]
       .map(([orderId, serviceId]) => ({ orderId, serviceId }))
       // An order whose read is owed has a time of its own, and comes with it.
-      .filter(({ orderId }) => loadOwedRead(store, orderId) === undefined && this.#mayBe(held, orderId));
+      .filter(({ orderId }) => loadQueuedRead(store, orderId) === undefined && this.#mayBe(held, orderId));
     if (orders.length === 0) return "none";
     const first = (wait.tries * IDS_PER_LOOK) % orders.length;
     const turn = [...orders.slice(first), ...orders.slice(0, first)].slice(0, IDS_PER_LOOK);
@@ -129,7 +129,7 @@ export class FindUnnamed {
   ): Promise<"found" | "none" | "ill"> {
     const { store } = this.#context;
     const { orderId } = order;
-    const keep = (answer: OrderAnswer, at: string): Taken | "other" => {
+    const keep = (answer: OrderAnswer, at: string): IngestResult | "other" => {
       if (!answer.record.ok && answer.record.isLarge) return "other";
       const answered = { text: textOf(answer.body, answer.record.span), mapping: this.#rules.snapshot };
       if (!isSameOrder(held, answered, orderId, this.#rules.plan.timezone)) return "other";
@@ -138,7 +138,7 @@ export class FindUnnamed {
       return taken;
     };
     try {
-      const act = { store: keep, settle: (refreshed: Refreshed<Taken | "other">) => refreshed };
+      const act = { store: keep, settle: (refreshed: Refreshed<IngestResult | "other">) => refreshed };
       let read = await this.#reader.refresh(order, act, pass.signal);
       // What writes the id elsewhere may also write it in another case.
       if (read?.value.kind === "unknown" && order.serviceId !== orderId)

@@ -4,7 +4,7 @@
  */
 
 import type { JobContext } from "../pass/job.ts";
-import { loadNewestStamp, loadWatermark } from "../pass/position-rows.ts";
+import { loadNewestTimestamp, loadWatermark } from "../pass/position-rows.ts";
 import { areOrdersAnswered } from "../pass/runs.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { COVERED_STREAM, loadCut } from "./cut-rows.ts";
@@ -58,7 +58,7 @@ export class FirstPages {
   async readFirst(pass: Pass, position: string | undefined, serviceNow: string | undefined): Promise<FirstPage> {
     const { store, client, log } = this.#context;
     const { overlapMs } = this.#follow;
-    const newest = loadNewestStamp(store) ?? undefined;
+    const newest = loadNewestTimestamp(store) ?? undefined;
     const plan = (now: string | undefined, rules: FollowRules) =>
       planSince({ position, serviceNow: now, newest, learned: pass.learned }, { ...rules, plainOverlapMs: overlapMs });
     const plain = planFirstAsk({ watermark: position, serviceNow, form: pass.learned.form }, this.#follow);

@@ -3,12 +3,12 @@
  * changes (`store-pass.ts`).
  */
 
-import { readStamp } from "../answers/stamp.ts";
+import { readTimestamp } from "../answers/timestamp.ts";
 import { type Lack, type ListSigns, NO_SIGNS } from "../orders/list-signs.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadNewestStamp } from "../pass/position-rows.ts";
+import { loadNewestTimestamp } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { loadCut } from "./cut-rows.ts";
@@ -18,7 +18,7 @@ import { type Anchor, isRising, mayLackAny, mayLackOldest } from "./page-cover.t
 import type { Rest } from "./rest-rows.ts";
 
 export const STREAM = "updates";
-/** Beside a position that is a token of the service's own: the largest stamp stored with it. */
+/** Beside a position that is a token of the service's own: the largest timestamp stored with it. */
 export const TIME_STREAM = "updates_time";
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
 export const PAGES_MAX = 1_000;
@@ -59,11 +59,11 @@ export interface Pass {
   coveredNs: bigint | undefined;
   /** The first page that may lack its oldest changes. */
   gap: Gap | undefined;
-  /** The first page whose order is not that of its stamps, so that any changes may be missing in it. */
+  /** The first page whose order is not that of its timestamps, so that any changes may be missing in it. */
   mixed: Gap | undefined;
   /** What says of pages that do not rise that more is due. */
   lacks: readonly Lack[];
-  /** Beside the last page that held anything, where its stamps rise: where no other follows, it was whole. */
+  /** Beside the last page that held anything, where its timestamps rise: where no other follows, it was whole. */
   wholeSigns: ListSigns | undefined;
   /** The service does not go back to the position: from where it was asked instead. */
   skipped: { from: string; to: string } | undefined;
@@ -107,7 +107,7 @@ export function beginPass(
     at: isoTime(clock.nowMs()),
     learned: {
       ...learned,
-      form: learned.form ?? learnForm(undefined, [readStamp(loadNewestStamp(store), timezone)]),
+      form: learned.form ?? learnForm(undefined, [readTimestamp(loadNewestTimestamp(store), timezone)]),
     },
     serviceNow: undefined,
     serviceDate: undefined,
@@ -141,22 +141,29 @@ export function notePage(
   lacks: readonly Lack[],
 ): void {
   const { coveredNs, high, gap } = pass;
-  if (coveredNs !== undefined && mayLackAny(page.stamps, Math.max(pass.pageMax, pass.learned.pageMax)))
+  if (coveredNs !== undefined && mayLackAny(page.timestamps, Math.max(pass.pageMax, pass.learned.pageMax)))
     pass.mixed ??= { page, askedNs, coveredNs, servedAt };
-  const isInOrder = isRising(page.stamps);
+  const isInOrder = isRising(page.timestamps);
   if (!isInOrder) pass.lacks = [...pass.lacks, ...lacks];
-  if (page.stamps.length > 0) pass.wholeSigns = isInOrder ? pass.signs : undefined;
+  if (page.timestamps.length > 0) pass.wholeSigns = isInOrder ? pass.signs : undefined;
   if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
   if (coveredNs === undefined) return;
-  if (mayLackOldest(page.stamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
+  if (mayLackOldest(page.timestamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
   if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
 }
 
 /** Whether a page holds what was made after the former one's changes and before that one was served: that one lacked its newest. */
 function lacksNewest({ page, servedAt }: Gap, next: Page): boolean {
   const servedNs = instantOf(servedAt, "UTC");
-  const newest = page.stamps.reduce((max, stamp) => (stamp && stamp.instantNs > max ? stamp.instantNs : max), 0n);
-  return next.stamps.some(
-    (stamp) => stamp !== undefined && servedNs !== undefined && stamp.instantNs > newest && stamp.instantNs < servedNs,
+  const newest = page.timestamps.reduce(
+    (max, timestamp) => (timestamp && timestamp.instantNs > max ? timestamp.instantNs : max),
+    0n,
+  );
+  return next.timestamps.some(
+    (timestamp) =>
+      timestamp !== undefined &&
+      servedNs !== undefined &&
+      timestamp.instantNs > newest &&
+      timestamp.instantNs < servedNs,
   );
 }

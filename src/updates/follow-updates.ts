@@ -163,7 +163,7 @@ export class FollowUpdates implements Job {
     if (future > 0 && !this.#told.future) {
       this.#context.log.warn(
         { future },
-        "Changes carry stamps from the service's future; the watermark leaves them out.",
+        "Changes carry timestamps from the service's future; the watermark leaves them out.",
       );
     }
     this.#told.future = future > 0;

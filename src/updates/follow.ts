@@ -1,8 +1,14 @@
 /*
- * How a feed of changes is followed by the stamps in it: where a pass begins, which page comes next, when it ends, and
+ * How a feed of changes is followed by the timestamps in it: where a pass begins, which page comes next, when it ends, and
  * which position may be kept. All of it is pure; `read-pages.ts` asks, `store-pass.ts` stores.
  */
-import { formatStamp, parseStamp, type ServedStamp, type StampForm, unitNs } from "../answers/stamp.ts";
+import {
+  formatTimestamp,
+  parseTimestamp,
+  type ServedTimestamp,
+  type TimestampForm,
+  unitNs,
+} from "../answers/timestamp.ts";
 import type { SinceLimits } from "./since-limits.ts";
 
 /** How `since` is written in requests. */
@@ -10,12 +16,12 @@ export type SinceForm = "iso" | "unix" | "unix_ms";
 
 /** What the answers taught about the service. Kept between passes; never needed for correctness. */
 export interface Learned {
-  /** Whether a change with exactly the stamp of `since` is in the answer. */
+  /** Whether a change with exactly the timestamp of `since` is in the answer. */
   boundary: "inclusive" | "exclusive" | undefined;
   /** Most changes seen in one answer: what the page limit may be. */
   pageMax: number;
-  /** How the service writes its own stamps, in the finest precision seen. */
-  form: StampForm | undefined;
+  /** How the service writes its own timestamps, in the finest precision seen. */
+  form: TimestampForm | undefined;
   /** How many changes the smallest page held of which the oldest were left out. */
   cutSize?: number | undefined;
   /** How old a `since` the service refuses; undefined where it never did. */
@@ -33,13 +39,13 @@ export interface Asked {
   since: string;
   /** Exactly the instant that `since` names. */
   ns: bigint;
-  /** A change with exactly this stamp has been seen in this pass: an inclusive service must repeat it. */
-  isKnownStamp: boolean;
-  /** The stamp that was not repeated last; it is not missed a second time, or a pass would go to and fro for ever. */
+  /** A change with exactly this timestamp has been seen in this pass: an inclusive service must repeat it. */
+  isKnownTimestamp: boolean;
+  /** The timestamp that was not repeated last; it is not missed a second time, or a pass would go to and fro for ever. */
   missedNs?: bigint | undefined;
 }
 
-/** A stamp as it was sent. `high` in a pass: the largest one so far that is not from the future. */
+/** A timestamp as it was sent. `high` in a pass: the largest one so far that is not from the future. */
 export interface High {
   text: string;
   ns: bigint;
@@ -48,8 +54,8 @@ export interface High {
 const MS_NS = 1_000_000n;
 const SECOND_NS = 1_000_000_000n;
 const HOUR_MS = 3_600_000;
-/** Where the service has sent no stamp of its own yet. */
-const DEFAULT_FORM: StampForm = {
+/** Where the service has sent no timestamp of its own yet. */
+const DEFAULT_FORM: TimestampForm = {
   kind: "iso",
   precision: "second",
   fraction: 0,
@@ -57,7 +63,7 @@ const DEFAULT_FORM: StampForm = {
   zone: "Z",
   separator: "T",
 };
-/** Fewer changes of one stamp than this are an ordinary bulk edit, not a page limit. */
+/** Fewer changes of one timestamp than this are an ordinary bulk edit, not a page limit. */
 const TIE_MIN = 10;
 
 /**
@@ -66,7 +72,7 @@ const TIE_MIN = 10;
  * @param serviceNow the `Date` header of the service's last answer, where there was one.
  */
 export function planFirstAsk(
-  from: { watermark: string | undefined; serviceNow: string | undefined; form: StampForm | undefined },
+  from: { watermark: string | undefined; serviceNow: string | undefined; form: TimestampForm | undefined },
   rules: FollowRules,
 ): Asked {
   const now = instantOf(from.serviceNow, "UTC");
@@ -76,8 +82,8 @@ export function planFirstAsk(
   return askAt(ns, from.form ?? ownForm(from.watermark, rules.timezone), rules);
 }
 
-/** The `since` from which a change with this stamp is in the answer, whether the service counts its own boundary in or not. */
-export function planAskBefore(ns: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
+/** The `since` from which a change with this timestamp is in the answer, whether the service counts its own boundary in or not. */
+export function planAskBefore(ns: bigint, form: TimestampForm | undefined, rules: FollowRules): Asked {
   return askAt(ns - unitOf(form, rules), form, rules);
 }
 
@@ -102,46 +108,46 @@ export function planSweep(
 
 /**
  * Whether a position is a token of the service's own, which goes back as it is. Digits may be one as well as a time:
- * they count as a time only where the service's stamps are such digits too.
+ * they count as a time only where the service's timestamps are such digits too.
  */
-export function isToken(position: string, form: StampForm | undefined, timezone: string): boolean {
-  const kind = parseStamp(position, timezone)?.form.kind;
+export function isToken(position: string, form: TimestampForm | undefined, timezone: string): boolean {
+  const kind = parseTimestamp(position, timezone)?.form.kind;
   return kind === undefined || (kind.startsWith("unix") && kind !== form?.kind);
 }
 
-/** The larger of `high` and the largest of `stamps` that the service's own clock allows. */
+/** The larger of `high` and the largest of `timestamps` that the service's own clock allows. */
 export function raiseHigh(
   high: High | undefined,
-  stamps: readonly (ServedStamp | undefined)[],
+  timestamps: readonly (ServedTimestamp | undefined)[],
   serviceNow: string | undefined,
 ): { high: High | undefined; future: number } {
   // Of a page of hundreds of thousands nothing is made for each: that would be felt by all others.
-  let highest: ServedStamp | undefined;
+  let highest: ServedTimestamp | undefined;
   let future = 0;
   const now = instantOf(serviceNow, "UTC");
-  for (const stamp of stamps) {
-    if (stamp === undefined) continue;
-    if (isFuture(stamp.instantNs, now)) future += 1;
-    else if (highest === undefined || stamp.instantNs > highest.instantNs) highest = stamp;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined) continue;
+    if (isFuture(timestamp.instantNs, now)) future += 1;
+    else if (highest === undefined || timestamp.instantNs > highest.instantNs) highest = timestamp;
   }
   const isRaised = highest !== undefined && (high === undefined || highest.instantNs > high.ns);
   return { high: isRaised ? highOf(highest) : high, future };
 }
 
-function highOf(stamp: ServedStamp | undefined): High | undefined {
-  return stamp === undefined ? undefined : { text: stamp.text, ns: stamp.instantNs };
+function highOf(timestamp: ServedTimestamp | undefined): High | undefined {
+  return timestamp === undefined ? undefined : { text: timestamp.text, ns: timestamp.instantNs };
 }
 
-/** The form in which the service writes stamps, as fine as any of them: some leave out a fraction that is zero. */
+/** The form in which the service writes timestamps, as fine as any of them: some leave out a fraction that is zero. */
 export function learnForm(
-  form: StampForm | undefined,
-  stamps: readonly (ServedStamp | undefined)[],
-): StampForm | undefined {
+  form: TimestampForm | undefined,
+  timestamps: readonly (ServedTimestamp | undefined)[],
+): TimestampForm | undefined {
   let learned = form;
-  for (const stamp of stamps) {
+  for (const timestamp of timestamps) {
     // Nearly always it is the same one.
-    if (stamp === undefined || stamp.form === learned) continue;
-    const seen = stamp.form;
+    if (timestamp === undefined || timestamp.form === learned) continue;
+    const seen = timestamp.form;
     const isSameWay = seen.kind === learned?.kind && seen.zone === learned.zone && seen.separator === learned.separator;
     if (learned === undefined || !isSameWay || unitNs(seen) < unitNs(learned)) learned = seen;
   }
@@ -149,8 +155,8 @@ export function learnForm(
 }
 
 export interface Page {
-  /** The stamps of the page's changes; undefined where a change has none that can be read. */
-  stamps: readonly (ServedStamp | undefined)[];
+  /** The timestamps of the page's changes; undefined where a change has none that can be read. */
+  timestamps: readonly (ServedTimestamp | undefined)[];
   /** How many of its changes this pass had not seen. */
   fresh: number;
 }
@@ -167,15 +173,15 @@ export type PageVerdict =
   | { next: "done" }
   | { next: "ask"; asked: Asked }
   /** The page may have been cut within what `since` can tell apart: what is left of that cannot be reached. */
-  | { next: "step over"; asked: Asked; stamp: string; isFull: boolean }
-  /** A page as full as pages get, and no stamp in it by which the next could be asked. */
-  | { next: "no stamps" };
+  | { next: "step over"; asked: Asked; timestamp: string; isFull: boolean }
+  /** A page as full as pages get, and no timestamp in it by which the next could be asked. */
+  | { next: "no timestamps" };
 
 /**
  * Decides how a pass goes on after a page, and what the page taught.
  *
- * The next page is asked from the largest stamp seen, so that an inclusive service repeats the changes of that stamp
- * and brings the rest of them. An exclusive one would skip the rest of a stamp that its page limit cut in two: it is
+ * The next page is asked from the largest timestamp seen, so that an inclusive service repeats the changes of that timestamp
+ * and brings the rest of them. An exclusive one would skip the rest of a timestamp that its page limit cut in two: it is
  * recognised by the missing repetition, and asked one unit below from then on, which to it means the same. Where a
  * page that may be cut leads no further, the pass steps over one unit, so that later changes are never kept waiting.
  */
@@ -185,35 +191,36 @@ export function planNextPage(
   rules: FollowRules,
 ): { learned: Learned; verdict: PageVerdict } {
   const { asked, high } = pass;
-  const { isRepeated, isAtOrAfter, farthest, onward } = lookOver(page.stamps, asked.ns, high?.ns);
-  const isMissed = asked.isKnownStamp && !isRepeated;
+  const { isRepeated, isAtOrAfter, farthest, onward } = lookOver(page.timestamps, asked.ns, high?.ns);
+  const isMissed = asked.isKnownTimestamp && !isRepeated;
   const learned: Learned = {
     ...pass.learned,
     boundary: isRepeated ? "inclusive" : isMissed ? "exclusive" : pass.learned.boundary,
-    pageMax: Math.max(pass.learned.pageMax, page.stamps.length),
-    form: learnForm(pass.learned.form, page.stamps),
+    pageMax: Math.max(pass.learned.pageMax, page.timestamps.length),
+    form: learnForm(pass.learned.form, page.timestamps),
   };
   const unit = unitOf(learned.form, rules);
-  const isFull = page.stamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
+  const isFull = page.timestamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
   const verdict = (): PageVerdict => {
-    // Either the service is exclusive, and the rest of this stamp was skipped, or its change has moved on meanwhile.
+    // Either the service is exclusive, and the rest of this timestamp was skipped, or its change has moved on meanwhile.
     if (isMissed) return { next: "ask", asked: { ...askAt(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
-    const from = (stamp: High) => askAfter(stamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
-    // The page's own largest stamp, not the pass's: a page that was asked again must not skip what it was cut at.
-    if (farthest === undefined) return page.stamps.length > 0 && isFull ? { next: "no stamps" } : { next: "done" };
+    const from = (timestamp: High) => askAfter(timestamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
+    // The page's own largest timestamp, not the pass's: a page that was asked again must not skip what it was cut at.
+    if (farthest === undefined)
+      return page.timestamps.length > 0 && isFull ? { next: "no timestamps" } : { next: "done" };
     if (page.fresh > 0 && onward !== undefined && from(onward).ns > asked.ns)
       return { next: "ask", asked: from(onward) };
     // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
-    const mayBeCut = page.stamps.length >= pass.pageMax && isAtOrAfter;
+    const mayBeCut = page.timestamps.length >= pass.pageMax && isAtOrAfter;
     if (!mayBeCut) return { next: "done" };
     const beyond = from(farthest);
     if (beyond.ns > asked.ns) {
       // Into the future only behind a page full of it. What comes from there is followed and moves no position.
       const isFuture = high === undefined || farthest.ns > high.ns;
-      return isFuture && page.stamps.length < TIE_MIN ? { next: "done" } : { next: "ask", asked: beyond };
+      return isFuture && page.timestamps.length < TIE_MIN ? { next: "done" } : { next: "ask", asked: beyond };
     }
     const past = { ...askAt(asked.ns + unit, learned.form, rules), missedNs: asked.missedNs };
-    return past.ns > asked.ns ? { next: "step over", asked: past, stamp: farthest.text, isFull } : { next: "done" };
+    return past.ns > asked.ns ? { next: "step over", asked: past, timestamp: farthest.text, isFull } : { next: "done" };
   };
   return { learned, verdict: verdict() };
 }
@@ -263,7 +270,7 @@ export function isFromFuture(position: string, serviceNow: string | undefined, t
 export function liesAhead(
   position: string | undefined,
   nowMs: number,
-  form: StampForm | undefined,
+  form: TimestampForm | undefined,
   { timezone }: Pick<FollowRules, "timezone">,
 ): boolean {
   if (position === undefined || isToken(position, form, timezone)) return false;
@@ -272,13 +279,13 @@ export function liesAhead(
 }
 
 function isFuture(ns: bigint, now: bigint | undefined): boolean {
-  // The Date header has whole seconds, so a stamp of its own second is not from the future.
+  // The Date header has whole seconds, so a timestamp of its own second is not from the future.
   return now !== undefined && ns > now + SECOND_NS;
 }
 
 /** Of equal ones the last, as it was written there. */
 interface Seen {
-  /** A change bears the very stamp that was asked from. */
+  /** A change bears the very timestamp that was asked from. */
   isRepeated: boolean;
   /** None is from before it. */
   isAtOrAfter: boolean;
@@ -288,58 +295,63 @@ interface Seen {
 }
 
 /** In one go: a page may hold as many changes as an answer may have values. */
-function lookOver(stamps: readonly (ServedStamp | undefined)[], askedNs: bigint, highNs: bigint | undefined): Seen {
+function lookOver(
+  timestamps: readonly (ServedTimestamp | undefined)[],
+  askedNs: bigint,
+  highNs: bigint | undefined,
+): Seen {
   let [isRepeated, isAtOrAfter] = [false, true];
-  let farthest: ServedStamp | undefined;
-  let onward: ServedStamp | undefined;
-  for (const stamp of stamps) {
-    if (stamp === undefined) continue;
-    const { instantNs } = stamp;
+  let farthest: ServedTimestamp | undefined;
+  let onward: ServedTimestamp | undefined;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined) continue;
+    const { instantNs } = timestamp;
     if (instantNs === askedNs) isRepeated = true;
     else if (instantNs < askedNs) isAtOrAfter = false;
-    if (farthest === undefined || instantNs >= farthest.instantNs) farthest = stamp;
+    if (farthest === undefined || instantNs >= farthest.instantNs) farthest = timestamp;
     if (highNs === undefined || instantNs > highNs) continue;
-    if (onward === undefined || instantNs >= onward.instantNs) onward = stamp;
+    if (onward === undefined || instantNs >= onward.instantNs) onward = timestamp;
   }
   return { isRepeated, isAtOrAfter, farthest: highOf(farthest), onward: highOf(onward) };
 }
 
-/** From a stamp that was seen, so that both kinds of service bring the rest of it. */
+/** From a timestamp that was seen, so that both kinds of service bring the rest of it. */
 function askAfter(
-  stamp: High,
-  how: { boundary: Learned["boundary"]; form: StampForm | undefined; unit: bigint; missedNs: bigint | undefined },
+  timestamp: High,
+  how: { boundary: Learned["boundary"]; form: TimestampForm | undefined; unit: bigint; missedNs: bigint | undefined },
   rules: FollowRules,
 ): Asked {
   const { missedNs } = how;
-  const asked = askAt(stamp.ns, how.form, rules);
-  if (asked.ns !== stamp.ns) return { ...asked, missedNs };
-  if (how.boundary === "exclusive") return { ...askAt(stamp.ns - how.unit, how.form, rules), missedNs };
-  const since = rules.since === "iso" ? stamp.text : asked.since;
-  return { since, ns: asked.ns, isKnownStamp: asked.ns !== missedNs, missedNs };
+  const asked = askAt(timestamp.ns, how.form, rules);
+  if (asked.ns !== timestamp.ns) return { ...asked, missedNs };
+  if (how.boundary === "exclusive") return { ...askAt(timestamp.ns - how.unit, how.form, rules), missedNs };
+  const since = rules.since === "iso" ? timestamp.text : asked.since;
+  return { since, ns: asked.ns, isKnownTimestamp: asked.ns !== missedNs, missedNs };
 }
 
 /** An instant in the form the service wants, floored: a position is never rounded up. */
-export function askAt(instantNs: bigint, form: StampForm | undefined, rules: FollowRules): Asked {
+export function askAt(instantNs: bigint, form: TimestampForm | undefined, rules: FollowRules): Asked {
   const ns = instantNs < 0n ? 0n : instantNs;
-  if (rules.since === "unix") return { since: String(ns / SECOND_NS), ns: ns - (ns % SECOND_NS), isKnownStamp: false };
-  if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownStamp: false };
-  const since = formatStamp(ns, form ?? DEFAULT_FORM, rules.timezone);
+  if (rules.since === "unix")
+    return { since: String(ns / SECOND_NS), ns: ns - (ns % SECOND_NS), isKnownTimestamp: false };
+  if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownTimestamp: false };
+  const since = formatTimestamp(ns, form ?? DEFAULT_FORM, rules.timezone);
   // Read back, because a form may cut off more than its own unit where the zone's day begins elsewhere.
-  return { since, ns: instantOf(since, rules.timezone) ?? 0n, isKnownStamp: false };
+  return { since, ns: instantOf(since, rules.timezone) ?? 0n, isKnownTimestamp: false };
 }
 
 export function instantOf(text: string | null | undefined, timezone: string): bigint | undefined {
-  return text === null || text === undefined ? undefined : parseStamp(text, timezone)?.instantNs;
+  return text === null || text === undefined ? undefined : parseTimestamp(text, timezone)?.instantNs;
 }
 
 /** The form of a position of the service's own; an HTTP date is only the form of its headers. */
-function ownForm(text: string | undefined, timezone: string): StampForm | undefined {
-  const form = text === undefined ? undefined : parseStamp(text, timezone)?.form;
+function ownForm(text: string | undefined, timezone: string): TimestampForm | undefined {
+  const form = text === undefined ? undefined : parseTimestamp(text, timezone)?.form;
   return form?.kind === "http" ? undefined : form;
 }
 
 /** One unit of the precision in which `since` can tell positions apart. */
-function unitOf(form: StampForm | undefined, rules: FollowRules): bigint {
+function unitOf(form: TimestampForm | undefined, rules: FollowRules): bigint {
   if (rules.since === "unix") return SECOND_NS;
   if (rules.since === "unix_ms") return MS_NS;
   return unitNs(form ?? DEFAULT_FORM);

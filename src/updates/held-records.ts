@@ -8,11 +8,11 @@
 
 import { readOrderId } from "../answers/uuid.ts";
 import { counted } from "../messages/counted.ts";
+import { ORDER_KINDS } from "../orders/ingest-orders.ts";
 import type { OrderMapping } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { digestWithoutId, fieldOf } from "../orders/same-order.ts";
-import { ORDER_KINDS } from "../orders/take-orders.ts";
 import { commit } from "../pass/commit.ts";
 import {
   type HeldUnnamed,
@@ -25,7 +25,7 @@ import {
 } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadOwedRead, requestRead } from "../pass/position-rows.ts";
+import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { FindUnnamed } from "./find-unnamed.ts";
 import type { OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
@@ -76,7 +76,7 @@ export class HeldRecords {
     for (const [orderId, serviceId] of serviceIds) {
       if (isStopping()) return;
       // An order whose read is owed has a time of its own.
-      if (orderId === undefined || loadOwedRead(store, orderId) !== undefined) continue;
+      if (orderId === undefined || loadQueuedRead(store, orderId) !== undefined) continue;
       if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
     }
   }

@@ -43,21 +43,22 @@ export class JudgePages {
     return lacks.filter(({ atLeast }) => atLeast > changes.records);
   }
 
-  /** Asks for a part of the page whose order is not that of its stamps: what it lacked has room there. */
+  /** Asks for a part of the page whose order is not that of its timestamps: what it lacked has room there. */
   async #judgeMixed(pass: Pass): Promise<Found | undefined> {
     const { mixed, high, learned, rules } = pass;
     if (mixed === undefined || high === undefined || high.ns <= mixed.coveredNs || pass.token !== undefined)
       return undefined;
-    const { stamps } = mixed.page;
+    const { timestamps } = mixed.page;
     let lastNs: bigint | undefined;
     for (const share of NARROWER) {
-      const fromNs = planNarrower(stamps, share);
+      const fromNs = planNarrower(timestamps, share);
       if (fromNs === undefined || fromNs === lastNs) continue;
       lastNs = fromNs;
       const { page } = await this.#pages.readPage(pass, askAt(fromNs, learned.form, rules).since);
-      if (showsHole(stamps, page.stamps, fromNs)) return { verdict: "cut", size: stamps.length, isMixed: true };
+      if (showsHole(timestamps, page.timestamps, fromNs))
+        return { verdict: "cut", size: timestamps.length, isMixed: true };
       // It had room left: there is nothing that the page lacked.
-      if (page.stamps.length < stamps.length) return undefined;
+      if (page.timestamps.length < timestamps.length) return undefined;
     }
     // Each was filled with newer changes alone: the oldest come first, in whatever order a page shows them.
     return undefined;
@@ -78,19 +79,20 @@ export class JudgePages {
     let askedNs = gap.askedNs;
     if (wide !== undefined && wide.ns < gap.askedNs) {
       const page = await this.#pages.first.readBefore(pass, wide);
-      isReached = page?.stamps.some((stamp) => stamp !== undefined && stamp.instantNs <= gap.coveredNs) === true;
+      isReached =
+        page?.timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs) === true;
       if (page !== undefined) askedNs = wide.ns;
     }
-    const { stamps } = gap.page;
+    const { timestamps } = gap.page;
     const verdict = judgePage({
-      size: stamps.length,
-      isLevel: stamps.every((stamp) => stamp?.instantNs === stamps[0]?.instantNs),
+      size: timestamps.length,
+      isLevel: timestamps.every((timestamp) => timestamp?.instantNs === timestamps[0]?.instantNs),
       isReached,
       anchors: anchors.filter(({ ns }) => ns > askedNs),
       isMet: (orderId) => pass.changes.hasMet(orderId),
       nowNs: instantOf(pass.serviceNow, "UTC"),
       cutSize: learned.cutSize,
     });
-    return verdict === "whole" ? undefined : { verdict, size: stamps.length, isMixed: false };
+    return verdict === "whole" ? undefined : { verdict, size: timestamps.length, isMixed: false };
   }
 }

@@ -1,6 +1,6 @@
 /* Positions that the service names itself (`updates.next`): which of them may be followed. Pure. */
 import { isUtf8Span, kindOf, type Span, textOf } from "../answers/json-text.ts";
-import { parseStamp } from "../answers/stamp.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import { readScalar } from "../orders/order-mapping.ts";
 
 /** What services write where there is no further position. */
@@ -34,7 +34,7 @@ export function isBefore(token: string, than: string, timezone: string): boolean
   const [, otherLetters, otherDigits] = NUMBERED.exec(than) ?? [];
   if (digits !== undefined && otherDigits !== undefined)
     return letters === otherLetters && BigInt(digits) < BigInt(otherDigits);
-  const [left, right] = [parseStamp(token, timezone), parseStamp(than, timezone)];
+  const [left, right] = [parseTimestamp(token, timezone), parseTimestamp(than, timezone)];
   return left !== undefined && right !== undefined && left.instantNs < right.instantNs;
 }
 

@@ -3,9 +3,9 @@
  * a page leaves out the oldest; one whose pages are in an order of their own, as that of ids, leaves out any. A position that
  * moved over such a page would lose them. All of it is pure; `judge-pages.ts` asks, `plan-position.ts` decides.
  */
-import type { ServedStamp } from "../answers/stamp.ts";
+import type { ServedTimestamp } from "../answers/timestamp.ts";
 
-/** A change that is covered: its order must be in every whole answer from before it, with this stamp or a later one. */
+/** A change that is covered: its order must be in every whole answer from before it, with this timestamp or a later one. */
 export interface Anchor {
   orderId: string;
   ns: bigint;
@@ -39,7 +39,7 @@ export function addAnchor(anchors: Anchor[], anchor: Anchor): void {
 }
 
 /**
- * Whether a page may have been cut at its old end: its stamps do not rise, and none of them reaches down to what is covered.
+ * Whether a page may have been cut at its old end: its timestamps do not rise, and none of them reaches down to what is covered.
  *
  * @example
  * mayLackOldest([5n, 4n, 3n], 1n); // true: where are those between 1 and 3?
@@ -47,15 +47,15 @@ export function addAnchor(anchors: Anchor[], anchor: Anchor): void {
  * mayLackOldest([3n, 4n, 5n], 1n); // false: the oldest come first, so a limit has cut the newest
  */
 export function mayLackOldest(
-  stamps: readonly (Pick<ServedStamp, "instantNs"> | undefined)[],
+  timestamps: readonly (Pick<ServedTimestamp, "instantNs"> | undefined)[],
   coveredNs: bigint,
 ): boolean {
   let first: bigint | undefined;
   let last: bigint | undefined;
   let isRising = true;
-  for (const stamp of stamps) {
-    if (stamp === undefined) continue;
-    const ns = stamp.instantNs;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined) continue;
+    const ns = timestamp.instantNs;
     if (ns <= coveredNs) return false;
     if (last !== undefined && ns < last) isRising = false;
     first ??= ns;
@@ -72,49 +72,49 @@ const MIXED_MIN = 3;
  */
 export const NARROWER: readonly number[] = [0.1, 0.3, 0.6, 0.8];
 
-type Stamps = readonly (Pick<ServedStamp, "instantNs"> | undefined)[];
+type Timestamps = readonly (Pick<ServedTimestamp, "instantNs"> | undefined)[];
 
 /** Whether the oldest come first, so that a limit has cut the newest. Of one change nothing else can be said. */
-export function isRising(stamps: Stamps): boolean {
+export function isRising(timestamps: Timestamps): boolean {
   let first: bigint | undefined;
   let last: bigint | undefined;
-  for (const stamp of stamps) {
-    if (stamp === undefined) continue;
-    if (last !== undefined && stamp.instantNs < last) return false;
-    first ??= stamp.instantNs;
-    last = stamp.instantNs;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined) continue;
+    if (last !== undefined && timestamp.instantNs < last) return false;
+    first ??= timestamp.instantNs;
+    last = timestamp.instantNs;
   }
-  return stamps.length === 1 || first !== last;
+  return timestamps.length === 1 || first !== last;
 }
 
 /**
- * Whether a page may have been cut anywhere: its stamps neither rise nor fall, and it is as full as pages get or large. What it reaches
+ * Whether a page may have been cut anywhere: its timestamps neither rise nor fall, and it is as full as pages get or large. What it reaches
  * down to then proves nothing.
  *
  * @example
  * mayLackAny([5n, 3n, 4n], 3); // true: three is the most that was ever served, and it is in the order of something else
  * mayLackAny([5n, 4n, 3n], 3); // false: newest first, so that the oldest are missing or none
  */
-export function mayLackAny(stamps: Stamps, pageMax: number): boolean {
-  if (stamps.length < MIXED_MIN || (stamps.length < CUT_MIN && stamps.length < pageMax)) return false;
+export function mayLackAny(timestamps: Timestamps, pageMax: number): boolean {
+  if (timestamps.length < MIXED_MIN || (timestamps.length < CUT_MIN && timestamps.length < pageMax)) return false;
   let [hasRisen, hasFallen] = [false, false];
   let last: bigint | undefined;
-  for (const stamp of stamps) {
-    if (stamp === undefined) continue;
-    if (last !== undefined && stamp.instantNs > last) hasRisen = true;
-    if (last !== undefined && stamp.instantNs < last) hasFallen = true;
-    last = stamp.instantNs;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined) continue;
+    if (last !== undefined && timestamp.instantNs > last) hasRisen = true;
+    if (last !== undefined && timestamp.instantNs < last) hasFallen = true;
+    last = timestamp.instantNs;
   }
   return hasRisen && hasFallen;
 }
 
 /**
- * The stamp from which such a page is asked for once more, later than its oldest. The answer has room then: a service that had cut the
- * page, in whatever order, fills it with some of what was left out. Undefined where all have one stamp.
+ * The timestamp from which such a page is asked for once more, later than its oldest. The answer has room then: a service that had cut the
+ * page, in whatever order, fills it with some of what was left out. Undefined where all have one timestamp.
  */
-export function planNarrower(stamps: Stamps, share = 0.1): bigint | undefined {
-  const sorted = stamps
-    .flatMap((stamp) => (stamp === undefined ? [] : [stamp.instantNs]))
+export function planNarrower(timestamps: Timestamps, share = 0.1): bigint | undefined {
+  const sorted = timestamps
+    .flatMap((timestamp) => (timestamp === undefined ? [] : [timestamp.instantNs]))
     .sort((a, b) => (a < b ? -1 : 1));
   const oldest = sorted[0];
   const from = sorted[Math.floor(sorted.length * share)];
@@ -123,18 +123,18 @@ export function planNarrower(stamps: Stamps, share = 0.1): bigint | undefined {
 }
 
 /** Whether a narrower answer has something that the page did not have and should have had: older than its newest, and not too old. */
-export function showsHole(page: Stamps, narrower: Stamps, fromNs: bigint): boolean {
+export function showsHole(page: Timestamps, narrower: Timestamps, fromNs: bigint): boolean {
   const left = new Map<bigint, number>();
   let newest = 0n;
-  for (const stamp of page) {
-    if (stamp === undefined) continue;
-    left.set(stamp.instantNs, (left.get(stamp.instantNs) ?? 0) + 1);
-    if (stamp.instantNs > newest) newest = stamp.instantNs;
+  for (const timestamp of page) {
+    if (timestamp === undefined) continue;
+    left.set(timestamp.instantNs, (left.get(timestamp.instantNs) ?? 0) + 1);
+    if (timestamp.instantNs > newest) newest = timestamp.instantNs;
   }
-  return narrower.some((stamp) => {
-    if (stamp === undefined || stamp.instantNs < fromNs || stamp.instantNs >= newest) return false;
-    const count = left.get(stamp.instantNs) ?? 0;
-    left.set(stamp.instantNs, count - 1);
+  return narrower.some((timestamp) => {
+    if (timestamp === undefined || timestamp.instantNs < fromNs || timestamp.instantNs >= newest) return false;
+    const count = left.get(timestamp.instantNs) ?? 0;
+    left.set(timestamp.instantNs, count - 1);
     return count <= 0;
   });
 }
@@ -143,7 +143,7 @@ export function showsHole(page: Stamps, narrower: Stamps, fromNs: bigint): boole
 export interface Wider {
   /** How many changes the page held. */
   size: number;
-  /** All of them have the same stamp: where the page was cut, that is a tie, whatever the order. */
+  /** All of them have the same timestamp: where the page was cut, that is a tie, whatever the order. */
   isLevel: boolean;
   /** Whether the wider answer goes down to what was covered before the page. */
   isReached: boolean;

@@ -19,7 +19,7 @@ export interface CutFacts {
   at: string;
   watermark: string | undefined;
   timezone: string;
-  /** The largest stamp of the pass. */
+  /** The largest timestamp of the pass. */
   high: High | undefined;
   found: Found | undefined;
   /** Between these times the service could not be asked. */

@@ -2,29 +2,29 @@
  * Where the position of changes goes after a pass. Pure; `store-pass.ts` saves it.
  */
 
-import type { StampForm } from "../answers/stamp.ts";
+import type { TimestampForm } from "../answers/timestamp.ts";
 import { type FollowRules, type High, isFromFuture, isSetBack, isToken, mayMove } from "./follow.ts";
 
 export interface PositionFacts {
   watermark: string | undefined;
   /** The position that the service named itself, once it was asked and answered. */
   token: string | undefined;
-  /** The largest stamp that was served and is not from the future. */
+  /** The largest timestamp that was served and is not from the future. */
   high: High | undefined;
   /** The service's clock, also where only an earlier answer told it. */
   serviceNow: string | undefined;
   /** The `Date` of an answer of this pass. */
   serviceDate: string | undefined;
-  form: StampForm | undefined;
+  form: TimestampForm | undefined;
   /** Changes that were left out are looked for. */
   isCut: boolean;
 }
 
 /**
  * `reached`: how far the pass has come, undefined where nothing tells. `watermark`: the position to save, undefined where it stays. Each is
- * verbatim what the service sent: its token, a stamp, or its `Date` where its clock was set back.
+ * verbatim what the service sent: its token, a timestamp, or its `Date` where its clock was set back.
  *
- * A position moves only over what is stored, or what a read is owed for. Pages are read from their oldest stamps on, so that everything up to the
+ * A position moves only over what is stored, or what a read is owed for. Pages are read from their oldest timestamps on, so that everything up to the
  * largest one was served, unless a page was cut: then the search for what it lacked comes first, and moves the position at its end.
  */
 export function planPosition(

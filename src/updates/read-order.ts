@@ -5,14 +5,14 @@
  */
 
 import { resolvePath } from "../answers/json-path.ts";
-import { isOlder } from "../answers/stamp.ts";
+import { isOlder } from "../answers/timestamp.ts";
+import { type IngestResult, ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { readScalar } from "../orders/order-mapping.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { ORDER_KINDS, type Taken, takeRecord } from "../orders/take-orders.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
@@ -36,14 +36,14 @@ export interface ReadableOrder {
 export type OrderAnswer = SnapshotRead & { kind: "order" };
 
 /** What an answer about one order means. */
-export type Refreshed<S = Taken> =
+export type Refreshed<S = IngestResult> =
   /** `stored`: what became of it here. */
   | { kind: "order"; stored: S; answer: OrderAnswer }
   /** The service says that it has no such order. Whether that is believed is not decided here. */
   | { kind: "unknown"; error: ServiceError };
 
 export type SeenOrder =
-  | { kind: "order"; status: string | null; stamp: string | null }
+  | { kind: "order"; status: string | null; timestamp: string | null }
   /** The order is marked as removed: the service does not have it. */
   | { kind: "gone"; error: ServiceError }
   /** The service says that it has no such order. It is asked again before that is believed. */
@@ -112,47 +112,47 @@ export class OrderReader {
   }
 
   /** Stores an answer, or owes another read where it is older than what is stored. Inside the transaction. */
-  readonly store = (answer: OrderAnswer, at: string): Taken => {
+  readonly store = (answer: OrderAnswer, at: string): IngestResult => {
     if (!this.isStale(answer)) return this.storeAnyway(answer, at);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
     return "owed";
   };
 
   /**
-   * Whether the answer is older than what is stored, by their stamps: a replica that lags behind, or an order that the service
-   * has set back. Which of the two it is `ReadOrders` finds out. A stamp from the future says nothing.
+   * Whether the answer is older than what is stored, by their timestamps: a replica that lags behind, or an order that the service
+   * has set back. Which of the two it is `ReadOrders` finds out. A timestamp from the future says nothing.
    */
   isStale(answer: OrderAnswer): boolean {
     return this.newerStored(answer) !== undefined;
   }
 
-  /** The stamp of what is stored, where the answer is older than that. */
+  /** The timestamp of what is stored, where the answer is older than that. */
   newerStored(answer: OrderAnswer): string | undefined {
     if (!answer.record.ok) return undefined;
     const { store, client } = this.#context;
     const { timezone } = this.#rules.plan;
     const stored = loadOrderMark(store, answer.record.orderId)?.updatedAt ?? null;
     if (stored === null || isFromFuture(stored, client.serviceNow, timezone)) return undefined;
-    return isOlder(this.stampOf(answer), stored, timezone) ? stored : undefined;
+    return isOlder(this.timestampOf(answer), stored, timezone) ? stored : undefined;
   }
 
-  /** Whether a stamp is later than another one, where there is one, and not from the future. */
-  isLater(stamp: string | null, than: string | null): boolean {
+  /** Whether a timestamp is later than another one, where there is one, and not from the future. */
+  isLater(timestamp: string | null, than: string | null): boolean {
     const { timezone } = this.#rules.plan;
-    if (stamp === null || isFromFuture(stamp, this.#context.client.serviceNow, timezone)) return false;
-    return than === null || isOlder(than, stamp, timezone);
+    if (timestamp === null || isFromFuture(timestamp, this.#context.client.serviceNow, timezone)) return false;
+    return than === null || isOlder(than, timestamp, timezone);
   }
 
-  /** The stamp of an answer as the service wrote it. */
-  stampOf({ body, record }: OrderAnswer): string | null {
+  /** The timestamp of an answer as the service wrote it. */
+  timestampOf({ body, record }: OrderAnswer): string | null {
     const found = resolvePath(body, record.span, this.#rules.snapshot.paths.updated_at);
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
 
   /** Stores an answer as it is. Inside the transaction. */
-  storeAnyway({ body, record }: OrderAnswer, at: string): Taken {
+  storeAnyway({ body, record }: OrderAnswer, at: string): IngestResult {
     const { store } = this.#context;
-    const taken = takeRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
+    const taken = ingestRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
     if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }
@@ -163,7 +163,7 @@ export class OrderReader {
    * Stores an older version than the stored one, because it counts: the one place where an order goes back. Unless a change that was
    * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
    */
-  takeBack(answer: OrderAnswer, isAnnounced: boolean, at: string): Taken {
+  takeBack(answer: OrderAnswer, isAnnounced: boolean, at: string): IngestResult {
     const lost = this.#standOf(answer);
     const taken = this.storeAnyway(answer, at);
     const kept = taken === "changed" ? this.#standOf(answer) : undefined;
@@ -175,12 +175,12 @@ export class OrderReader {
   }
 
   /** How the order is stored. */
-  #standOf({ record }: OrderAnswer): { orderId: string; status: string | null; stamp: string | null } | undefined {
+  #standOf({ record }: OrderAnswer): { orderId: string; status: string | null; timestamp: string | null } | undefined {
     const { store } = this.#context;
     const mark = record.ok ? loadOrderMark(store, record.orderId) : undefined;
     if (!record.ok || mark === undefined || mark.removedAt !== null) return undefined;
     const { status, updatedAt } = loadStoredOrder(store, mark.orderKey);
-    return { orderId: record.orderId, status, stamp: updatedAt };
+    return { orderId: record.orderId, status, timestamp: updatedAt };
   }
 
   /** Whether this very answer is held: read again, it is no better one. */
@@ -214,7 +214,7 @@ export class OrderReader {
     const { store } = this.#context;
     if (refreshed.kind === "order") {
       const { answer } = refreshed;
-      return { kind: "order", status: this.#statusOf(order, answer), stamp: this.stampOf(answer) };
+      return { kind: "order", status: this.#statusOf(order, answer), timestamp: this.timestampOf(answer) };
     }
     const isGone = (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
     // ReadOrders finds out whether it is missing, whoever met it first.

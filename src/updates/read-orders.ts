@@ -8,7 +8,8 @@
 import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder, isStrictlyNewer } from "../answers/stamp.ts";
+import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import type { IngestResult } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import { MISSING_FOR_MS } from "../orders/missing-order.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
@@ -22,17 +23,16 @@ import {
   saveSourceHash,
 } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import type { Taken } from "../orders/take-orders.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import {
   countDueReads,
-  deleteOwedRead,
+  deleteQueuedRead,
   loadDueReads,
-  loadOwedRead,
-  type OwedRead,
+  loadQueuedRead,
   postponeRead,
+  type QueuedRead,
 } from "../pass/position-rows.ts";
 import { saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
@@ -54,14 +54,14 @@ const WAIT_MAX_MS = 3_600_000;
 const TRIES_MAX = 30;
 /** After so many answers that are older than what is known, other orders are asked for: they tell whether a replica lags. */
 const BEHIND_TRIES = 3;
-/** After so many orders whose answers never came to have the stamp of their change, those stamps are not the orders' own. */
+/** After so many orders whose answers never came to have the timestamp of their change, those timestamps are not the orders' own. */
 const VAIN_MAX = 3;
 /** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
 const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
 
 /** A read without a result; what that means is decided once it is known whether the service was well. */
 interface Aside {
-  owed: OwedRead;
+  owed: QueuedRead;
   error: unknown;
   /** How the order stood, where the service says that it has none. */
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
@@ -80,7 +80,7 @@ export class ReadOrders {
   readonly #missing: MissingOrders;
   readonly #held: HeldRecords;
   readonly #rules: OrderRules;
-  /** Orders in a row whose answers never came to have the stamp of the change. */
+  /** Orders in a row whose answers never came to have the timestamp of the change. */
   #vain = 0;
   /** Orders that had changed although no record asked for their read. */
   unannounced = 0;
@@ -125,7 +125,7 @@ export class ReadOrders {
   }
 
   /** Returns false where the service rather than this order is out of order, and the pass must end. */
-  async #readOne(owed: OwedRead, pass: Pass): Promise<boolean> {
+  async #readOne(owed: QueuedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
       const read = await this.#readUntilCurrent(owed, pass);
@@ -135,8 +135,8 @@ export class ReadOrders {
         pass.aside.push({ owed, error, missing: { status: error.status, fence, orderKey } });
         return await pass.reads.failed(owed.orderId, error);
       }
-      const stamp = read === undefined ? null : this.#reader.stampOf(read.value.answer);
-      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey, stamp);
+      const timestamp = read === undefined ? null : this.#reader.timestampOf(read.value.answer);
+      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey, timestamp);
       if (read !== undefined) count(pass.counts, read.value.stored);
       if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
     } catch (error) {
@@ -155,7 +155,7 @@ export class ReadOrders {
    * An answer that is older than what is known of the order counts where other orders show that the service is not behind, and the order is
    * answered so again after that: two replicas may answer in turn.
    */
-  async #readUntilCurrent(owed: OwedRead, { reads, signal }: Pass) {
+  async #readUntilCurrent(owed: QueuedRead, { reads, signal }: Pass) {
     const read = await this.#reader.refresh(owed, this.#actOn(owed), signal);
     if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
     if (owed.attempts + 1 < BEHIND_TRIES) return read;
@@ -164,10 +164,11 @@ export class ReadOrders {
   }
 
   /** @param current the time that the service has shown not to be behind */
-  #actOn(owed: OwedRead, current: string | null = null) {
+  #actOn(owed: QueuedRead, current: string | null = null) {
     return {
       store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, current }, at),
-      settle: (refreshed: Refreshed<Taken | "stale">, at: string) => this.#settle(owed, { refreshed, current }, at),
+      settle: (refreshed: Refreshed<IngestResult | "stale">, at: string) =>
+        this.#settle(owed, { refreshed, current }, at),
     };
   }
 
@@ -176,8 +177,8 @@ export class ReadOrders {
    * Where something of the order was stored while the answer was on its way, that may be newer: the read stays owed.
    */
   #settle(
-    owed: OwedRead,
-    { refreshed, current }: { refreshed: Refreshed<Taken | "stale">; current: string | null },
+    owed: QueuedRead,
+    { refreshed, current }: { refreshed: Refreshed<IngestResult | "stale">; current: string | null },
     at: string,
   ) {
     if (refreshed.kind === "unknown") {
@@ -198,7 +199,7 @@ export class ReadOrders {
     return { ...refreshed, newer };
   }
 
-  #isLastTry({ attempts }: OwedRead): boolean {
+  #isLastTry({ attempts }: QueuedRead): boolean {
     return attempts + 1 >= TRIES_MAX;
   }
 
@@ -207,10 +208,10 @@ export class ReadOrders {
    * where it has said so for a day.
    */
   #store(
-    owed: OwedRead,
+    owed: QueuedRead,
     { answer, current }: { answer: OrderAnswer; current: string | null },
     at: string,
-  ): Taken | "stale" {
+  ): IngestResult | "stale" {
     const newer = this.#reader.newerStored(answer);
     if (newer === undefined) return this.#reader.storeAnyway(answer, at);
     const isCurrent = current !== null && !this.#reader.isLater(newer, current);
@@ -219,34 +220,34 @@ export class ReadOrders {
     return this.#reader.takeBack(answer, isAnnounced, at);
   }
 
-  /** The change that announced it has no later stamp: the service has set the order back. A batch may hold what it held long ago. */
-  #isSaidTwice(owed: OwedRead, answer: OrderAnswer): boolean {
+  /** The change that announced it has no later timestamp: the service has set the order back. A batch may hold what it held long ago. */
+  #isSaidTwice(owed: QueuedRead, answer: OrderAnswer): boolean {
     if (owed.source !== "update") return false;
-    const announced = this.#stampOf(owed);
-    return announced !== null && !isStrictlyNewer(announced, this.#reader.stampOf(answer), this.#timezone);
+    const announced = this.#timestampOf(owed);
+    return announced !== null && !isStrictlyNewer(announced, this.#reader.timestampOf(answer), this.#timezone);
   }
 
   get #timezone(): string {
     return this.#rules.plan.timezone;
   }
 
-  /** The stamp of the change that announced the order, where the answer has not seen it: a replica may lag behind. */
+  /** The timestamp of the change that announced the order, where the answer has not seen it: a replica may lag behind. */
   #newerAnnounced(
-    owed: OwedRead,
+    owed: QueuedRead,
     answer: OrderAnswer,
     { isOver, current }: { isOver: boolean; current: string | null },
   ): string | undefined {
     if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
-    const announced = this.#stampOf(owed);
-    const isBehind = isOlder(this.#reader.stampOf(answer), announced, this.#timezone);
+    const announced = this.#timestampOf(owed);
+    const isBehind = isOlder(this.#reader.timestampOf(answer), announced, this.#timezone);
     if (isBehind && isOver) this.#vain += 1;
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
   }
 
-  /** The stamp of the record that asked for the read. */
-  #stampOf({ record, source }: OwedRead): string | null {
+  /** The timestamp of the record that asked for the read. */
+  #timestampOf({ record, source }: QueuedRead): string | null {
     if (record === "") return null;
     const bytes = Buffer.from(record);
     const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
@@ -289,19 +290,19 @@ export class ReadOrders {
   }
 
   /** @param counted 1: the failure is the order's own; 0: it only makes room for others */
-  async #postpone(owed: OwedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
+  async #postpone(owed: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
     await commit(this.#context, signal, () => {
       if (counted === 1) this.#waitLonger(owed, error);
       else this.#wait(owed, { attempts: owed.attempts, error, waitMs: WAIT_FIRST_MS });
     });
   }
 
-  #waitLonger(owed: OwedRead, error: unknown): void {
+  #waitLonger(owed: QueuedRead, error: unknown): void {
     const attempts = owed.attempts + 1;
     this.#wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
   }
 
-  #wait(owed: OwedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
+  #wait(owed: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
     const { store, client, clock } = this.#context;
     const dueAt = isoTime(clock.nowMs() + waitMs);
     postponeRead(store, owed.orderId, { attempts, error: client.hideSecrets(asError(error).message), dueAt });
@@ -311,7 +312,7 @@ export class ReadOrders {
   async #settleMissing({ owed, error, missing }: Aside, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#context;
     return await commit(this.#context, signal, () => {
-      const isSameDebt = loadOwedRead(store, owed.orderId)?.recordHash.equals(owed.recordHash) === true;
+      const isSameDebt = loadQueuedRead(store, owed.orderId)?.recordHash.equals(owed.recordHash) === true;
       if (!isSameDebt || !isSameFence(missing?.fence, loadOrderFence(store, owed.orderId))) return false;
       const at = this.#now();
       const mark = loadOrderMark(store, owed.orderId);
@@ -337,7 +338,7 @@ export class ReadOrders {
   }
 
   /** The same record must be recognised the next time, or it would be asked for at every poll. */
-  #endDebt(owed: OwedRead): void {
+  #endDebt(owed: QueuedRead): void {
     const { store } = this.#context;
     const mark = loadOrderMark(store, owed.orderId);
     if (mark !== undefined && owed.record !== "") {
@@ -348,10 +349,10 @@ export class ReadOrders {
         contentHash: owed.contentHash,
       });
     }
-    deleteOwedRead(store, owed.orderId, owed.recordHash);
+    deleteQueuedRead(store, owed.orderId, owed.recordHash);
   }
 
-  #keepChange(owed: OwedRead, reason: string, at: string): void {
+  #keepChange(owed: QueuedRead, reason: string, at: string): void {
     saveQuarantined(this.#context.store, {
       kind: owed.source === "update" ? "change" : "order",
       reference: owed.orderId,

@@ -1,5 +1,5 @@
 /*
- * Reads changes page by page, until none is left that could bring anything new: by their stamps, or by the tokens that the service names. Nothing
+ * Reads changes page by page, until none is left that could bring anything new: by their timestamps, or by the tokens that the service names. Nothing
  * here moves a position.
  */
 
@@ -96,7 +96,7 @@ export class ReadPages {
     }
   }
 
-  /** From a time less the overlap, then from the largest stamp of each page. */
+  /** From a time less the overlap, then from the largest timestamp of each page. */
   async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
     const { watermark, rules, rest } = pass;
     const hasTokens = this.#options.rules.next !== null;
@@ -114,7 +114,7 @@ export class ReadPages {
       tie = undefined;
       const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);
       if (pages === 0 && first?.isNarrowed === false && corrected.ns < asked.ns) {
-        // The service's clock stands before the watermark: what it stamps now is asked for as well.
+        // The service's clock stands before the watermark: what it timestamps now is asked for as well.
         asked = corrected;
         continue;
       }
@@ -128,14 +128,14 @@ export class ReadPages {
       );
       pass.learned = learned;
       if (verdict.next === "done") return true;
-      if (verdict.next === "no stamps") {
-        await raiseTie(this.#context, { stamp: undefined, count: page.stamps.length }, { pass, path });
+      if (verdict.next === "no timestamps") {
+        await raiseTie(this.#context, { timestamp: undefined, count: page.timestamps.length }, { pass, path });
         return true;
       }
       // Of pages that hold one change each nothing tells a tie from the limit.
-      if (verdict.next === "step over" && page.stamps.length > 1 && isLater(verdict.stamp, watermark, rules)) {
+      if (verdict.next === "step over" && page.timestamps.length > 1 && isLater(verdict.timestamp, watermark, rules)) {
         const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
-        tie = { stamp: verdict.stamp, count: page.stamps.length, range, servedAt };
+        tie = { timestamp: verdict.timestamp, count: page.timestamps.length, range, servedAt };
         if (verdict.isFull) await raiseTie(this.#context, tie, { pass, path });
       }
       asked = verdict.asked;
@@ -197,22 +197,22 @@ export class ReadPages {
     const isFollowed = token !== undefined && token !== since;
     await this.#watch.judge(isFollowed ? withoutMore(changes.signs) : changes.signs, pass.signal);
     pass.signs = changes.signs;
-    if (list.elements === undefined) return { page: { stamps: [], fresh: 0 }, token, servedAt: serviceNow };
+    if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
     const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal, () =>
       this.#stored.store(pass, { isWhole: false }),
     );
-    const { stamps } = changes;
-    const { high, future } = raiseHigh(pass.high, stamps, serviceNow);
+    const { timestamps } = changes;
+    const { high, future } = raiseHigh(pass.high, timestamps, serviceNow);
     pass.high = high;
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
     // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
     if (list.error !== undefined) throw reportedError(list.error);
-    return { page: { stamps, fresh }, token, servedAt: serviceNow };
+    return { page: { timestamps, fresh }, token, servedAt: serviceNow };
   }
 }
 

@@ -29,7 +29,7 @@ export class ReadPass {
   readonly #failed = new Set<string>();
   /** The newest order that was answered well since the last failure. */
   #wellKey: number | undefined;
-  /** The latest stamp that was answered. */
+  /** The latest timestamp that was answered. */
   #latest: string | null = null;
   #laterAsked = new Set<string>();
   #lastError: unknown;
@@ -43,35 +43,35 @@ export class ReadPass {
 
   /**
    * @param orderKey undefined: the order is not stored here
-   * @param stamp of what was answered
+   * @param timestamp of what was answered
    */
-  answered(orderKey: number | undefined, stamp: string | null = null): void {
+  answered(orderKey: number | undefined, timestamp: string | null = null): void {
     this.#breaker.succeed();
     this.#wellKey = Math.max(this.#wellKey ?? 0, orderKey ?? 0);
-    if (this.#reader.isLater(stamp, this.#latest)) this.#latest = stamp;
+    if (this.#reader.isLater(timestamp, this.#latest)) this.#latest = timestamp;
   }
 
   /**
-   * Whether the service shows in this pass that its answers are not behind a time: another order was answered with a later stamp. Where
+   * Whether the service shows in this pass that its answers are not behind a time: another order was answered with a later timestamp. Where
    * none was, orders are asked for that were changed later, as far as is known here.
    * @throws what concerns more than one order
    */
-  async isPast(stamp: string, orderId: string): Promise<boolean> {
-    if (this.#isPast(stamp)) return true;
+  async isPast(timestamp: string, orderId: string): Promise<boolean> {
+    if (this.#isPast(timestamp)) return true;
     const later = loadRecentlyStamped(this.#context.store, [orderId, ...this.#failed, ...this.#laterAsked])
-      .filter((candidate) => this.#reader.isLater(candidate.stamp, stamp))
+      .filter((candidate) => this.#reader.isLater(candidate.timestamp, timestamp))
       .sort((a, b) => b.orderKey - a.orderKey);
     for (const control of later.slice(0, CONTROLS_MAX)) {
       if (this.#laterAsked.size >= LATER_MAX) return false;
       this.#laterAsked.add(control.orderId);
       await this.#ask(control, false);
-      if (this.#isPast(stamp)) return true;
+      if (this.#isPast(timestamp)) return true;
     }
     return false;
   }
 
-  #isPast(stamp: string): boolean {
-    return this.#reader.isLater(this.#latest, stamp);
+  #isPast(timestamp: string): boolean {
+    return this.#reader.isLater(this.#latest, timestamp);
   }
 
   /** Notes that an order was not answered as it should. Returns whether another one is to be tried. */
@@ -115,7 +115,7 @@ export class ReadPass {
         error === undefined ||
         (isInAnyForm && (await this.#reader.refreshOtherwise(control, act, this.#signal)) !== undefined);
       const answer = read?.value.kind === "order" ? read.value.answer : undefined;
-      if (isFound) this.answered(control.orderKey, answer === undefined ? null : this.#reader.stampOf(answer));
+      if (isFound) this.answered(control.orderKey, answer === undefined ? null : this.#reader.timestampOf(answer));
       else this.#note(control.orderId, error);
     } catch (error) {
       if (reachOf(error) !== "record") throw error;

@@ -28,8 +28,8 @@ export function loadRest(store: Store, key: RestKey, signature: string): Rest | 
   const written = JSON.parse(text) as Written;
   if (written.signature !== signature) return undefined;
   const missedNs = written.missedNs === undefined ? undefined : BigInt(written.missedNs);
-  // Whether its stamp was seen is forgotten: it is then only asked for once more.
-  const asked = { since: written.since, ns: BigInt(written.ns), isKnownStamp: false, missedNs };
+  // Whether its timestamp was seen is forgotten: it is then only asked for once more.
+  const asked = { since: written.since, ns: BigInt(written.ns), isKnownTimestamp: false, missedNs };
   return { asked, begunAt: written.begunAt };
 }
 

@@ -1,17 +1,17 @@
 /*
  * What is remembered of the changes that the service told of an order, so that the same telling is recognised and a
  * new one never is. Feeds differ: one holds each order once, at its newest; another is a log that shows every change
- * for as long as it is younger than `since`. A change may appear late, with an old stamp, and an order may go back to
- * a state that it had before, even under the same stamp. So it is not enough to look at the newest record:
+ * for as long as it is younger than `since`. A change may appear late, with an old timestamp, and an order may go back to
+ * a state that it had before, even under the same timestamp. So it is not enough to look at the newest record:
  *
- * - a record that was not told before is news, wherever its stamp stands;
+ * - a record that was not told before is news, wherever its timestamp stands;
  * - a telling that lacks the record which was last before is news too: the service has replaced it, not aged it.
  *
  * Records that left the window are remembered further, so that the wider look of a sweep repeats nothing, but only
- * where their stamp tells them from what may come later.
+ * where their timestamp tells them from what may come later.
  */
 
-/** A record of a change, reduced to 16 bytes as latin1 text: its stamp, then a digest of its content. */
+/** A record of a change, reduced to 16 bytes as latin1 text: its timestamp, then a digest of its content. */
 export type ChangeKey = string;
 
 const KEY_CHARS = 16;
@@ -26,17 +26,17 @@ const KEYS_MAX = 64;
  * @param content a hash of the record's content, key order and white space aside.
  * @param nth which of several equal records of one answer, from 0: a state that comes back looks the same again.
  */
-export function changeKey(stampNs: bigint | undefined, content: Buffer, nth: number): ChangeKey {
+export function changeKey(timestampNs: bigint | undefined, content: Buffer, nth: number): ChangeKey {
   const bytes = Buffer.alloc(KEY_CHARS);
-  bytes.writeBigInt64BE(stampNs === undefined ? 0n : clampStamp(stampNs));
+  bytes.writeBigInt64BE(timestampNs === undefined ? 0n : clampTimestamp(timestampNs));
   bytes.writeBigUInt64BE(BigInt.asUintN(64, content.readBigUInt64BE() + BigInt(nth)), STAMP_CHARS);
   return bytes.toString("latin1");
 }
 
-/** 0 is kept for "no stamp". An instant before 1970 is as good as the first, and one beyond 2262 as the last. */
-function clampStamp(stampNs: bigint): bigint {
-  if (stampNs < 1n) return 1n;
-  return stampNs > LAST_STAMP_NS ? LAST_STAMP_NS : stampNs;
+/** 0 is kept for "no timestamp". An instant before 1970 is as good as the first, and one beyond 2262 as the last. */
+function clampTimestamp(timestampNs: bigint): bigint {
+  if (timestampNs < 1n) return 1n;
+  return timestampNs > LAST_STAMP_NS ? LAST_STAMP_NS : timestampNs;
 }
 
 /** What was remembered, oldest first; the last one is the record that any later telling must still hold. */
@@ -54,9 +54,9 @@ export function writeSeen(seen: readonly ChangeKey[]): Buffer {
 /** Whether this record was told before. */
 export function isSeen(seen: readonly ChangeKey[], key: ChangeKey): boolean {
   if (seen.includes(key)) return true;
-  if (seen.length < KEYS_MAX || stampOf(key) === NO_STAMP) return false;
+  if (seen.length < KEYS_MAX || timestampOf(key) === NO_STAMP) return false;
   // The memory is full: what is older than all of it has been pushed out of it.
-  return seen.every((known) => stampOf(key) < stampOf(known));
+  return seen.every((known) => timestampOf(key) < timestampOf(known));
 }
 
 /**
@@ -68,16 +68,18 @@ export function rememberChanges(
   served: ReadonlySet<ChangeKey>,
   isWhole: boolean,
 ): ChangeKey[] {
-  const stamps = new Set([...served].map(stampOf));
+  const timestamps = new Set([...served].map(timestampOf));
   const staysKnown = (key: ChangeKey) =>
-    !isWhole || (!stamps.has(NO_STAMP) && stampOf(key) !== NO_STAMP && !stamps.has(stampOf(key)));
+    !isWhole || (!timestamps.has(NO_STAMP) && timestampOf(key) !== NO_STAMP && !timestamps.has(timestampOf(key)));
   const kept = seen.filter((key) => !served.has(key) && staysKnown(key));
-  // The largest stamp leaves the window last, so it is the one whose absence means something.
-  const told = [...served].sort((a, b) => (stampOf(a) < stampOf(b) ? -1 : stampOf(a) > stampOf(b) ? 1 : 0));
+  // The largest timestamp leaves the window last, so it is the one whose absence means something.
+  const told = [...served].sort((a, b) =>
+    timestampOf(a) < timestampOf(b) ? -1 : timestampOf(a) > timestampOf(b) ? 1 : 0,
+  );
   return [...kept, ...told].slice(-KEYS_MAX);
 }
 
 /** Compares as the instant does: the bytes are big-endian and never negative. */
-function stampOf(key: ChangeKey): string {
+function timestampOf(key: ChangeKey): string {
   return key.slice(0, STAMP_CHARS);
 }

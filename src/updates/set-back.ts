@@ -4,7 +4,7 @@
  * acknowledgements of that time are in doubt from then on, and orders whose status was sent since are read again.
  */
 
-import { parseStamp } from "../answers/stamp.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
@@ -16,7 +16,7 @@ import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type LostVersion, NEVER_SET_BACK, noteLost, type SetBack } from "./plan-set-back.ts";
 
-/** Clocks differ, and a stamp may be the time of a change that was committed a little later. */
+/** Clocks differ, and a timestamp may be the time of a change that was committed a little later. */
 const MARGIN_MS = 3_600_000;
 /** Orders whose status was sent since; `reconcile` reads the others. */
 const READS_MAX = 500;
@@ -26,8 +26,8 @@ type Context = Pick<JobContext, "store" | "clock" | "client" | "log">;
 /** How an order stood before an older version of it was stored, and that version. */
 export interface TakenBack {
   orderId: string;
-  lost: { status: string | null; stamp: string | null };
-  kept: { status: string | null; stamp: string | null };
+  lost: { status: string | null; timestamp: string | null };
+  kept: { status: string | null; timestamp: string | null };
 }
 
 /** Inside the transaction that has stored an older version of an order, because it counts. */
@@ -39,7 +39,7 @@ export function noteTakenBack(context: Context, { orderId, lost, kept }: TakenBa
       { orderId, requests: reopened },
       `The service has lost a status of the order ${orderId}, which is sent again.`,
     );
-  note(context, { orderId, lostMs: msOf(lost.stamp, timezone), keptMs: msOf(kept.stamp, timezone) });
+  note(context, { orderId, lostMs: msOf(lost.timestamp, timezone), keptMs: msOf(kept.timestamp, timezone) });
 }
 
 /** Inside the transaction that has marked an order as removed: one of the newest may be missing because it came after the copy. */
@@ -95,7 +95,7 @@ function loadSentSince(store: Store, since: string): { orderId: string; serviceI
     .all(since, READS_MAX) as { orderId: string; serviceId: string }[];
 }
 
-function msOf(stamp: string | null, timezone: string): number {
-  const parsed = stamp === null ? undefined : parseStamp(stamp, timezone);
+function msOf(timestamp: string | null, timezone: string): number {
+  const parsed = timestamp === null ? undefined : parseTimestamp(timestamp, timezone);
   return parsed === undefined ? Number.NaN : Number(parsed.instantNs / 1_000_000n);
 }

@@ -31,7 +31,7 @@ export const NARROWED_MAX = 3;
 export interface SinceWanted {
   position: string | undefined;
   serviceNow: string | undefined;
-  /** The stamp of the newest order: where the service tells no time, nothing later is known to be in the past. */
+  /** The timestamp of the newest order: where the service tells no time, nothing later is known to be in the past. */
   newest: string | undefined;
   learned: Pick<Learned, "form" | "limits">;
 }

@@ -1,5 +1,5 @@
 /*
- * Pages that were stepped over because all of their changes have one stamp: what was behind them in the same stamp cannot be asked for.
+ * Pages that were stepped over because all of their changes have one timestamp: what was behind them in the same timestamp cannot be asked for.
  */
 
 import { counted } from "../messages/counted.ts";
@@ -12,50 +12,50 @@ import { deleteTie, saveTie, type TieRange } from "./tie-rows.ts";
 
 /** A page that was stepped over, until the next one tells whether something was left behind it. */
 export interface Tie {
-  /** None: the changes carry no stamps at all. */
-  stamp: string | undefined;
+  /** None: the changes carry no timestamps at all. */
+  timestamp: string | undefined;
   count: number;
   /** What was stepped over, and the service's time then. */
   range?: TieRange;
   servedAt?: string | undefined;
 }
 
-/** Changes that cannot be reached must be looked for by a person. Once told, the same stamp is not told again. */
+/** Changes that cannot be reached must be looked for by a person. Once told, the same timestamp is not told again. */
 export async function raiseTie(
   context: JobContext,
-  { stamp, count, range }: Tie,
+  { timestamp, count, range }: Tie,
   { pass, path }: { pass: Pass; path: string },
 ): Promise<void> {
   const { store, log } = context;
   const detail =
-    stamp === undefined
+    timestamp === undefined
       ? `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be ` +
         "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie"
-      : `A full page of ${counted(count, "change")} carries the stamp ${stamp}. If the service had more with it, they were not ` +
+      : `A full page of ${counted(count, "change")} carries the timestamp ${timestamp}. If the service had more with it, they were not ` +
         "served: compare those orders with the site, then: erp-bridge resume updates --hold tie";
   const isNew = await commit(context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
   pass.isTieOver = false;
-  if (isNew) log.error({ stamp, count }, detail);
+  if (isNew) log.error({ timestamp, count }, detail);
 }
 
 export async function endTie(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
   if (await commit(context, signal, () => deleteTie(store)))
-    log.info({}, "The changes of the stamp at which a page may have been cut have all been served since.");
+    log.info({}, "The changes of the timestamp at which a page may have been cut have all been served since.");
 }
 
 /** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */
-export function provesCut({ stamps }: Page, { stamp, servedAt }: Tie, rules: FollowRules): boolean {
-  return stamps.some(
+export function provesCut({ timestamps }: Page, { timestamp, servedAt }: Tie, rules: FollowRules): boolean {
+  return timestamps.some(
     (served) =>
       served !== undefined &&
-      isLater(served.text, stamp, rules) &&
+      isLater(served.text, timestamp, rules) &&
       (servedAt === undefined || !isLater(served.text, servedAt, rules)),
   );
 }
 
 /** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
-export function showsWhole({ stamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
+export function showsWhole({ timestamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
   if (tie === undefined || asked.ns >= tie.fromNs) return false;
-  return stamps.some((stamp) => stamp !== undefined && stamp.instantNs > tie.toNs);
+  return timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs > tie.toNs);
 }

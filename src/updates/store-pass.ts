@@ -13,6 +13,7 @@ import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import { applyChange } from "./apply-change.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
 import type { FindCutChanges } from "./find-cut-changes.ts";
 import { type FollowRules, isLater, isToken } from "./follow.ts";
@@ -20,7 +21,6 @@ import { type Pass, STREAM, TIME_STREAM } from "./follow-pass.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
 import { mergeAnchors } from "./page-cover.ts";
 import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
-import { takeNews } from "./take-news.ts";
 
 /** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
 export const SWEEP_STREAM = "sweep";
@@ -63,7 +63,7 @@ export class StorePass {
     const { watermark, cut, covered, swept, isWhole } = end;
     const { store } = this.#context;
     const rules = this.#rules;
-    const news = await readInTurns(this.#context.clock, {}, pass.changes.takeNews(isWhole), pass.signal);
+    const news = await readInTurns(this.#context.clock, {}, pass.changes.applyChange(isWhole), pass.signal);
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
     const isQuiet = [watermark, cut, covered, swept].every((each) => each === undefined);
@@ -75,7 +75,7 @@ export class StorePass {
         const isLast = from + RECORDS_PER_COMMIT >= news.length;
         const taken = await commit(this.#context, pass.signal, () => {
           saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
-          const done = part.map((each) => takeNews({ store, rules, at: pass.at }, each));
+          const done = part.map((each) => applyChange({ store, rules, at: pass.at }, each));
           if (isLast) saveLearned(store, pass.learned);
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
           // The position may move here: whatever it covers is stored, or owed a read, in this transaction or one before it, and

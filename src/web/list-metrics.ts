@@ -1,4 +1,4 @@
-import { parseStamp } from "../answers/stamp.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { FlowFacts } from "../health/facts.ts";
 import type { WatermarkRow } from "../health/monitor.ts";
@@ -136,8 +136,10 @@ function orderMetrics({ reading, watermarks, timezone }: MetricFacts): Metric[] 
   const stored = facts.flows.find(({ flow }) => flow === "orders")?.waiting ?? 0;
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   const positions = watermarks.flatMap(({ stream, value }) => {
-    const stamp = parseStamp(value, timezone);
-    return stamp === undefined ? [] : [{ value: Number(stamp.instantNs / 1_000_000n) / 1000, labels: { stream } }];
+    const timestamp = parseTimestamp(value, timezone);
+    return timestamp === undefined
+      ? []
+      : [{ value: Number(timestamp.instantNs / 1_000_000n) / 1000, labels: { stream } }];
   });
   return [
     one("erp_bridge_orders", "Orders stored.", facts.orders),

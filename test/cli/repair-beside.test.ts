@@ -58,7 +58,7 @@ describe("repairs on a database of its own or beside a daemon", () => {
     )) {
       expect(payload).toContain(`"total":${total}`);
     }
-    // Fifty changes in one millisecond may look like a page that was cut at that stamp.
+    // Fifty changes in one millisecond may look like a page that was cut at that timestamp.
     expect(shop.rows("SELECT * FROM holds WHERE reason <> 'tie'")).toEqual([]);
     daemon.child.kill("SIGTERM");
     expect(await daemon.exited).toEqual({ code: 0, signal: null });

@@ -37,7 +37,7 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
     "an assumption, told in the reference only",
   ],
   [
-    /^(log removed|lock removed|rate limit|hand-out lost|read owed|not found|needs you|step over|no stamps|wrong path)$/,
+    /^(log removed|lock removed|rate limit|hand-out lost|read owed|not found|needs you|step over|no timestamps|wrong path)$/,
     "a state word",
   ],
   [

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
+import { ingestRecord } from "../../src/orders/ingest-orders.ts";
 import { readRecords } from "../../src/orders/read-answer.ts";
-import { takeRecord } from "../../src/orders/take-orders.ts";
 import { configFor, startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
@@ -70,10 +70,10 @@ const PLACES: Place[] = VALUES.flatMap((value) => [
   ...LINE_FIELDS.map((field) => ({ field, isLine: true, value })),
 ]);
 
-function recordWith(id: string, { field, isLine, value }: Place, stamp: string): string {
+function recordWith(id: string, { field, isLine, value }: Place, timestamp: string): string {
   const members = new Map([
     ["status", '"new"'],
-    ["updated_at", `"${stamp}"`],
+    ["updated_at", `"${timestamp}"`],
     ["items", '[{"sku":"A","quantity":1,"price":"1.00"}]'],
   ]);
   if (isLine) members.set("items", `[{"${field}":${value}},${value}]`);
@@ -104,7 +104,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
       const mapping = compiled[source];
       const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
       const { store } = t.bridge;
-      return store.write(() => takeRecord({ store, rules: compiled, mapping, bytes, at: T1 }, record!));
+      return store.write(() => ingestRecord({ store, rules: compiled, mapping, bytes, at: T1 }, record!));
     };
     return { t, take };
   }
@@ -119,7 +119,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
         const name = `${place.field}: ${place.value.slice(0, 60)}`;
         expect(["created", "quarantined"], name).toContain(first);
         expect(take(source, recordWith(id, place, T1)), name).toBe("same");
-        // A good version afterwards, and the extreme one once more under a later stamp.
+        // A good version afterwards, and the extreme one once more under a later timestamp.
         expect(["created", "changed", "owed"], name).toContain(take(source, recordWith(id, GOOD, T2)));
         take(source, recordWith(id, place, "2026-03-01T12:00:50.000Z"));
         expect(["changed", "same", "created"], name).toContain(take("snapshot", recordWith(id, GOOD, T2)));
@@ -136,10 +136,10 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
     const { t, take } = await start();
     const place = fc.constantFrom(...PLACES.filter(({ value }) => value.length < 10_000));
     const source = fc.constantFrom("batch" as const, "update" as const, "snapshot" as const);
-    const stamp = fc.constantFrom(T1, T2, "0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z");
+    const timestamp = fc.constantFrom(T1, T2, "0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z");
     let n = 0;
     fc.assert(
-      fc.property(fc.array(fc.tuple(source, place, stamp), { minLength: 1, maxLength: 5 }), (steps) => {
+      fc.property(fc.array(fc.tuple(source, place, timestamp), { minLength: 1, maxLength: 5 }), (steps) => {
         const id = idOf(500_000 + n++);
         for (const [from, each, at] of steps) {
           const text = recordWith(id, each, at);

@@ -27,7 +27,7 @@ const mapping = compileMapping({
 interface Sketch {
   /** Which order; null: a record without an id. */
   order: number | null;
-  /** Second of its stamp; null: none. */
+  /** Second of its timestamp; null: none. */
   at: number | null;
   bad: boolean;
   note: number;

@@ -98,7 +98,7 @@ describe("paths that an answer must have", () => {
     expect(unmatched("[{}]", compile(), ["order_id", "status", "lines"])).toEqual({ unmatched: [], matched: [] });
   });
 
-  it("are also those that somebody wrote down; of changes only the id and the stamp", () => {
+  it("are also those that somebody wrote down; of changes only the id and the timestamp", () => {
     const isWritten = (field: string) => field === "number" || field === "updated_at";
     expect(compile({ isWritten }).mustMatch).toEqual(["order_id", "number", "status", "updated_at", "lines"]);
     expect(compile({ isWritten, whole: false, source: "update" }).mustMatch).toEqual(["order_id", "updated_at"]);

@@ -75,7 +75,7 @@ const source = fc.constantFrom("batch" as const, "update" as const, "snapshot" a
 const plan = (stored: Sketch, incoming: Sketch, from: "batch" | "update" | "snapshot", removed = false) =>
   planOrder(storedAs(textOf(stored), removed), read(textOf(incoming)), from, rules);
 
-/** What counts of an order: all but its stamp and the ignored place. */
+/** What counts of an order: all but its timestamp and the ignored place. */
 const content = ({ status, total, items }: Sketch) => JSON.stringify({ status, total, items });
 const isNewer = (a: Sketch, b: Sketch) => a.at !== null && b.at !== null && a.at > b.at;
 
@@ -109,7 +109,7 @@ describe("what a record of a known order means", () => {
     );
   });
 
-  it("is always taken from a snapshot that differs, whatever its stamp", () => {
+  it("is always taken from a snapshot that differs, whatever its timestamp", () => {
     fc.assert(
       fc.property(sketch, sketch, (one, other) => {
         fc.pre(content(one) !== content(other));

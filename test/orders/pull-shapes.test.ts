@@ -42,9 +42,9 @@ const SHAPES: Record<string, { options: SandboxOptionsPatch; settings: Settings 
     },
   },
   "a bare array": { options: { shape: { batch: [] } }, settings: { orders: { batch: { orders: "$" } } } },
-  "stamps in milliseconds": { options: { stamps: "unix_ms" }, settings: { updates: { since: "unix_ms" } } },
-  "stamps without a zone": {
-    options: { stamps: "iso-naive", naiveOffsetMinutes: 180, precision: "us" },
+  "timestamps in milliseconds": { options: { timestamps: "unix_ms" }, settings: { updates: { since: "unix_ms" } } },
+  "timestamps without a zone": {
+    options: { timestamps: "iso-naive", naiveOffsetMinutes: 180, precision: "us" },
     settings: { service: { timezone: "Europe/Moscow" } },
   },
   "upper-case ids": { options: { shape: { upperCaseIds: true }, batchIdKind: "none" }, settings: {} },
@@ -73,7 +73,7 @@ describe("a service of another shape", () => {
     expect(dumpTables(t)).toBe(before);
   });
 
-  it("tells newer from older by its own stamps", async () => {
+  it("tells newer from older by its own timestamps", async () => {
     for (const { options, settings } of Object.values(SHAPES)) {
       const t = await startTestBridge({ settings, sandbox: { options } });
       const [id] = createOrders(t, 1);
@@ -98,7 +98,7 @@ describe("ids in upper case", () => {
     expect(confirmBodies(t)).toEqual([JSON.stringify({ order_ids: [id?.toUpperCase()] })]);
     // A doubtful record is read whole: by the id as the service writes it.
     t.clock.advance(1_000);
-    t.sandbox.service.changeOrder(id!, { status: "paid", keepStamp: true });
+    t.sandbox.service.changeOrder(id!, { status: "paid", keepTimestamp: true });
     await t.run("updates");
     expect(t.sandbox.ledger.ofKind("snapshot").map(({ path }) => path)).toEqual([
       `/api/v1/1c/orders/${id?.toUpperCase()}`,

@@ -40,7 +40,7 @@ describe("a bad record of one order that changes with every answer", () => {
       (n) => `{"order_id":"A-17","status":"new","items":[],"n":${n},"updated_at":"2026-03-01T12:01:00Z"}`,
     ],
     [
-      "a stamp that moves on",
+      "a timestamp that moves on",
       (n) =>
         `{"order_id":"${BAD_ID}","items":[],"updated_at":"2026-03-01T12:01:00.${String(n % 1000).padStart(3, "0")}Z"}`,
     ],
@@ -55,7 +55,7 @@ describe("a bad record of one order that changes with every answer", () => {
     const rows = test.rows<{ payload: string; times: number; state: string }>(
       "SELECT payload, times, state FROM quarantine",
     );
-    // Where several of one stamp contradict one another the order itself is asked for, which the service does not have.
+    // Where several of one timestamp contradict one another the order itself is asked for, which the service does not have.
     const waiting = test.rows<{ record: string }>("SELECT record FROM owed_reads WHERE record <> ''");
     expect([...rows.map(({ payload }) => payload), ...waiting.map((row) => row.record)]).toEqual([
       expect.not.stringContaining(record(1)),

@@ -20,7 +20,7 @@ const FOREIGN: SandboxOptionsPatch = {
     line: { sku: "article", name: "title", quantity: "qty", price: "cost" },
   },
   updates: { since: "unix" },
-  stamps: "unix",
+  timestamps: "unix",
   precision: "s",
 };
 
@@ -84,7 +84,7 @@ describe("probe", () => {
       expect.arrayContaining([
         "iso: understood (the past brings changes, tomorrow brings none)",
         "unix: understood (the past brings changes, tomorrow brings none)",
-        "a change with exactly the stamp of since is in the answer (inclusive)",
+        "a change with exactly the timestamp of since is in the answer (inclusive)",
         "changes come oldest first",
       ]),
     );

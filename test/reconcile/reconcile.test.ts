@@ -40,10 +40,10 @@ describe("reconcile", () => {
 
   it("makes no revision where the snapshot only tells more, and one when that changes", async () => {
     const t = await withOrders(3, {}, { shape: { extra: "snapshot" } });
-    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"ring twice"' }, keepStamp: true });
+    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"ring twice"' }, keepTimestamp: true });
     expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
     expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
-    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"do not ring"' }, keepStamp: true });
+    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"do not ring"' }, keepTimestamp: true });
     expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 1 } });
     expect(
       t.rows("SELECT revision, json_extract(payload, '$.comment') AS comment FROM orders WHERE order_id = ?", t.ids[0]),
@@ -73,15 +73,15 @@ describe("reconcile", () => {
     for (const id of [never, still]) {
       service.changeOrder(id, {
         raw: service.newestText(id)!.replace('"items":[', '"items":7,"was":['),
-        keepStamp: true,
+        keepTimestamp: true,
       });
     }
     await t.run("orders");
     expect(t.rows("SELECT reference FROM quarantine WHERE state = 'held'")).toHaveLength(2);
     service.changeOrder(stored, { raw: service.newestText(stored)!.replace('"number":', '"number":[],"was":') });
     await t.run("updates");
-    service.changeOrder(stored, { raw: null, keepStamp: true });
-    service.changeOrder(never, { raw: null, keepStamp: true });
+    service.changeOrder(stored, { raw: null, keepTimestamp: true });
+    service.changeOrder(never, { raw: null, keepTimestamp: true });
     await t.run("reconcile");
     await t.run("updates");
     expect(t.rows("SELECT DISTINCT reference FROM quarantine WHERE state = 'held'")).toEqual([{ reference: still }]);

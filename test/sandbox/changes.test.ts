@@ -15,22 +15,22 @@ async function changed(count: number, updates: SandboxOptionsPatch["updates"] = 
   const sandbox = await sandboxFor({ now: clock.now, options: { ...more, updates } });
   const ids = Array.from({ length: count }, () => sandbox.service.createOrder());
   await get(sandbox);
-  const stamps = ids.map((id) => {
+  const timestamps = ids.map((id) => {
     clock.pass(1000);
     sandbox.service.changeOrder(id, { status: "paid" });
     return new Date(clock.now()).toISOString();
   });
   const since = (value: string): Promise<Answer> => get(sandbox, `/updates?since=${encodeURIComponent(value)}`);
   const idsOf = (answer: Answer) => (answer.json.updates as unknown as Change[]).map(({ order_id }) => order_id);
-  return { sandbox, clock, ids, stamps, since, idsOf };
+  return { sandbox, clock, ids, timestamps, since, idsOf };
 }
 
 describe("updates", () => {
   it("tells changes from a moment on, that moment included or not", async () => {
-    const { sandbox, ids, stamps, since, idsOf } = await changed(3);
-    expect(idsOf(await since(stamps[1] ?? ""))).toEqual(ids.slice(1));
+    const { sandbox, ids, timestamps, since, idsOf } = await changed(3);
+    expect(idsOf(await since(timestamps[1] ?? ""))).toEqual(ids.slice(1));
     sandbox.service.setOptions({ updates: { boundary: "exclusive" } });
-    expect(idsOf(await since(stamps[1] ?? ""))).toEqual(ids.slice(2));
+    expect(idsOf(await since(timestamps[1] ?? ""))).toEqual(ids.slice(2));
     expect(idsOf(await since("2027-01-01T00:00:00Z"))).toEqual([]);
   });
 
@@ -92,44 +92,44 @@ describe("updates", () => {
     expect(await statuses()).toEqual(["paid", "shipped"]);
   });
 
-  it("stamps a change late, at a given time, not anew, in words or not at all", async () => {
-    const { sandbox, clock, ids, stamps, since } = await changed(1);
+  it("timestamps a change late, at a given time, not anew, in words or not at all", async () => {
+    const { sandbox, clock, ids, timestamps, since } = await changed(1);
     const id = ids[0] ?? "";
-    const stampOf = async () => ((await since("-1")).json.updates as unknown as Change[])[0]?.updated_at;
+    const timestampOf = async () => ((await since("-1")).json.updates as unknown as Change[])[0]?.updated_at;
     clock.pass(60_000);
-    sandbox.service.changeOrder(id, { status: "a", keepStamp: true });
-    expect(await stampOf()).toBe(stamps[0]);
+    sandbox.service.changeOrder(id, { status: "a", keepTimestamp: true });
+    expect(await timestampOf()).toBe(timestamps[0]);
     sandbox.service.changeOrder(id, { status: "b", lateByMs: 10_000 });
-    expect(await stampOf()).toBe(new Date(clock.now() - 10_000).toISOString());
-    sandbox.service.changeOrder(id, { status: "c", stamp: Date.parse("2099-01-01T00:00:00Z") });
-    expect(await stampOf()).toBe("2099-01-01T00:00:00.000Z");
-    sandbox.service.changeOrder(id, { status: "d", stampText: null });
-    expect(await stampOf()).toBeUndefined();
-    sandbox.service.changeOrder(id, { status: "e", stampText: '"soon"' });
-    expect(await stampOf()).toBe("soon");
+    expect(await timestampOf()).toBe(new Date(clock.now() - 10_000).toISOString());
+    sandbox.service.changeOrder(id, { status: "c", timestamp: Date.parse("2099-01-01T00:00:00Z") });
+    expect(await timestampOf()).toBe("2099-01-01T00:00:00.000Z");
+    sandbox.service.changeOrder(id, { status: "d", timestampText: null });
+    expect(await timestampOf()).toBeUndefined();
+    sandbox.service.changeOrder(id, { status: "e", timestampText: '"soon"' });
+    expect(await timestampOf()).toBe("soon");
     expect(JSON.parse(sandbox.service.newestText(id) ?? "")).toMatchObject({ status: "e", updated_at: "soon" });
   });
 
-  it("gives changes of one millisecond one stamp, or different microseconds", async () => {
+  it("gives changes of one millisecond one timestamp, or different microseconds", async () => {
     const { sandbox, ids, since } = await changed(3);
     for (const id of ids) sandbox.service.changeOrder(id, { status: "x" });
-    const stamps = async () =>
+    const timestamps = async () =>
       new Set(((await since("0")).json.updates as unknown as Change[]).map((c) => c.updated_at)).size;
-    expect(await stamps()).toBe(1);
+    expect(await timestamps()).toBe(1);
     sandbox.service.setOptions({ precision: "us" });
     for (const id of ids) sandbox.service.changeOrder(id, { status: "y" });
-    expect(await stamps()).toBe(3);
+    expect(await timestamps()).toBe(3);
   });
 
-  it("rounds stamps down, so that with whole seconds an exclusive boundary loses what shares the second", async () => {
+  it("rounds timestamps down, so that with whole seconds an exclusive boundary loses what shares the second", async () => {
     const { sandbox, clock, ids, since, idsOf } = await changed(2, { boundary: "exclusive" }, { precision: "s" });
     clock.pass(10_700);
     sandbox.service.changeOrder(ids[0] ?? "", { status: "x" });
-    const stamp = new Date(clock.now() - 700).toISOString().replace(".000Z", "Z");
-    expect((await since("0")).json.updates?.[1]).toMatchObject({ order_id: ids[0], updated_at: stamp });
+    const timestamp = new Date(clock.now() - 700).toISOString().replace(".000Z", "Z");
+    expect((await since("0")).json.updates?.[1]).toMatchObject({ order_id: ids[0], updated_at: timestamp });
     clock.pass(200);
     sandbox.service.changeOrder(ids[1] ?? "", { status: "x" });
-    expect(idsOf(await since(stamp))).toEqual([]);
+    expect(idsOf(await since(timestamp))).toEqual([]);
   });
 
   it("tells nothing of deleted orders", async () => {
@@ -138,9 +138,9 @@ describe("updates", () => {
     expect(idsOf(await since("0"))).toEqual(ids.slice(1));
   });
 
-  it("names the next since as the newest stamp of the page, whatever its order", async () => {
-    const { stamps, since } = await changed(3, { next: ["meta", "next"], pageLimit: 2, order: "descending" });
-    expect((await since("0")).json.meta?.next).toBe(stamps[1]);
+  it("names the next since as the newest timestamp of the page, whatever its order", async () => {
+    const { timestamps, since } = await changed(3, { next: ["meta", "next"], pageLimit: 2, order: "descending" });
+    expect((await since("0")).json.meta?.next).toBe(timestamps[1]);
     const empty = await since("2027-01-01T00:00:00Z");
     expect(empty.json).toEqual({ updates: [], meta: { next: "2027-01-01T00:00:00Z" } });
   });

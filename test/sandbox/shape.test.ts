@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nodeAt, readJson, writeObject } from "../../src/sandbox/json-text.ts";
 import { defaultOptions, mergeOptions } from "../../src/sandbox/options.ts";
-import { readStamp, type StampOptions, writeStamp } from "../../src/sandbox/stamps.ts";
+import { readTimestamp, type TimestampOptions, writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { get, handClock, post, sandboxFor } from "./client.ts";
 
 const EXACT = {
@@ -87,12 +87,15 @@ describe("the shape of orders", () => {
   });
 });
 
-describe("stamps", () => {
+describe("timestamps", () => {
   const us = Date.parse("2026-03-01T10:00:00.123Z") * 1000 + 456;
-  const of = (stamps: StampOptions["stamps"], precision: StampOptions["precision"]): StampOptions => ({
-    stamps,
+  const of = (
+    timestamps: TimestampOptions["timestamps"],
+    precision: TimestampOptions["precision"],
+  ): TimestampOptions => ({
+    timestamps,
     precision,
-    stampOffsetMinutes: -210,
+    timestampOffsetMinutes: -210,
     naiveOffsetMinutes: 180,
   });
 
@@ -106,20 +109,20 @@ describe("stamps", () => {
     ["unix", "us", "1772359200.123456"],
     ["unix_ms", "ms", "1772359200123"],
     ["unix_ms", "us", "1772359200123.456"],
-  ] as const)("writes %s with %s and reads it back", (stamps, precision, text) => {
-    const options = of(stamps, precision);
-    expect(writeStamp(us, options)).toBe(text);
+  ] as const)("writes %s with %s and reads it back", (timestamps, precision, text) => {
+    const options = of(timestamps, precision);
+    expect(writeTimestamp(us, options)).toBe(text);
     const unit = { s: 1_000_000, ms: 1000, us: 1 }[precision];
-    expect(readStamp(text.replaceAll('"', ""), "any", options)).toBe(Math.floor(us / unit) * unit);
+    expect(readTimestamp(text.replaceAll('"', ""), "any", options)).toBe(Math.floor(us / unit) * unit);
   });
 
   it("reads no form that is switched off, no broken time and no plus that became a space", () => {
     const options = of("iso-z", "ms");
-    expect(readStamp("1772359200", "iso", options)).toBeUndefined();
-    expect(readStamp("2026-03-01T10:00:00Z", "unix", options)).toBeUndefined();
-    expect(readStamp("2026-13-01T10:00:00Z", "any", options)).toBeUndefined();
-    expect(readStamp("2026-03-01T10:00:00 03:00", "any", options)).toBeUndefined();
-    expect(readStamp("1772359200123", "any", options)).toBe(1_772_359_200_123_000);
+    expect(readTimestamp("1772359200", "iso", options)).toBeUndefined();
+    expect(readTimestamp("2026-03-01T10:00:00Z", "unix", options)).toBeUndefined();
+    expect(readTimestamp("2026-13-01T10:00:00Z", "any", options)).toBeUndefined();
+    expect(readTimestamp("2026-03-01T10:00:00 03:00", "any", options)).toBeUndefined();
+    expect(readTimestamp("1772359200123", "any", options)).toBe(1_772_359_200_123_000);
   });
 });
 
@@ -157,7 +160,7 @@ describe("switches", () => {
   it.each([
     [{ handout: "next" }, /handout: no such switch/],
     [{ updates: { pageLimit: 0 } }, /^updates.pageLimit: .*>=1/],
-    [{ stamps: "iso" }, /^stamps: .*"iso-z"/],
+    [{ timestamps: "iso" }, /^timestamps: .*"iso-z"/],
     [{ shape: { order: { order_id: 5 } } }, /^shape.order.order_id: /],
     [{ updates: [] }, /^updates: .*object/],
     [JSON.parse('{"__proto__":{}}'), /no such switch/],

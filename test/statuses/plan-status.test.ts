@@ -17,8 +17,8 @@ const STILL: OrderMoves = {
   statusesSince: [],
   ownStatus: null,
   isSameContent: true,
-  stampBefore: "2026-03-01T12:00:00Z",
-  stamp: "2026-03-01T12:00:00Z",
+  timestampBefore: "2026-03-01T12:00:00Z",
+  timestamp: "2026-03-01T12:00:00Z",
   leftAt: null,
 };
 const LATER = "2026-03-01T12:00:05Z";
@@ -29,40 +29,45 @@ const compare = (
   request: { statusSent: string | null; statusBefore: string | null } = REQUEST,
 ) => {
   const all = { ...STILL, ...moves };
-  return compareStatus({ status, stamp: all.stamp }, request, all, "UTC");
+  return compareStatus({ status, timestamp: all.timestamp }, request, all, "UTC");
 };
 
 describe("an order that is read after a lost answer", () => {
   it.each<[string, string | null, Partial<OrderMoves>, string]>([
     ["has the wanted status", "packed", {}, "wanted"],
-    ["has the wanted status beside other changes", "packed", { isSameContent: false, stamp: LATER }, "wanted"],
+    ["has the wanted status beside other changes", "packed", { isSameContent: false, timestamp: LATER }, "wanted"],
     ["has its former status, and nothing else has happened", "new", {}, "former"],
     ["has a third status", "shipped", {}, "another"],
     ["has no status any more", null, {}, "nothing"],
-    ["has an empty status", " ", { stamp: LATER }, "nothing"],
-    ["has a boolean for a status", "true", { stamp: LATER }, "nothing"],
-    ["has a number for a status", "5", { stamp: LATER }, "nothing"],
-    ["has a status of ours that was accepted and never seen", "paid", { ownStatus: "unseen", stamp: LATER }, "former"],
-    ["has the status that we sent before, and no newer stamp", "paid", { ownStatus: "last" }, "former"],
-    ["has the status that we sent before, set again since", "paid", { ownStatus: "last", stamp: LATER }, "another"],
-    ["is older than it was", "shipped", { stamp: "2026-03-01T11:59:59Z" }, "former"],
+    ["has an empty status", " ", { timestamp: LATER }, "nothing"],
+    ["has a boolean for a status", "true", { timestamp: LATER }, "nothing"],
+    ["has a number for a status", "5", { timestamp: LATER }, "nothing"],
+    [
+      "has a status of ours that was accepted and never seen",
+      "paid",
+      { ownStatus: "unseen", timestamp: LATER },
+      "former",
+    ],
+    ["has the status that we sent before, and no newer timestamp", "paid", { ownStatus: "last" }, "former"],
+    ["has the status that we sent before, set again since", "paid", { ownStatus: "last", timestamp: LATER }, "another"],
+    ["is older than it was", "shipped", { timestamp: "2026-03-01T11:59:59Z" }, "former"],
     ["showed nonsense in between", "new", { statusesSince: ["true", "new"], isSameContent: false }, "former"],
     ["had the wanted status in between, and has the former one", "new", { hasComeBack: true }, "wanted"],
     ["had the wanted status in between, and has a third one", "shipped", { hasComeBack: true }, "wanted"],
     [
       "had a third status in between",
       "new",
-      { statusesSince: ["shipped", "new"], isSameContent: false, stamp: LATER },
+      { statusesSince: ["shipped", "new"], isSameContent: false, timestamp: LATER },
       "moved",
     ],
-    ["bears a newer stamp that nothing else explains", "new", { stamp: LATER }, "moved"],
-    ["bears a newer stamp because of another change", "new", { isSameContent: false, stamp: LATER }, "former"],
-    ["bears an older stamp", "new", { stamp: "2026-03-01T11:59:59Z" }, "former"],
-    ["bears no stamp any more", "new", { stamp: null }, "former"],
-    ["had no stamp", "new", { stampBefore: null, stamp: LATER }, "former"],
-    ["bears what is no stamp", "new", { stamp: "just now" }, "former"],
-    ["bears the same stamp with more digits", "new", { stamp: "2026-03-01T12:00:00.412Z" }, "former"],
-    ["bears the same stamp in another zone", "new", { stamp: "2026-03-01T15:00:00+03:00" }, "former"],
+    ["bears a newer timestamp that nothing else explains", "new", { timestamp: LATER }, "moved"],
+    ["bears a newer timestamp because of another change", "new", { isSameContent: false, timestamp: LATER }, "former"],
+    ["bears an older timestamp", "new", { timestamp: "2026-03-01T11:59:59Z" }, "former"],
+    ["bears no timestamp any more", "new", { timestamp: null }, "former"],
+    ["had no timestamp", "new", { timestampBefore: null, timestamp: LATER }, "former"],
+    ["bears what is no timestamp", "new", { timestamp: "just now" }, "former"],
+    ["bears the same timestamp with more digits", "new", { timestamp: "2026-03-01T12:00:00.412Z" }, "former"],
+    ["bears the same timestamp in another zone", "new", { timestamp: "2026-03-01T15:00:00+03:00" }, "former"],
   ])("%s", (_, now, moves, verdict) => {
     expect(compare(now, moves)).toBe(verdict);
   });
@@ -76,13 +81,13 @@ describe("an order that is read after a lost answer", () => {
     ["made it earlier than that minute", "shipped", "2026-03-01T12:01Z", "2026-03-01T12:02:10.000Z", "former"],
     ["made its change on that day", "shipped", "2026-03-02", "2026-03-02T23:00:00.000Z", "another"],
     ["made its change later", "shipped", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "another"],
-    ["made a change that moved no stamp", "shipped", "2026-03-01T12:00:00Z", "2026-03-01T13:00:00.000Z", "another"],
+    ["made a change that moved no timestamp", "shipped", "2026-03-01T12:00:00Z", "2026-03-01T13:00:00.000Z", "another"],
     ["made its change while no clock of the service was known", "shipped", LATER, null, "another"],
     ["came and went before", "new", LATER, "2026-03-01T12:01:05.000Z", "former"],
     ["came and went after", "new", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "moved"],
     ["has the wanted status", "packed", LATER, "2026-03-01T12:01:05.000Z", "wanted"],
-  ])("%s", (_, now, stamp, leftAt, verdict) => {
-    expect(compare(now, { stamp, leftAt })).toBe(verdict);
+  ])("%s", (_, now, timestamp, leftAt, verdict) => {
+    expect(compare(now, { timestamp, leftAt })).toBe(verdict);
   });
 
   it("has its former status where it never had one", () => {
@@ -90,16 +95,16 @@ describe("an order that is read after a lost answer", () => {
   });
 
   it("was not changed by anybody where it showed nonsense before", () => {
-    expect(compare("new", { stamp: LATER }, { statusSent: "packed", statusBefore: "false" })).toBe("former");
+    expect(compare("new", { timestamp: LATER }, { statusSent: "packed", statusBefore: "false" })).toBe("former");
   });
 
   it("has a number for a status where statuses are numbers", () => {
-    expect(compare("5", { stamp: LATER }, { statusSent: "4", statusBefore: "3" })).toBe("another");
+    expect(compare("5", { timestamp: LATER }, { statusSent: "4", statusBefore: "3" })).toBe("another");
   });
 
-  it("tells by the stamp of a service that names no zone", () => {
-    const naive = { stampBefore: "2026-03-01 12:00:00", stamp: "2026-03-01 12:00:01" };
-    const now = { status: "new", stamp: naive.stamp };
+  it("tells by the timestamp of a service that names no zone", () => {
+    const naive = { timestampBefore: "2026-03-01 12:00:00", timestamp: "2026-03-01 12:00:01" };
+    const now = { status: "new", timestamp: naive.timestamp };
     expect(compareStatus(now, REQUEST, { ...STILL, ...naive }, "Europe/Moscow")).toBe("moved");
   });
 });

@@ -211,7 +211,7 @@ describe("a status whose outcome is unknown", () => {
     expect(sandbox.service.statusOf(ids[0]!)).toBe("new");
   });
 
-  it("is refused where it came and went unseen, and only the order's stamp tells", async () => {
+  it("is refused where it came and went unseen, and only the order's timestamp tells", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, sendFor, sandbox, request, effects, clock, pending } = bridge;
     const id = ask(ids[0]!, "paid");
@@ -229,7 +229,7 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toEqual([]);
   });
 
-  it("is sent again where another change explains the order's newer stamp", async () => {
+  it("is sent again where another change explains the order's newer timestamp", async () => {
     const { ids, ask, send, sandbox, request, effects, clock } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });

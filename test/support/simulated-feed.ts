@@ -1,4 +1,4 @@
-import { formatStamp, parseStamp, readStamp, type StampForm } from "../../src/answers/stamp.ts";
+import { formatTimestamp, parseTimestamp, readTimestamp, type TimestampForm } from "../../src/answers/timestamp.ts";
 import {
   type Asked,
   type FollowRules,
@@ -19,13 +19,13 @@ export interface Feed {
   changes: readonly FeedChange[];
   boundary: "inclusive" | "exclusive";
   pageLimit: number;
-  form: StampForm;
+  form: TimestampForm;
 }
 
 export interface PassResult {
   seen: Set<number>;
   requests: string[];
-  /** Stamps that the pass stepped over, cut off there for certain or by the look of it. */
+  /** Timestamps that the pass stepped over, cut off there for certain or by the look of it. */
   ties: Set<bigint>;
   high: High | undefined;
   learned: Learned;
@@ -36,7 +36,7 @@ const REQUESTS_MAX = 2_000;
 export const NOTHING_LEARNED: Learned = { boundary: undefined, pageMax: 0, form: undefined };
 
 function answer(feed: Feed, since: string): FeedChange[] {
-  const from = /^\d{1,9}$/.test(since) ? BigInt(since) * 1_000_000_000n : parseStamp(since, "UTC")!.instantNs;
+  const from = /^\d{1,9}$/.test(since) ? BigInt(since) * 1_000_000_000n : parseTimestamp(since, "UTC")!.instantNs;
   const due = feed.changes.filter(({ ns }) => (feed.boundary === "inclusive" ? ns >= from : ns > from));
   return due.sort((a, b) => (a.ns < b.ns ? -1 : a.ns > b.ns ? 1 : a.id - b.id)).slice(0, feed.pageLimit);
 }
@@ -61,22 +61,22 @@ export function followFeed(
   while (requests.length < REQUESTS_MAX) {
     requests.push(asked.since);
     const page = answer(feed, asked.since);
-    const texts = page.map(({ ns }) => formatStamp(ns, feed.form, "UTC"));
-    const stamps = texts.map((text) => readStamp(text, "UTC"));
+    const texts = page.map(({ ns }) => formatTimestamp(ns, feed.form, "UTC"));
+    const timestamps = texts.map((text) => readTimestamp(text, "UTC"));
     const before = told.size;
     for (const [index, { id }] of page.entries()) {
       seen.add(id);
       told.add(`${id} ${texts[index]}`);
     }
-    high = raiseHigh(high, stamps, from.serviceNow).high;
+    high = raiseHigh(high, timestamps, from.serviceNow).high;
     pageMax = Math.max(pageMax, page.length);
-    const planned = planNextPage({ asked, high, learned, pageMax }, { stamps, fresh: told.size - before }, rules);
+    const planned = planNextPage({ asked, high, learned, pageMax }, { timestamps, fresh: told.size - before }, rules);
     learned = planned.learned;
     from.between?.(requests.length);
-    if (planned.verdict.next === "done" || planned.verdict.next === "no stamps") {
+    if (planned.verdict.next === "done" || planned.verdict.next === "no timestamps") {
       return { seen, requests, ties, high, learned, ended: true };
     }
-    if (planned.verdict.next === "step over") ties.add(parseStamp(planned.verdict.stamp, "UTC")!.instantNs);
+    if (planned.verdict.next === "step over") ties.add(parseTimestamp(planned.verdict.timestamp, "UTC")!.instantNs);
     asked = planned.verdict.asked;
   }
   return { seen, requests, ties, high, learned, ended: false };

@@ -37,7 +37,7 @@ async function readBy(step: number, updates: readonly unknown[]) {
   const read = [];
   for (let from = 0; from < page.elements.length; from += step)
     read.push(...atOnce(page.read(answer.body, from, step)));
-  return { read, stamps: page.stamps };
+  return { read, timestamps: page.timestamps };
 }
 
 describe("a page of changes", () => {
@@ -48,7 +48,7 @@ describe("a page of changes", () => {
     const keys = whole.read.map(({ key }) => key);
     expect(keys[3]).toBeUndefined();
     expect(new Set([keys[0], keys[2], keys[4]]).size).toBe(3);
-    expect(whole.stamps.map((stamp) => stamp?.text)).toEqual([
+    expect(whole.timestamps.map((timestamp) => timestamp?.text)).toEqual([
       ...Array<string>(3).fill("2026-03-01T12:00:00Z"),
       undefined,
       "2026-03-01T12:00:00Z",
@@ -87,7 +87,7 @@ describe("a page of changes", () => {
 });
 
 describe("a page of more changes than may wait", () => {
-  it("is handed out in bounded parts while it is read, each order once, and only its stamps stay", async () => {
+  it("is handed out in bounded parts while it is read, each order once, and only its timestamps stay", async () => {
     const { bridge } = await startTestBridge();
     const { store } = bridge;
     const count = 25_000;
@@ -97,7 +97,7 @@ describe("a page of more changes than may wait", () => {
     const parts: number[] = [];
     const orders = new Set<string>();
     const take = (isWhole: boolean) => {
-      const news = atOnce(collector.takeNews(isWhole));
+      const news = atOnce(collector.applyChange(isWhole));
       parts.push(news.length);
       for (const { record } of news) if (record.ok) orders.add(record.orderId);
     };
@@ -109,8 +109,8 @@ describe("a page of more changes than may wait", () => {
     expect(orders.size).toBe(count);
     expect(parts.reduce((sum, part) => sum + part, 0)).toBe(count);
     expect(Math.max(...parts)).toBeLessThanOrEqual(10_100);
-    expect(page.stamps).toHaveLength(count);
-    expect(new Set(page.stamps.map((stamp) => stamp?.form)).size).toBe(1);
+    expect(page.timestamps).toHaveLength(count);
+    expect(new Set(page.timestamps.map((timestamp) => timestamp?.form)).size).toBe(1);
     // The same page once more in this pass brings nothing.
     const again = await new KnownPages(rules, systemClock).open(answer, signal);
     await collector.addPage({ body: answer.body, changes: again, isBeyond: false }, signal, async () => take(false));

@@ -53,13 +53,13 @@ describe.each(FEEDS)("with %s history that carries %s in %s order", (history, ca
     await expectSettled(test, whole ? 1 : 2);
   });
 
-  it("changes under one stamp are settled by one snapshot each, also when the status goes back", async () => {
+  it("changes under one timestamp are settled by one snapshot each, also when the status goes back", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     test.change(id, { status: "paid" });
     await test.poll();
     for (const status of ["packed", "paid", "packed"]) {
-      test.change(id, { status, keepStamp: true });
+      test.change(id, { status, keepTimestamp: true });
       await test.poll();
       expect(test.statusOf(id).status).toBe(status);
     }
@@ -67,11 +67,11 @@ describe.each(FEEDS)("with %s history that carries %s in %s order", (history, ca
     await expectSettled(test, whole ? 3 : 4);
   });
 
-  it("changes without a stamp are settled by one snapshot each, also when the status goes back", async () => {
+  it("changes without a timestamp are settled by one snapshot each, also when the status goes back", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     for (const status of ["paid", "packed", "paid", "packed"]) {
-      test.change(id, { status, stampText: null });
+      test.change(id, { status, timestampText: null });
       await test.poll();
       expect(test.statusOf(id).status).toBe(status);
     }
@@ -95,15 +95,15 @@ describe.each(FEEDS)("with %s history that carries %s in %s order", (history, ca
     await expectSettled(test, whole ? 0 : 2);
   });
 
-  it("a state that comes back under its own old stamp, as from a backup of the service, is settled by one snapshot", async () => {
+  it("a state that comes back under its own old timestamp, as from a backup of the service, is settled by one snapshot", async () => {
     const test = await startFeed(history, carry, { order }, 2);
     const [id] = test.ids as [string];
     test.change(id, { status: "paid" });
-    const stamp = test.clock.nowMs();
+    const timestamp = test.clock.nowMs();
     await test.poll();
     test.change(id, { status: "packed" });
     await test.poll();
-    test.change(id, { status: "paid", stamp });
+    test.change(id, { status: "paid", timestamp });
     await test.poll();
     const isKnown = history === "latest";
     // A replica that lags looks the same, until it shows what came later.
@@ -116,7 +116,7 @@ describe.each(FEEDS)("with %s history that carries %s in %s order", (history, ca
     if (!isKnown) await expectSettled(test, whole ? 1 : 3);
   });
 
-  it("stamps that leave the window one by one repeat nothing", async () => {
+  it("timestamps that leave the window one by one repeat nothing", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     for (const status of ["paid", "packed", "shipped"]) {
@@ -126,10 +126,10 @@ describe.each(FEEDS)("with %s history that carries %s in %s order", (history, ca
     await expectSettled(test, whole ? 0 : 3);
   });
 
-  it("an order whose stamp lies in the future is not frozen by it", async () => {
+  it("an order whose timestamp lies in the future is not frozen by it", async () => {
     const test = await start();
     const [id] = test.ids as [string];
-    test.change(id, { status: "paid", stampText: '"2099-01-01T00:00:00.000Z"' });
+    test.change(id, { status: "paid", timestampText: '"2099-01-01T00:00:00.000Z"' });
     await test.poll();
     test.change(id, { status: "packed" });
     await test.poll();
@@ -165,7 +165,7 @@ describe("key order and white space", () => {
     const test = await startFeed(history, carry, { order }, 3);
     test.sandbox.service.setOptions({ shape: { shuffleKeys: true } });
     for (const id of test.ids) test.change(id, { status: "paid" });
-    for (const id of test.ids) test.change(id, { status: "packed", keepStamp: true });
+    for (const id of test.ids) test.change(id, { status: "packed", keepTimestamp: true });
     await test.poll();
     const before = test.dump();
     const snapshots = test.snapshots();
@@ -244,7 +244,7 @@ describe("what the ERP sees of a change", () => {
     ]);
   });
 
-  it("is a revision only for content: a stamp that moves alone makes none", async () => {
+  it("is a revision only for content: a timestamp that moves alone makes none", async () => {
     const test = await startFollowed(1);
     const [id] = test.ids as [string];
     for (let round = 0; round < 3; round++) {

@@ -166,8 +166,8 @@ describe("nothing is missing, and nothing is told or read", () => {
     const test = await start(60, { order, pageLimit: 100 });
     await settleIn(test);
     await test.poll(3_600_000);
-    const stamp = test.clock.nowMs();
-    for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "paid", stamp });
+    const timestamp = test.clock.nowMs();
+    for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "paid", timestamp });
     await test.poll();
     expect([cut(test), search(test)]).toEqual([[], []]);
     expect(withStatus(test, "paid")).toBe(60);
@@ -242,8 +242,8 @@ describe("a service that answers so many changes in another order than that of t
     await settleIn(test);
     await test.poll(3_600_000);
     const before = test.watermark();
-    const stamp = test.clock.nowMs();
-    for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "cancelled", stamp });
+    const timestamp = test.clock.nowMs();
+    for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "cancelled", timestamp });
     await pass(test);
     expect([cut(test).length, test.watermark()]).toEqual([1, before]);
     await finish(test);

@@ -15,7 +15,7 @@ async function startBurst(service: SandboxOptionsPatch, spreadMs: number, count:
   });
   const start = Math.ceil(test.clock.nowMs() / 1_000) * 1_000;
   for (const [index, id] of test.ids.entries()) {
-    test.sandbox.service.changeOrder(id, { status: "paid", stamp: start + Math.floor((index * spreadMs) / count) });
+    test.sandbox.service.changeOrder(id, { status: "paid", timestamp: start + Math.floor((index * spreadMs) / count) });
   }
   test.clock.advance(spreadMs + 1_000);
   return test;
@@ -32,7 +32,7 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
     ["exclusive", "shuffled", "ms", 17, 5],
     ["inclusive", "ascending", "s", 16, 5],
     ["exclusive", "ascending", "s", 17, 1],
-  ] as const)("are all seen: %s, %s, stamps in %s", async (boundary, order, precision, requests, scale) => {
+  ] as const)("are all seen: %s, %s, timestamps in %s", async (boundary, order, precision, requests, scale) => {
     const updates = { boundary, order, pageLimit: 100 / scale };
     const test = await startBurst({ precision, updates }, 30_000, 1_000 / scale);
     await test.poll(0);
@@ -42,19 +42,22 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
     expect(tie(test)).toEqual([]);
   });
 
-  it.each(["unix", "unix_ms"] as const)("are all seen where since is %s and coarser than the stamps", async (since) => {
-    const test = await startFollowed(300, {
-      service: { precision: "us", updates: { since, pageLimit: 60 } },
-      settings: { updates: { since } },
-    });
-    for (const id of test.ids) test.change(id, { status: "paid" }, 30);
-    await test.poll();
-    expect(statuses(test)).toEqual(new Set(["paid"]));
-    expect(tie(test)).toEqual([]);
-  });
+  it.each(["unix", "unix_ms"] as const)(
+    "are all seen where since is %s and coarser than the timestamps",
+    async (since) => {
+      const test = await startFollowed(300, {
+        service: { precision: "us", updates: { since, pageLimit: 60 } },
+        settings: { updates: { since } },
+      });
+      for (const id of test.ids) test.change(id, { status: "paid" }, 30);
+      await test.poll();
+      expect(statuses(test)).toEqual(new Set(["paid"]));
+      expect(tie(test)).toEqual([]);
+    },
+  );
 });
 
-describe("more changes of one stamp than a page holds", () => {
+describe("more changes of one timestamp than a page holds", () => {
   it.each(["inclusive", "exclusive"] as const)(
     "raise an alarm, and later changes are followed on: %s",
     async (boundary) => {
@@ -62,7 +65,7 @@ describe("more changes of one stamp than a page holds", () => {
       const first = test.watermark();
       await test.poll();
       expect(tie(test)).toEqual([
-        { detail: expect.stringMatching(/full page of 100 changes carries the stamp 2026-03-01T.*resume updates/) },
+        { detail: expect.stringMatching(/full page of 100 changes carries the timestamp 2026-03-01T.*resume updates/) },
       ]);
       expect(test.watermark()).not.toBe(first);
       expect(test.ids.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(100);
@@ -78,10 +81,10 @@ describe("more changes of one stamp than a page holds", () => {
     "in the middle hide nothing of what comes after them: %s",
     async (boundary) => {
       const test = await startFollowed(400, { service: { updates: { boundary, pageLimit: 100 } } });
-      const stamp = test.clock.nowMs() + 10_000;
+      const timestamp = test.clock.nowMs() + 10_000;
       const [before, tied, after] = [test.ids.slice(0, 50), test.ids.slice(50, 200), test.ids.slice(200)];
       for (const id of before) test.change(id, { status: "paid" }, 10);
-      for (const id of tied) test.sandbox.service.changeOrder(id, { status: "paid", stamp });
+      for (const id of tied) test.sandbox.service.changeOrder(id, { status: "paid", timestamp });
       test.clock.advance(60_000);
       for (const id of after) test.change(id, { status: "paid" }, 10);
       await test.poll();
@@ -103,8 +106,8 @@ describe("more changes of one stamp than a page holds", () => {
   it("are no alarm where a page has held more before", async () => {
     const test = await startBurst({ updates: { pageLimit: 100 } }, 30_000, 150);
     await test.poll();
-    const stamp = test.clock.nowMs();
-    for (const id of test.ids.slice(0, 60)) test.sandbox.service.changeOrder(id, { status: "shipped", stamp });
+    const timestamp = test.clock.nowMs();
+    for (const id of test.ids.slice(0, 60)) test.sandbox.service.changeOrder(id, { status: "shipped", timestamp });
     await test.poll(3_600_000);
     expect(tie(test)).toEqual([]);
     expect(test.ids.filter((id) => test.statusOf(id).status === "shipped")).toHaveLength(60);
@@ -115,8 +118,8 @@ describe("more changes of one stamp than a page holds", () => {
     await test.poll();
     test.sandbox.service.setOptions({ updates: { pageLimit: 40 } });
     test.clock.advance(3_600_000);
-    const stamp = test.clock.nowMs();
-    for (const id of test.ids.slice(0, 60)) test.sandbox.service.changeOrder(id, { status: "shipped", stamp });
+    const timestamp = test.clock.nowMs();
+    for (const id of test.ids.slice(0, 60)) test.sandbox.service.changeOrder(id, { status: "shipped", timestamp });
     test.change(test.ids[149]!, { status: "shipped" });
     await test.poll();
     expect(test.statusOf(test.ids[149]!).status).toBe("shipped");
@@ -125,22 +128,22 @@ describe("more changes of one stamp than a page holds", () => {
 });
 
 describe("changes that appear between two questions", () => {
-  /** The first page holds two changes of one stamp, as many as any before; `appear` runs before the second question. */
-  const start = async (appear: (test: Followed, stamp: number) => void) => {
+  /** The first page holds two changes of one timestamp, as many as any before; `appear` runs before the second question. */
+  const start = async (appear: (test: Followed, timestamp: number) => void) => {
     const test = await startFollowed(6, {
       service: { updates: { carry: "whole" } },
       settings: { updates: { carry: "whole" } },
     });
     test.clock.advance(3_600_000);
     await test.run("orders");
-    const stamp = test.clock.nowMs();
-    for (const id of test.ids.slice(0, 2)) test.sandbox.service.changeOrder(id, { status: "paid", stamp });
+    const timestamp = test.clock.nowMs();
+    for (const id of test.ids.slice(0, 2)) test.sandbox.service.changeOrder(id, { status: "paid", timestamp });
     test.clock.advance(1_500);
     const { service } = test.sandbox;
     const handle = service.handle.bind(service);
     let questions = 0;
     service.handle = (request) => {
-      if (request.path.includes("updates") && ++questions === 3) appear(test, stamp);
+      if (request.path.includes("updates") && ++questions === 3) appear(test, timestamp);
       return handle(request);
     };
     await test.poll(0);
@@ -150,7 +153,7 @@ describe("changes that appear between two questions", () => {
   it("are no proof of a cut where they were made since", async () => {
     const test = await start(({ ids, sandbox, clock }) => {
       clock.advance(2_000);
-      sandbox.service.changeOrder(ids[3]!, { status: "paid", stamp: clock.nowMs() });
+      sandbox.service.changeOrder(ids[3]!, { status: "paid", timestamp: clock.nowMs() });
     });
     await test.poll();
     expect(test.statusOf(test.ids[3]!).status).toBe("paid");
@@ -236,7 +239,7 @@ describe("a backlog of more pages than a pass reads", () => {
     });
     const start = test.clock.nowMs();
     for (const [index, id] of test.ids.entries())
-      test.sandbox.service.changeOrder(id, { status: "paid", stamp: start + index * 10 });
+      test.sandbox.service.changeOrder(id, { status: "paid", timestamp: start + index * 10 });
     await test.poll();
     expect(statuses(test)).toEqual(new Set(["paid"]));
     expect(test.watermark()).toBe(new Date(start + 10_490).toISOString());

@@ -5,7 +5,7 @@ import { type Followed, startFollowed } from "../support/followed.ts";
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-/** Every stamp and every Date that the service has sent: where a watermark may come from. */
+/** Every timestamp and every Date that the service has sent: where a watermark may come from. */
 function isOfTheService({ sandbox }: Followed, value: string): boolean {
   const bodies = sandbox.ledger.entries.map(({ responseBody }) => responseBody ?? "");
   const dates = sandbox.ledger.entries.map(({ at }) => new Date(at).toUTCString());
@@ -52,18 +52,20 @@ describe("the watermark", () => {
     ["seconds", { precision: "s" }],
     ["milliseconds", { precision: "ms" }],
     ["microseconds", { precision: "us" }],
-    ["an offset", { precision: "us", stamps: "iso-offset" }],
-    ["no zone", { precision: "us", stamps: "iso-naive" }],
-    ["epoch seconds", { precision: "us", stamps: "unix" }],
-    ["epoch milliseconds", { precision: "us", stamps: "unix_ms" }],
-  ])("is the service's own stamp to the last digit, with %s", async (_name, service) => {
+    ["an offset", { precision: "us", timestamps: "iso-offset" }],
+    ["no zone", { precision: "us", timestamps: "iso-naive" }],
+    ["epoch seconds", { precision: "us", timestamps: "unix" }],
+    ["epoch milliseconds", { precision: "us", timestamps: "unix_ms" }],
+  ])("is the service's own timestamp to the last digit, with %s", async (_name, service) => {
     const test = await startFollowed(5, { service });
-    // Within one millisecond, so that only the last digits tell these stamps apart.
+    // Within one millisecond, so that only the last digits tell these timestamps apart.
     test.clock.advance(1_000);
     for (const id of test.ids) test.sandbox.service.changeOrder(id, { status: "paid" });
     await test.poll();
-    const stamps = test.ids.map((id) => /"updated_at":("?)([^",}]+)\1/.exec(test.sandbox.service.newestText(id)!)![2]!);
-    expect(test.watermark()).toBe(stamps.at(-1));
+    const timestamps = test.ids.map(
+      (id) => /"updated_at":("?)([^",}]+)\1/.exec(test.sandbox.service.newestText(id)!)![2]!,
+    );
+    expect(test.watermark()).toBe(timestamps.at(-1));
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "paid"));
   });
 
@@ -123,11 +125,11 @@ describe("the watermark", () => {
     expect(await follow(offMs)).toEqual(await follow(0));
   });
 
-  it("leaves out a stamp from far in the future, and follows that order and all others on", async () => {
+  it("leaves out a timestamp from far in the future, and follows that order and all others on", async () => {
     const test = await startFollowed(3);
     const [a, b, c] = test.ids as [string, string, string];
     test.change(a, { status: "paid" });
-    test.change(b, { status: "paid", stamp: Date.UTC(2099, 0, 1) });
+    test.change(b, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
     await test.poll();
     expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(a)!).updated_at);
     test.change(c, { status: "paid" });
@@ -156,7 +158,7 @@ describe("the watermark", () => {
     test.change(a, { status: "packed" });
     await test.poll();
     expect(told()).toEqual([]);
-    test.change(a, { status: "paid", stamp: test.clock.nowMs() + 20 * 3_600_000 });
+    test.change(a, { status: "paid", timestamp: test.clock.nowMs() + 20 * 3_600_000 });
     await test.poll();
     await test.poll();
     expect(told()).toHaveLength(1);
@@ -170,7 +172,7 @@ describe("the watermark", () => {
   it("follows more changes from the future than a page holds, without moving there", async () => {
     const test = await startFollowed(25, { service: { updates: { pageLimit: 10 } } });
     for (const [index, id] of test.ids.entries()) {
-      test.change(id, { status: "paid", stamp: Date.UTC(2099, 0, 1) + index * 1_000 }, 0);
+      test.change(id, { status: "paid", timestamp: Date.UTC(2099, 0, 1) + index * 1_000 }, 0);
     }
     await test.poll();
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "paid"));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatStamp, type StampForm } from "../../src/answers/stamp.ts";
+import { formatTimestamp, type TimestampForm } from "../../src/answers/timestamp.ts";
 import type { FollowRules, SinceForm } from "../../src/updates/follow.ts";
 import { type Feed, type FeedChange, followFeed } from "../support/simulated-feed.ts";
 
@@ -9,7 +9,7 @@ const UNITS = { s: 1_000_000_000n, ms: 1_000_000n, us: 1_000n } as const;
 const FRACTION = { s: 0, ms: 3, us: 6 } as const;
 const SINCE_UNIT: Record<SinceForm, bigint> = { iso: 0n, unix: UNITS.s, unix_ms: UNITS.ms };
 
-const isoForm = (precision: keyof typeof UNITS): StampForm => ({
+const isoForm = (precision: keyof typeof UNITS): TimestampForm => ({
   kind: "iso",
   precision: "second",
   fraction: FRACTION[precision],
@@ -51,14 +51,14 @@ const world: fc.Arbitrary<World> = fc
     };
   });
 
-const watermark = formatStamp(START_NS - 1_000_000_000n, isoForm("s"), "UTC");
+const watermark = formatTimestamp(START_NS - 1_000_000_000n, isoForm("s"), "UTC");
 const unitOf = (ns: bigint, { unitNs }: World) => ns / unitNs;
 /** How many changes `since` cannot tell from this one. */
 const crowd = (change: FeedChange, each: World) =>
   each.feed.changes.filter(({ ns }) => unitOf(ns, each) === unitOf(change.ns, each)).length;
 
 describe("a pass over any feed", () => {
-  it("sees every change that is not hidden among more of one stamp than a page holds", () => {
+  it("sees every change that is not hidden among more of one timestamp than a page holds", () => {
     fc.assert(
       fc.property(world, (each) => {
         const { seen, ended } = followFeed(each.feed, each.rules, { watermark });
@@ -72,7 +72,7 @@ describe("a pass over any feed", () => {
     );
   });
 
-  it("steps over a stamp, and says so, wherever it leaves a change unseen", () => {
+  it("steps over a timestamp, and says so, wherever it leaves a change unseen", () => {
     fc.assert(
       fc.property(world, (each) => {
         const { seen, ties } = followFeed(each.feed, each.rules, { watermark });
@@ -86,12 +86,12 @@ describe("a pass over any feed", () => {
     );
   });
 
-  it("asks no more often than the pages, the crowded stamps and a few to find the end demand", () => {
+  it("asks no more often than the pages, the crowded timestamps and a few to find the end demand", () => {
     fc.assert(
       fc.property(world, (each) => {
         const { requests } = followFeed(each.feed, each.rules, { watermark });
         const crowds = Map.groupBy(each.feed.changes, ({ ns }) => unitOf(ns, each));
-        // A page brings at least what it holds beyond the stamp that it repeats.
+        // A page brings at least what it holds beyond the timestamp that it repeats.
         const largest = Math.max(0, ...[...crowds.values()].map(({ length }) => length));
         const perPage = Math.max(1, each.feed.pageLimit - 2 * Math.min(largest, each.feed.pageLimit - 1));
         expect(requests.length).toBeLessThanOrEqual(

@@ -8,15 +8,15 @@ type Case = [name: string, service: SandboxOptionsPatch, updates: Settings, sinc
 const ISO: Case[] = [
   ["seconds and Z", { precision: "s" }, {}, /^2026-03-01T\d\d:\d\d:\d\dZ$/],
   ["microseconds and Z", { precision: "us" }, {}, /^2026-03-01T\d\d:\d\d:\d\d\.\d{6}Z$/],
-  ["an offset", { stamps: "iso-offset" }, {}, /^2026-03-01T\d\d:\d\d:\d\d\.\d{3}\+03:00$/],
-  ["no zone", { stamps: "iso-naive", naiveOffsetMinutes: 180 }, {}, /^2026-03-01T1[45]:\d\d:\d\d\.\d{3}$/],
-  ["epoch seconds", { stamps: "unix", precision: "us" }, {}, /^17723\d{5}\.\d{6}$/],
-  ["epoch milliseconds", { stamps: "unix_ms" }, {}, /^17723\d{8}$/],
+  ["an offset", { timestamps: "iso-offset" }, {}, /^2026-03-01T\d\d:\d\d:\d\d\.\d{3}\+03:00$/],
+  ["no zone", { timestamps: "iso-naive", naiveOffsetMinutes: 180 }, {}, /^2026-03-01T1[45]:\d\d:\d\d\.\d{3}$/],
+  ["epoch seconds", { timestamps: "unix", precision: "us" }, {}, /^17723\d{5}\.\d{6}$/],
+  ["epoch milliseconds", { timestamps: "unix_ms" }, {}, /^17723\d{8}$/],
 ];
 const EPOCHS: Case[] = [
-  ["unix seconds, whatever the stamps are", { updates: { since: "unix" } }, { since: "unix" }, /^17723\d{5}$/],
+  ["unix seconds, whatever the timestamps are", { updates: { since: "unix" } }, { since: "unix" }, /^17723\d{5}$/],
   [
-    "unix_ms, whatever the stamps are",
+    "unix_ms, whatever the timestamps are",
     { updates: { since: "unix_ms" }, precision: "us" },
     { since: "unix_ms" },
     /^17723\d{8}$/,
@@ -37,7 +37,7 @@ describe("since", () => {
   });
 
   it("sends the plus of an offset encoded, so that it arrives as one", async () => {
-    const test = await startFollowed(1, { service: { stamps: "iso-offset" } });
+    const test = await startFollowed(1, { service: { timestamps: "iso-offset" } });
     test.change(test.ids[0]!, { status: "paid" });
     await test.poll();
     const queries = test.sandbox.ledger.ofKind("updates").map(({ query }) => query);
@@ -59,21 +59,25 @@ describe("since", () => {
   it("keeps the finest digits where the service leaves out a fraction that is zero", async () => {
     const test = await startFollowed(3, { service: { updates: { pageLimit: 2, boundary: "exclusive" } } });
     const [a, b, c] = test.ids as [string, string, string];
-    const stamp = Math.ceil(test.clock.nowMs() / 1_000) * 1_000;
-    test.change(a, { status: "paid", stamp: stamp - 1, stampText: JSON.stringify(new Date(stamp - 1).toISOString()) });
+    const timestamp = Math.ceil(test.clock.nowMs() / 1_000) * 1_000;
+    test.change(a, {
+      status: "paid",
+      timestamp: timestamp - 1,
+      timestampText: JSON.stringify(new Date(timestamp - 1).toISOString()),
+    });
     test.change(b, {
       status: "paid",
-      stamp,
-      stampText: JSON.stringify(new Date(stamp).toISOString().replace(".000", "")),
+      timestamp,
+      timestampText: JSON.stringify(new Date(timestamp).toISOString().replace(".000", "")),
     });
     test.change(c, {
       status: "paid",
-      stamp,
-      stampText: JSON.stringify(new Date(stamp).toISOString().replace(".000", "")),
+      timestamp,
+      timestampText: JSON.stringify(new Date(timestamp).toISOString().replace(".000", "")),
     });
     await test.poll();
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid", "paid"]);
-    expect(test.watermark()).toBe(new Date(stamp).toISOString().replace(".000", ""));
+    expect(test.watermark()).toBe(new Date(timestamp).toISOString().replace(".000", ""));
   });
 });
 
@@ -81,7 +85,7 @@ describe("a change that appears late", () => {
   it.each([
     ["seconds", 5_000],
     ["minutes", 8 * 60_000],
-  ])("is caught by the overlap when its stamp is %s old", async (_name, lateByMs) => {
+  ])("is caught by the overlap when its timestamp is %s old", async (_name, lateByMs) => {
     const test = await startFollowed(3);
     test.change(test.ids[0]!, { status: "paid" }, 1_200_000);
     await test.poll();
@@ -90,7 +94,7 @@ describe("a change that appears late", () => {
     expect(test.statusOf(test.ids[1]!).status).toBe("paid");
   });
 
-  it("is caught by the sweep when its stamp is hours old, and the sweep repeats nothing", async () => {
+  it("is caught by the sweep when its timestamp is hours old, and the sweep repeats nothing", async () => {
     const test = await startFollowed(5, { service: { updates: { history: "log" } } });
     for (const status of ["paid", "packed", "shipped"]) {
       for (const id of test.ids) test.change(id, { status }, 0);
@@ -136,7 +140,7 @@ describe("an answer that names the next since", () => {
     });
     const [id] = test.ids as [string];
     for (const quantity of [1, 2, 3]) {
-      test.change(id, { status: "paid", lines: [{ sku: "A", quantity }], stampText: null });
+      test.change(id, { status: "paid", lines: [{ sku: "A", quantity }], timestampText: null });
       await test.poll();
       expect(test.rows("SELECT quantity FROM order_lines WHERE order_id = ?", id)).toEqual([
         { quantity: String(quantity) },
@@ -146,15 +150,15 @@ describe("an answer that names the next since", () => {
     expect(test.snapshots()).toBe(3);
   });
 
-  it("is followed by stamps with the overlap, and a stamp from the future is not taken", async () => {
-    const updates = { next: ["next"], nextForm: "stamp", pageLimit: 4 } as const;
+  it("is followed by timestamps with the overlap, and a timestamp from the future is not taken", async () => {
+    const updates = { next: ["next"], nextForm: "timestamp", pageLimit: 4 } as const;
     const test = await startFollowed(10, { service: { updates }, settings: { updates: { next: "$.next" } } });
     for (const id of test.ids.slice(0, 8)) test.change(id, { status: "paid" });
     await test.poll();
     const mark = test.watermark()!;
     expect(mark).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[7]!)!).updated_at);
     test.change(test.ids[8]!, { status: "paid", lateByMs: 300_000 });
-    test.change(test.ids[9]!, { status: "paid", stamp: Date.UTC(2099, 0, 1) });
+    test.change(test.ids[9]!, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
     await test.poll();
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "paid"));
     expect(test.watermark()).toBe(mark);

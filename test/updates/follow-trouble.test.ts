@@ -179,7 +179,7 @@ describe("an order that is gone at the service", () => {
       test.ill.set(id, { kind: "status", status: 410 });
       test.change(id, { status: "paid" });
       // Where the answer carries whole orders, only what is doubtful is read.
-      test.change(id, { status: "packed", keepStamp: true });
+      test.change(id, { status: "packed", keepTimestamp: true });
       await test.poll();
       const order = () =>
         test.rows(

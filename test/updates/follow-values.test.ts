@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseStamp } from "../../src/answers/stamp.ts";
+import { parseTimestamp } from "../../src/answers/timestamp.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 
 /** JSON literals at the ends of their types. */
@@ -49,7 +49,7 @@ function beside(test: Followed, elements: readonly string[], more = ""): void {
 }
 
 const isNow = (test: Followed) => {
-  const mark = parseStamp(test.watermark() ?? "", "UTC");
+  const mark = parseTimestamp(test.watermark() ?? "", "UTC");
   return mark !== undefined && Number(mark.instantNs / 1_000_000n) <= test.clock.nowMs() + 1_000;
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseStamp, readStamp } from "../../src/answers/stamp.ts";
+import { parseTimestamp, readTimestamp } from "../../src/answers/timestamp.ts";
 import {
   type FollowRules,
   isToken,
@@ -13,8 +13,8 @@ import {
 
 const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };
 const DATE = "Sun, 01 Mar 2026 12:00:00 GMT";
-const served = (...texts: readonly (string | null)[]) => texts.map((text) => readStamp(text, "UTC"));
-const formOf = (text: string) => parseStamp(text, "UTC")!.form;
+const served = (...texts: readonly (string | null)[]) => texts.map((text) => readTimestamp(text, "UTC"));
+const formOf = (text: string) => parseTimestamp(text, "UTC")!.form;
 const firstSince = (
   watermark: string | undefined,
   serviceNow: string | undefined,
@@ -36,12 +36,12 @@ describe("the first since of a pass", () => {
     expect(firstSince(watermark, undefined)).toBe(since);
   });
 
-  it("takes the form of the service's stamps where the watermark is a header's", () => {
+  it("takes the form of the service's timestamps where the watermark is a header's", () => {
     expect(firstSince(DATE, DATE)).toBe("2026-03-01T11:50:00Z");
     expect(firstSince(DATE, DATE, "2026-03-01T15:00:00.000+03:00")).toBe("2026-03-01T14:50:00.000+03:00");
   });
 
-  it("is cut and never rounded up where since is coarser than the stamps", () => {
+  it("is cut and never rounded up where since is coarser than the timestamps", () => {
     expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix" })).toBe("1772365800");
     expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix_ms" })).toBe("1772365800999");
   });
@@ -55,8 +55,8 @@ describe("the first since of a pass", () => {
 });
 
 describe("the position of a pass", () => {
-  it("is the largest stamp, verbatim, that the service's clock allows", () => {
-    const stamps = served(
+  it("is the largest timestamp, verbatim, that the service's clock allows", () => {
+    const timestamps = served(
       "2026-03-01T11:59:00.5Z",
       null,
       "2026-03-01T12:00:00.999Z",
@@ -64,18 +64,18 @@ describe("the position of a pass", () => {
       "2026-03-01T12:00:03Z",
       "2099-01-01T00:00:00Z",
     );
-    expect(raiseHigh(undefined, stamps, DATE)).toMatchObject({
+    expect(raiseHigh(undefined, timestamps, DATE)).toMatchObject({
       high: { text: "2026-03-01T12:00:00.999Z" },
       future: 2,
     });
     expect(
       raiseHigh(
-        { text: "2026-03-01T12:00:01Z", ns: parseStamp("2026-03-01T12:00:01Z", "UTC")!.instantNs },
-        stamps,
+        { text: "2026-03-01T12:00:01Z", ns: parseTimestamp("2026-03-01T12:00:01Z", "UTC")!.instantNs },
+        timestamps,
         DATE,
       ).high?.text,
     ).toBe("2026-03-01T12:00:01Z");
-    expect(raiseHigh(undefined, stamps, undefined).high?.text).toBe("2099-01-01T00:00:00Z");
+    expect(raiseHigh(undefined, timestamps, undefined).high?.text).toBe("2099-01-01T00:00:00Z");
   });
 
   it("moves forward only, but back with a clock that was set back further than the overlap", () => {
@@ -88,7 +88,7 @@ describe("the position of a pass", () => {
     expect(mayMove("cursor-2", "cursor-2", DATE, rules)).toBe(false);
   });
 
-  it("is a token where it is no time, and digits are a time only where the service's stamps are digits", () => {
+  it("is a token where it is no time, and digits are a time only where the service's timestamps are digits", () => {
     expect(isToken("cursor-7", undefined, "UTC")).toBe(true);
     expect(isToken("1772366400", formOf("2026-03-01T12:00:00Z"), "UTC")).toBe(true);
     expect(isToken("1772366400", formOf("1772366400"), "UTC")).toBe(false);
@@ -96,8 +96,8 @@ describe("the position of a pass", () => {
     expect(isToken(DATE, undefined, "UTC")).toBe(false);
   });
 
-  it("is written as finely as any stamp that was seen", () => {
-    const learn = (...stamps: string[]) => learnForm(undefined, served(...stamps))?.fraction;
+  it("is written as finely as any timestamp that was seen", () => {
+    const learn = (...timestamps: string[]) => learnForm(undefined, served(...timestamps))?.fraction;
     expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T12:00:00Z")).toBe(3);
     expect(learn("2026-03-01T12:00:00Z", "2026-03-01T12:00:00.123456Z", "2026-03-01T12:00:00.1Z")).toBe(6);
     expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T15:00:00+03:00")).toBe(0);
@@ -105,27 +105,27 @@ describe("the position of a pass", () => {
 });
 
 describe("the next page", () => {
-  const ns = (text: string) => parseStamp(text, "UTC")!.instantNs;
-  const at = (text: string, isKnownStamp = false) => ({ since: text, ns: ns(text), isKnownStamp });
+  const ns = (text: string) => parseTimestamp(text, "UTC")!.instantNs;
+  const at = (text: string, isKnownTimestamp = false) => ({ since: text, ns: ns(text), isKnownTimestamp });
   const high = (text: string) => ({ text, ns: ns(text) });
   const [S0, S1, S2] = ["2026-03-01T12:00:00Z", "2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"] as const;
   const nothing = { boundary: undefined, pageMax: 0, form: undefined };
 
-  it("is asked from the largest stamp, as it was sent", () => {
-    const page = { stamps: served(S1, S2, S1), fresh: 3 };
+  it("is asked from the largest timestamp, as it was sent", () => {
+    const page = { timestamps: served(S1, S2, S1), fresh: 3 };
     const { verdict, learned } = planNextPage(
       { asked: at(S0), high: high(S2), learned: nothing, pageMax: 3 },
       page,
       rules,
     );
-    expect(verdict).toEqual({ next: "ask", asked: { since: S2, ns: ns(S2), isKnownStamp: true } });
+    expect(verdict).toEqual({ next: "ask", asked: { since: S2, ns: ns(S2), isKnownTimestamp: true } });
     expect(learned).toMatchObject({ boundary: undefined, pageMax: 3, form: { fraction: 0 } });
   });
 
-  it("is asked one unit below where the service did not repeat the stamp, and below every later one", () => {
+  it("is asked one unit below where the service did not repeat the timestamp, and below every later one", () => {
     const missed = planNextPage(
       { asked: at(S1, true), high: high(S2), learned: nothing, pageMax: 3 },
-      { stamps: served(S2), fresh: 1 },
+      { timestamps: served(S2), fresh: 1 },
       rules,
     );
     expect(missed).toMatchObject({
@@ -134,29 +134,29 @@ describe("the next page", () => {
     });
     const later = planNextPage(
       { asked: at(S0), high: high(S2), learned: missed.learned, pageMax: 3 },
-      { stamps: served(S1, S2), fresh: 1 },
+      { timestamps: served(S1, S2), fresh: 1 },
       rules,
     );
-    expect(later.verdict).toMatchObject({ next: "ask", asked: { since: S1, isKnownStamp: false } });
+    expect(later.verdict).toMatchObject({ next: "ask", asked: { since: S1, isKnownTimestamp: false } });
   });
 
   it("is no more where the last one brought nothing new", () => {
     const state = { asked: at(S2, true), high: high(S2), learned: nothing, pageMax: 3 };
-    expect(planNextPage(state, { stamps: served(S2), fresh: 0 }, rules)).toMatchObject({
+    expect(planNextPage(state, { timestamps: served(S2), fresh: 0 }, rules)).toMatchObject({
       learned: { boundary: "inclusive" },
       verdict: { next: "done" },
     });
-    expect(planNextPage({ ...state, asked: at(S2) }, { stamps: [], fresh: 0 }, rules).verdict).toEqual({
+    expect(planNextPage({ ...state, asked: at(S2) }, { timestamps: [], fresh: 0 }, rules).verdict).toEqual({
       next: "done",
     });
   });
 
-  it("goes over a full page of one stamp, and is sure of it from ten changes on unless a page held more before", () => {
-    const page = { stamps: served(...Array<string>(10).fill(S2)), fresh: 0 };
+  it("goes over a full page of one timestamp, and is sure of it from ten changes on unless a page held more before", () => {
+    const page = { timestamps: served(...Array<string>(10).fill(S2)), fresh: 0 };
     const state = { asked: at(S2, true), high: high(S2), learned: nothing, pageMax: 10 };
     const over = (isFull: boolean) => ({
       next: "step over",
-      stamp: S2,
+      timestamp: S2,
       isFull,
       asked: { since: "2026-03-01T12:00:03Z" },
     });
@@ -169,10 +169,12 @@ describe("the next page", () => {
 
   it("is not asked where no change of a full page names a time", () => {
     const state = { asked: at(S2), high: undefined, learned: nothing, pageMax: 12 };
-    expect(planNextPage(state, { stamps: served(...Array<null>(12).fill(null)), fresh: 12 }, rules).verdict).toEqual({
-      next: "no stamps",
+    expect(
+      planNextPage(state, { timestamps: served(...Array<null>(12).fill(null)), fresh: 12 }, rules).verdict,
+    ).toEqual({
+      next: "no timestamps",
     });
-    expect(planNextPage(state, { stamps: served(null), fresh: 1 }, rules).verdict).toEqual({ next: "done" });
+    expect(planNextPage(state, { timestamps: served(null), fresh: 1 }, rules).verdict).toEqual({ next: "done" });
   });
 });
 

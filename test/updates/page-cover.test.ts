@@ -12,8 +12,8 @@ import {
   type Wider,
 } from "../../src/updates/page-cover.ts";
 
-const page = (...stamps: (number | undefined)[]) =>
-  stamps.map((stamp) => (stamp === undefined ? undefined : { instantNs: BigInt(stamp) }));
+const page = (...timestamps: (number | undefined)[]) =>
+  timestamps.map((timestamp) => (timestamp === undefined ? undefined : { instantNs: BigInt(timestamp) }));
 
 describe("whether a page may lack its oldest changes", () => {
   it.each([
@@ -28,8 +28,8 @@ describe("whether a page may lack its oldest changes", () => {
     ["it falls, and some have no time", [9, undefined, 8], true],
     ["none has a time", [undefined], false],
     ["nothing in it", [], false],
-  ] as const)("%s: %j", (_, stamps, expected) => {
-    expect(mayLackOldest(page(...stamps), 5n)).toBe(expected);
+  ] as const)("%s: %j", (_, timestamps, expected) => {
+    expect(mayLackOldest(page(...timestamps), 5n)).toBe(expected);
   });
 });
 
@@ -45,8 +45,8 @@ describe("the order of a page", () => {
     ["another order, and many", ten, 99, { isRising: false, mayLackAny: true }],
     ["another order, some without a time", [8, undefined, 9, 7], 4, { isRising: false, mayLackAny: true }],
     ["nothing", [], 0, { isRising: false, mayLackAny: false }],
-  ])("%s", (_, stamps, pageMax, expected) => {
-    const served = page(...stamps);
+  ])("%s", (_, timestamps, pageMax, expected) => {
+    const served = page(...timestamps);
     expect({ isRising: isRising(served), mayLackAny: mayLackAny(served, pageMax) }).toEqual(expected);
   });
 });
@@ -57,8 +57,8 @@ describe("a narrower answer", () => {
     ["leaves out a tenth", [...Array(20).keys()], 2n],
     ["leaves out all of the oldest time", [7, 7, 7, 9], 9n],
     ["there is none", [7, undefined, 7], undefined],
-  ])("%s", (_, stamps, from) => {
-    expect(planNarrower(page(...stamps))).toBe(from);
+  ])("%s", (_, timestamps, from) => {
+    expect(planNarrower(page(...timestamps))).toBe(from);
   });
 
   it.each<[string, readonly (number | undefined)[], readonly (number | undefined)[], boolean]>([
@@ -83,12 +83,12 @@ describe("a narrower answer", () => {
             .sort((a, b) => a.rank - b.rank)
             .slice(0, limit);
         const served = answer(0);
-        const stamps = page(...served.map(({ ns }) => ns));
-        const from = planNarrower(stamps);
+        const timestamps = page(...served.map(({ ns }) => ns));
+        const from = planNarrower(timestamps);
         if (from === undefined) return;
         const newest = Math.max(...served.map(({ ns }) => ns));
         const hidden = feed.filter((each) => !served.includes(each) && each.ns >= Number(from) && each.ns < newest);
-        const shown = showsHole(stamps, page(...answer(Number(from)).map(({ ns }) => ns)), from);
+        const shown = showsHole(timestamps, page(...answer(Number(from)).map(({ ns }) => ns)), from);
         // What the narrower answer fills its room with may also be newer than the page.
         const first = feed.filter(({ ns }) => ns >= Number(from)).sort((a, b) => a.rank - b.rank);
         const room = first.slice(0, limit).filter((each) => !served.includes(each));

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { StampForm } from "../../src/answers/stamp.ts";
+import type { TimestampForm } from "../../src/answers/timestamp.ts";
 import { instantOf } from "../../src/updates/follow.ts";
 import { type PositionFacts, planPosition } from "../../src/updates/plan-position.ts";
 
 const rules = { since: "iso", timezone: "UTC", overlapMs: 600_000 } as const;
-const FORM: StampForm = { kind: "iso", precision: "second", fraction: 0, point: ".", zone: "Z", separator: "T" };
+const FORM: TimestampForm = { kind: "iso", precision: "second", fraction: 0, point: ".", zone: "Z", separator: "T" };
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute)).toISOString().replace(".000", "");
 const high = (minute: number) => ({ text: at(minute), ns: instantOf(at(minute), "UTC") as bigint });
 const http = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute)).toUTCString();
@@ -22,15 +22,15 @@ const usual: PositionFacts = {
 describe("where the position goes", () => {
   it.each<[string, Partial<PositionFacts>, string | undefined]>([
     ["nothing was served", {}, undefined],
-    ["to the largest stamp", { high: high(9) }, at(9)],
-    ["from nowhere to the largest stamp", { watermark: undefined, high: high(9) }, at(9)],
+    ["to the largest timestamp", { high: high(9) }, at(9)],
+    ["from nowhere to the largest timestamp", { watermark: undefined, high: high(9) }, at(9)],
     ["nowhere: nothing new", { high: high(5) }, undefined],
     ["not back", { high: high(4) }, undefined],
     ["nowhere: changes that were left out are looked for", { high: high(9), isCut: true }, undefined],
     ["to the service's token", { token: "c-7", high: high(9) }, "c-7"],
     ["nowhere: the same token", { watermark: "c-7", token: "c-7", high: high(9) }, undefined],
     ["a token that is an earlier time", { token: at(4), high: high(4) }, undefined],
-    ["a token from the future is left for the largest stamp", { token: at(50), high: high(9) }, at(9)],
+    ["a token from the future is left for the largest timestamp", { token: at(50), high: high(9) }, at(9)],
     [
       "back, where the service's clock was set back",
       { serviceNow: "Sun, 01 Mar 2026 11:00:00 GMT", serviceDate: "Sun, 01 Mar 2026 11:00:00 GMT" },

@@ -10,8 +10,8 @@ import {
   writeSeen,
 } from "../../src/updates/seen-changes.ts";
 
-const key = (stamp: number | undefined, content: string, nth = 0) =>
-  changeKey(stamp === undefined ? undefined : BigInt(stamp), hash("sha256", content, "buffer"), nth);
+const key = (timestamp: number | undefined, content: string, nth = 0) =>
+  changeKey(timestamp === undefined ? undefined : BigInt(timestamp), hash("sha256", content, "buffer"), nth);
 
 /** What a pass does with one order: whether its telling is news, and what is remembered then. */
 function tell(seen: ChangeKey[], served: ChangeKey[], isWhole = true): { isNews: boolean; seen: ChangeKey[] } {
@@ -35,7 +35,7 @@ describe("changes that were told before", () => {
     expect(news([a], [b, a], [b], [c, b], [c], [b, a, c], [c])).toEqual([true, true, false, true, false, false, false]);
   });
 
-  it("are news where one appears late, whatever its stamp", () => {
+  it("are news where one appears late, whatever its timestamp", () => {
     const [a, b, late] = [key(1, "a"), key(3, "b"), key(2, "late")];
     expect(news([a, b], [a, late, b], [late, b], [b])).toEqual([true, true, false, false]);
   });
@@ -47,9 +47,9 @@ describe("changes that were told before", () => {
     expect(news([paid], [later], [paid], [paid], [later])).toEqual([true, true, true, false, true]);
   });
 
-  it("are news where a state without a stamp, or under the same one, comes again", () => {
-    for (const stamp of [undefined, 5]) {
-      const [paid, packed, again] = [key(stamp, "paid"), key(stamp, "packed"), key(stamp, "paid", 1)];
+  it("are news where a state without a timestamp, or under the same one, comes again", () => {
+    for (const timestamp of [undefined, 5]) {
+      const [paid, packed, again] = [key(timestamp, "paid"), key(timestamp, "packed"), key(timestamp, "paid", 1)];
       expect(news([paid], [paid, packed], [paid, packed, again], [again, packed, paid])).toEqual([
         true,
         true,
@@ -80,25 +80,25 @@ describe("changes that were told before", () => {
   it("survive being written", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.option(fc.nat(), { nil: undefined }), fc.string(), fc.nat(300))), (parts) => {
-        const keys = parts.map(([stamp, content, nth]) => key(stamp, content, nth));
+        const keys = parts.map(([timestamp, content, nth]) => key(timestamp, content, nth));
         expect(readSeen(writeSeen(keys))).toEqual(keys);
       }),
     );
     expect(readSeen(undefined)).toEqual([]);
   });
 
-  it("are never missed and settle, in any log of changes with stamps of their own, late ones too", () => {
+  it("are never missed and settle, in any log of changes with timestamps of their own, late ones too", () => {
     const step = fc.record({ advance: fc.nat(20), late: fc.nat(30), window: fc.integer({ min: 1, max: 60 }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         let now = 100;
         let seen: ChangeKey[] = [];
-        const log: { stamp: number; key: ChangeKey }[] = [];
+        const log: { timestamp: number; key: ChangeKey }[] = [];
         for (const [index, { advance, late, window }] of steps.entries()) {
           now += advance;
-          const stamp = Math.max(1, now - late);
-          log.push({ stamp, key: key(stamp, `state ${index}`) });
-          const served = log.filter((entry) => entry.stamp >= now - window).map((entry) => entry.key);
+          const timestamp = Math.max(1, now - late);
+          log.push({ timestamp, key: key(timestamp, `state ${index}`) });
+          const served = log.filter((entry) => entry.timestamp >= now - window).map((entry) => entry.key);
           const told = tell(seen, served);
           if (served.includes(log.at(-1)!.key)) expect(told.isNews).toBe(true);
           if (served.length > 0) seen = told.seen;

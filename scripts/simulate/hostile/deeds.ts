@@ -4,7 +4,7 @@ import { retryRecords } from "../../../src/daemon/repair.ts";
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/pass/held-rows.ts";
 import { planLift } from "../../../src/pass/holds.ts";
-import { writeStamp } from "../../../src/sandbox/stamps.ts";
+import { writeTimestamp } from "../../../src/sandbox/timestamps.ts";
 import { KEYS } from "../erp.ts";
 import type { Changed } from "../forms.ts";
 import type { HostileDeed, OddStatus, PersonDeed, Reload } from "../schedule.ts";
@@ -84,7 +84,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   if (deed.isNew) {
     const id = service.createOrder({ status: "new" });
     versions.note(id);
-    service.changeOrder(id, { raw: withValue(service.newestText(id) ?? "{}", deed.field, value), keepStamp: true });
+    service.changeOrder(id, { raw: withValue(service.newestText(id) ?? "{}", deed.field, value), keepTimestamp: true });
     versions.note(id);
     versions.odd.add(id);
     versions.hadOdd = true;
@@ -94,9 +94,9 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   const id = living[deed.order % Math.max(1, living.length)];
   const text = id === undefined ? undefined : service.newestText(id);
   if (id === undefined || text === undefined) return;
-  const stamp = Math.floor(service.now());
-  const stamped = withValue(text, "updated_at", writeStamp(stamp * 1000, service.options));
-  service.changeOrder(id, { raw: withValue(stamped, deed.field, value), stamp });
+  const timestamp = Math.floor(service.now());
+  const stamped = withValue(text, "updated_at", writeTimestamp(timestamp * 1000, service.options));
+  service.changeOrder(id, { raw: withValue(stamped, deed.field, value), timestamp });
   versions.note(id);
   versions.odd.add(id);
   versions.hadOdd = true;
@@ -120,16 +120,16 @@ function askOddly({ erp, service, versions }: World, order: number, what: OddSta
   else erp.askOddly(orderId, ODD_LITERALS[what]);
 }
 
-/** More changes within the look back than one pass may read, each with a stamp of its own. */
+/** More changes within the look back than one pass may read, each with a timestamp of its own. */
 function flood(world: World, count: number): void {
   const { service, versions } = world;
   const [id] = versions.ids.filter((each) => service.statusOf(each) !== undefined);
   if (id === undefined) return;
   const nowMs = service.now();
   for (let made = 0; made < count; made++) {
-    const stamp = Math.floor(nowMs - (count - made) * FLOOD_GAP_MS);
-    service.changeOrder(id, { status: made % 2 === 0 ? "new" : "accepted", stamp });
-    versions.note(id, stamp);
+    const timestamp = Math.floor(nowMs - (count - made) * FLOOD_GAP_MS);
+    service.changeOrder(id, { status: made % 2 === 0 ? "new" : "accepted", timestamp });
+    versions.note(id, timestamp);
   }
 }
 

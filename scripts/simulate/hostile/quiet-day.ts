@@ -274,7 +274,7 @@ function isRightlyRefused(
   if (erp.asked[number - 1]?.isOdd === true) return true;
   const isGone = service.statusOf(order_id) === undefined;
   // Somebody else has given the order another status meanwhile: the request is not sent again.
-  // So has somebody whose change was not known here yet when the request left, unless its stamp shows that it was made before.
+  // So has somebody whose change was not known here yet when the request left, unless its timestamp shows that it was made before.
   const sentMs = statuses.leftAtMs(number) ?? Number.NEGATIVE_INFINITY;
   const isTimeTold = forms.date && service.options.dateHeader && service.options.clockOffsetMs === 0;
   const leftMs = sentMs - (isTimeTold ? CLOCKS_MS : UNKNOWN_MS);
@@ -336,10 +336,10 @@ const UNREAD = [
 
 function isOfLasting(world: World, what: string, row: string | number): boolean {
   const { auditor, lies, erp, versions, forms, service } = world;
-  // More changes of one stamp than the service's own pages hold: that is how it is, and no trouble that passes.
+  // More changes of one timestamp than the service's own pages hold: that is how it is, and no trouble that passes.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) {
-    // A short page with a stamp that tells nothing is as good as one of a single stamp.
-    // Orders that were handed out between two questions appear with earlier stamps.
+    // A short page with a timestamp that tells nothing is as good as one of a single timestamp.
+    // Orders that were handed out between two questions appear with earlier timestamps.
     const isLateShown = forms.scope === "handed-out";
     return versions.hasTieOver(forms.page - 1, unitOf(forms)) || (forms.page < 10 && versions.hadOdd) || isLateShown;
   }

@@ -142,7 +142,7 @@ export class OrderInvariants {
     this.#lastEvent = last;
   }
 
-  /** Whether a version is stored now, a later one, or one that says the same. A change of the stamp alone makes no event. */
+  /** Whether a version is stored now, a later one, or one that says the same. A change of the timestamp alone makes no event. */
   hasVersion(orderId: string, seq: number): boolean {
     const row = this.#sql("order").get(orderId) as EventRow | undefined;
     if (row === undefined) return false;

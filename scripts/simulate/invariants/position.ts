@@ -2,7 +2,7 @@
  * The watermark: sent by the service, moved only with the rows it covers, never from the future, never back without a
  * reason.
  */
-import { readStamp } from "../../../src/sandbox/stamps.ts";
+import { readTimestamp } from "../../../src/sandbox/timestamps.ts";
 import { asJson } from "../hostile/lies.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -100,7 +100,7 @@ export class PositionInvariants {
       const isSetBack = service.now() * 1000 < beforeUs - forms.lookBackMs * 1000;
       if (!isSetBack) fail(7, `the watermark went back from ${before} to ${value}`);
     }
-    // The stamp itself included: what shares it and was served is stored as well.
+    // The timestamp itself included: what shares it and was served is stored as well.
     const covered = this.#received.filter((change) => change.us <= us);
     const missing = covered.find(({ orderId, seq }) => !this.#isDealtWith(orderId, seq, hasVersion));
     if (missing !== undefined && !this.#scene.wasMisinformed) {
@@ -111,7 +111,7 @@ export class PositionInvariants {
 
   /**
    * Where the position stands ahead of a service that has never told what its clock shows: nothing can tell that, and the
-   * polls are shown what bears a later stamp only. Undefined where it stands anywhere else.
+   * polls are shown what bears a later timestamp only. Undefined where it stands anywhere else.
    */
   get aheadMs(): number | undefined {
     const us = this.#value === undefined || this.#wasToldDate ? undefined : this.#micros(this.#value);
@@ -124,7 +124,7 @@ export class PositionInvariants {
 
   #micros(text: string): number | undefined {
     if (DATE.test(text)) return Date.parse(text) * 1000;
-    const us = readStamp(text, "any", this.#scene.service.options);
+    const us = readTimestamp(text, "any", this.#scene.service.options);
     return us === undefined || !Number.isFinite(us) ? undefined : us;
   }
 }

@@ -10,7 +10,7 @@ import { isBefore } from "../versions.ts";
 /** What the bridge has on disk of an order. */
 interface Known {
   revision: number;
-  stamp: string | null;
+  timestamp: string | null;
 }
 
 interface Effect {
@@ -23,7 +23,7 @@ interface Effect {
   readonly isStatusNew: boolean;
 }
 
-const KNOWN = "SELECT revision, service_updated_at AS stamp FROM orders WHERE order_id = ?";
+const KNOWN = "SELECT revision, service_updated_at AS timestamp FROM orders WHERE order_id = ?";
 /** What a pass may take beside its requests, each of which may wait for its turn; a read that fails is repeated at once. */
 const IDLE_MS = 3_000;
 const IDLE_PER_REQUEST_MS = 500;
@@ -120,7 +120,7 @@ export class StatusInvariants {
     const isStale = fate?.kind === "lie" && fate.lie.body === "stale" && status < 300;
     if (!isStale || !body.toLowerCase().includes(orderId)) return false;
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
-    return !isBefore(STAMP.exec(body)?.[1], known?.stamp ?? undefined);
+    return !isBefore(STAMP.exec(body)?.[1], known?.timestamp ?? undefined);
   }
 
   /** A pass that waits for one order keeps the others waiting. */
@@ -207,11 +207,11 @@ export class StatusInvariants {
     });
   }
 
-  /** Another status, or a newer stamp over the same content, would have told. */
+  /** Another status, or a newer timestamp over the same content, would have told. */
   #isUntold({ orderId, known: before }: Effect, now: Known | undefined): boolean {
     if (before === undefined || now === undefined) return true;
     if (this.#scene.auditor.prepare(HAS_OTHER_STATUS).get(orderId, before.revision) !== undefined) return false;
-    return now.revision !== before.revision || !isBefore(before.stamp ?? undefined, now.stamp ?? undefined);
+    return now.revision !== before.revision || !isBefore(before.timestamp ?? undefined, now.timestamp ?? undefined);
   }
 }
 

@@ -94,15 +94,15 @@ export const probe = {
     `beside the changes stands ${paths.join(", ")}: if it names the next since, write it as updates.next`,
   changeShape: ({ shape }: { shape: Said }) => `a change is ${shape}`,
   changeField: ({ field, path }: { field: string; path: string }) => `a change keeps ${field} under ${path}`,
-  noStamp: "no stamp was recognised in a change",
+  noTimestamp: "no timestamp was recognised in a change",
   zoneAssumed: ({ zone }: { zone: string }) =>
-    `stamps name no zone, and ${zone} is assumed: change an order on the site, and compare its stamp with the clock (service.timezone)`,
+    `timestamps name no zone, and ${zone} is assumed: change an order on the site, and compare its timestamp with the clock (service.timezone)`,
   oldestFirst: "changes come oldest first",
-  unordered: "changes do not come in the order of their stamps",
+  unordered: "changes do not come in the order of their timestamps",
   boundaryUnknown: ({ form }: { form: string }) =>
-    `whether ${form} includes its own moment cannot be told: stamps are finer`,
-  inclusive: "a change with exactly the stamp of since is in the answer (inclusive)",
-  exclusive: "a change with exactly the stamp of since is left out (exclusive); the bridge allows for it",
+    `whether ${form} includes its own moment cannot be told: timestamps are finer`,
+  inclusive: "a change with exactly the timestamp of since is in the answer (inclusive)",
+  exclusive: "a change with exactly the timestamp of since is left out (exclusive); the bridge allows for it",
   areaHeld: ({ reason, area }: { reason: string; area: string }) =>
     `held (${reason}), so nothing was asked; first: erp-bridge resume ${area}`,
   notWithoutYes: ({ what }: { what: Said }) => `Not done without --yes: ${what}`,
@@ -145,8 +145,8 @@ export const probe = {
   formEmpty: ({ form }: { form: string }) => `${form}: answered without changes, which tells little`,
   formEmptyLikely: ({ form }: { form: string }) =>
     `${form}: answered without changes, which tells little, but a since that is no time is refused`,
-  stamps: ({ form, digits, zone }: { form: string; digits: number; zone: string | null }) =>
-    `stamps are ${form}${digits > 0 ? ` with ${counted(digits, "digit")} of a second` : ""}${zone === null ? "" : zone === "" ? ", without a zone" : `, zone ${zone}`}`,
+  timestamps: ({ form, digits, zone }: { form: string; digits: number; zone: string | null }) =>
+    `timestamps are ${form}${digits > 0 ? ` with ${counted(digits, "digit")} of a second` : ""}${zone === null ? "" : zone === "" ? ", without a zone" : `, zone ${zone}`}`,
   found: ({ question }: { question: Said }) => `found      ${question}`,
   notFound: ({ question }: { question: Said }) => `not found  ${question}`,
   needsYou: ({ question }: { question: Said }) => `needs you  ${question}`,

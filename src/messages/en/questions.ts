@@ -7,7 +7,7 @@ export const questions = {
   bodies: "Response bodies of the 1C endpoints",
   confirm: "Payload of the confirm request, and what a confirm without names covers",
   query: "Query parameters of GET /orders",
-  since: "Format of since, and the time zone and order of the service's stamps",
+  since: "Format of since, and the time zone and order of the service's timestamps",
   statusChange: "Method, suffix and payload of the status change",
   statusNames: "Status names and transitions",
   limits: "Rate limits, size limits, batch size",

@@ -83,7 +83,7 @@ export const probe = {
     `рядом с изменениями стоит ${paths.join(", ")}: если это следующий since, укажите его в updates.next`,
   changeShape: ({ shape }) => `изменение — ${shape}`,
   changeField: ({ field, path }) => `в изменении ${field} лежит в ${path}`,
-  noStamp: "в изменении не найдена метка времени",
+  noTimestamp: "в изменении не найдена метка времени",
   zoneAssumed: ({ zone }) =>
     `часового пояса в метках нет, принят ${zone}: измените заказ на сайте и сравните его метку с часами (service.timezone)`,
   oldestFirst: "изменения идут от старых к новым",
@@ -125,7 +125,7 @@ export const probe = {
   formEmpty: ({ form }) => `${form}: в ответе нет изменений, это мало о чём говорит`,
   formEmptyLikely: ({ form }) =>
     `${form}: в ответе нет изменений, это мало о чём говорит, но since, который не время, отклоняется`,
-  stamps: ({ form, digits, zone }) =>
+  timestamps: ({ form, digits, zone }) =>
     `метки времени: ${form}${digits > 0 ? `, знаков долей секунды: ${digits}` : ""}${zone === null ? "" : zone === "" ? ", без часового пояса" : `, часовой пояс ${zone}`}`,
   found: ({ question }) => `выяснено    ${question}`,
   notFound: ({ question }) => `не выяснено ${question}`,

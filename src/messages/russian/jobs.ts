@@ -106,9 +106,9 @@ export const jobs = {
     "Сервис не принимает свою же позицию изменений; вместо неё берётся последнее известное время.",
   "A full page of {count#} change[s] has no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie":
     "У целой страницы изменений ({count}) нет времени в {path}, следующие за ними запросить нельзя: исправьте updates.fields.updated_at, затем: erp-bridge resume updates --hold tie",
-  "A full page of {count#} change[s] carries the stamp {stamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates --hold tie":
-    "У целой страницы изменений ({count}) одна метка времени {stamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates --hold tie",
-  "Changes carry stamps from the service's future; the watermark leaves them out.":
+  "A full page of {count#} change[s] carries the timestamp {timestamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates --hold tie":
+    "У целой страницы изменений ({count}) одна метка времени {timestamp}. Если у сервиса их больше, остальные не выданы: сверьте эти заказы с сайтом, затем: erp-bridge resume updates --hold tie",
+  "Changes carry timestamps from the service's future; the watermark leaves them out.":
     "У изменений метки времени из будущего сервиса; отметка их не учитывает.",
   "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.":
     "Отметка опережает часы этой машины, а сервис не присылает Date для сравнения; если она неверна, изменения находятся только ночью.",
@@ -196,7 +196,7 @@ export const jobs = {
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
   "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.":
     "Пачка считается подтверждённой: ответ на первое подтверждение потерян, и с тех пор сервис её не выдавал.",
-  "The changes of the stamp at which a page may have been cut have all been served since.":
+  "The changes of the timestamp at which a page may have been cut have all been served since.":
     "Изменения с той отметкой времени, на которой страница могла быть обрезана, с тех пор выданы полностью.",
   "{found#} quarantined record[s] without a usable id found at the service by an id elsewhere in it, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {found}; их заказы найдены у сервиса по идентификатору в другом месте записи и записаны.",

@@ -83,14 +83,14 @@ export const meanings = {
     "Где изменение называет что-то иначе, чем orders.fields.",
   "What the answer holds: changes (each changed order is then read whole) or whole orders.":
     "Что содержит ответ: changes (тогда каждый изменённый заказ читается целиком) или whole — заказы целиком.",
-  "Form of the since parameter: iso (as the service writes its own stamps), unix seconds or unix_ms.":
+  "Form of the since parameter: iso (as the service writes its own timestamps), unix seconds or unix_ms.":
     "Вид параметра since: iso (как метки времени самого сервиса), unix — секунды или unix_ms.",
   "How far before the watermark each poll asks again, for changes that appear late.":
     "На сколько раньше отметки запрашивает каждый опрос: для изменений, которые появляются с опозданием.",
   "A rarer, wider look back.": "Более редкий и более широкий взгляд назад.",
   "When the sweep runs (cron, UTC).": "Когда он выполняется (cron, UTC).",
   "How far before the watermark the sweep asks.": "На сколько раньше отметки он запрашивает.",
-  "The next since, where the answer itself names it; null: the largest stamp seen.":
+  "The next since, where the answer itself names it; null: the largest timestamp seen.":
     "Следующее значение since, если ответ сам его называет; null: наибольшая встреченная метка времени.",
   "The order in the answer of GET /orders/{order_id}.": "Заказ в ответе GET /orders/{order_id}.",
   "Statuses that the ERP sends back.": "Статусы, которые отправляет ERP.",

@@ -12,7 +12,7 @@ export const probe = {
   "Payload of the confirm request, and what a confirm without names covers":
     "Содержимое подтверждения и что охватывает подтверждение без названий",
   "Query parameters of GET /orders": "Параметры запроса GET /orders",
-  "Format of since, and the time zone and order of the service's stamps":
+  "Format of since, and the time zone and order of the service's timestamps":
     "Формат since, часовой пояс и порядок меток времени сервиса",
   "Method, suffix and payload of the status change": "Метод, окончание пути и содержимое смены статуса",
   "Status names and transitions": "Названия статусов и переходы между ними",
@@ -145,24 +145,24 @@ export const probe = {
   "a change is {shape~}": "изменение — {shape}",
   "a change keeps {field=} under {path=}": "в изменении {field} лежит в {path}",
   "without a zone": "без часового пояса",
-  "no stamp was recognised in a change": "в изменении не найдена метка времени",
-  "stamps are {form*}, without a zone": "метки времени: {form}, без часового пояса",
-  "stamps are {form*}, zone {zone}": "метки времени: {form}, часовой пояс {zone}",
-  "stamps are {form*} with {digits#} digit[s] of a second, without a zone":
+  "no timestamp was recognised in a change": "в изменении не найдена метка времени",
+  "timestamps are {form*}, without a zone": "метки времени: {form}, без часового пояса",
+  "timestamps are {form*}, zone {zone}": "метки времени: {form}, часовой пояс {zone}",
+  "timestamps are {form*} with {digits#} digit[s] of a second, without a zone":
     "метки времени: {form}, знаков долей секунды: {digits}, без часового пояса",
-  "stamps are {form*} with {digits#} digit[s] of a second, zone {zone}":
+  "timestamps are {form*} with {digits#} digit[s] of a second, zone {zone}":
     "метки времени: {form}, знаков долей секунды: {digits}, часовой пояс {zone}",
-  "stamps are {form*} with {digits#} digit[s] of a second": "метки времени: {form}, знаков долей секунды: {digits}",
-  "stamps are {form*}": "метки времени: {form}",
-  "stamps name no zone, and {zone} is assumed: change an order on the site, and compare its stamp with the clock (service.timezone)":
+  "timestamps are {form*} with {digits#} digit[s] of a second": "метки времени: {form}, знаков долей секунды: {digits}",
+  "timestamps are {form*}": "метки времени: {form}",
+  "timestamps name no zone, and {zone} is assumed: change an order on the site, and compare its timestamp with the clock (service.timezone)":
     "часового пояса в метках нет, принят {zone}: измените заказ на сайте и сравните его метку с часами (service.timezone)",
   "changes come oldest first": "изменения идут от старых к новым",
-  "changes do not come in the order of their stamps": "изменения идут не по порядку меток времени",
-  "whether {form} includes its own moment cannot be told: stamps are finer":
+  "changes do not come in the order of their timestamps": "изменения идут не по порядку меток времени",
+  "whether {form} includes its own moment cannot be told: timestamps are finer":
     "входит ли в {form} сам момент, сказать нельзя: метки точнее",
-  "a change with exactly the stamp of since is in the answer (inclusive)":
+  "a change with exactly the timestamp of since is in the answer (inclusive)":
     "изменение с меткой, равной since, в ответ входит",
-  "a change with exactly the stamp of since is left out (exclusive); the bridge allows for it":
+  "a change with exactly the timestamp of since is left out (exclusive); the bridge allows for it":
     "изменение с меткой, равной since, в ответ не входит; программа это учитывает",
   "held ({reason}), so nothing was asked; first: erp-bridge resume {area}":
     "остановлено ({reason}), запросов не было; сначала: erp-bridge resume {area}",

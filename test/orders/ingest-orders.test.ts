@@ -11,9 +11,9 @@ interface Sketch {
 }
 
 function record({ status, at, id = ID }: Sketch): string {
-  const stamp = at === undefined ? {} : { updated_at: `2026-03-01T11:00:0${at}Z` };
+  const timestamp = at === undefined ? {} : { updated_at: `2026-03-01T11:00:0${at}Z` };
   const value = typeof status === "number" ? { broken: status } : status;
-  return JSON.stringify({ order_id: id, status: value, items: [{ sku: String(status) }], ...stamp });
+  return JSON.stringify({ order_id: id, status: value, items: [{ sku: String(status) }], ...timestamp });
 }
 
 /** Serves one batch with these records, as often as it is asked. */
@@ -62,10 +62,10 @@ describe("one order twice in a batch", () => {
     { name: "the newer first", records: [newer, older], status: "paid", read: false },
     { name: "the newer last", records: [older, newer], status: "paid", read: false },
     { name: "three of them", records: [older, newer, older], status: "paid", read: false },
-    { name: "without stamps", records: [bare, otherBare], status: "paid", read: true },
-    { name: "one without a stamp", records: [newer, bare], status: "new", read: true },
+    { name: "without timestamps", records: [bare, otherBare], status: "paid", read: true },
+    { name: "one without a timestamp", records: [newer, bare], status: "new", read: true },
     {
-      name: "different under one stamp",
+      name: "different under one timestamp",
       records: [newer, record({ status: "sent", at: "2" })],
       status: "sent",
       read: true,
@@ -76,15 +76,18 @@ describe("one order twice in a batch", () => {
       status: "paid",
       read: false,
     },
-  ])("keeps the newest, and reads the order where the stamps do not tell: $name", async ({ records, status, read }) => {
-    const t = await startWith(records);
-    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
-    expect(stored(t)).toEqual({ status, revision: 1 });
-    expect(owed(t)).toHaveLength(read ? 1 : 0);
-    const before = dumpTables(t);
-    await t.run("orders");
-    expect(dumpTables(t)).toBe(before);
-  });
+  ])(
+    "keeps the newest, and reads the order where the timestamps do not tell: $name",
+    async ({ records, status, read }) => {
+      const t = await startWith(records);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
+      expect(stored(t)).toEqual({ status, revision: 1 });
+      expect(owed(t)).toHaveLength(read ? 1 : 0);
+      const before = dumpTables(t);
+      await t.run("orders");
+      expect(dumpTables(t)).toBe(before);
+    },
+  );
 
   it("is never hidden by a record of it that cannot be read", async () => {
     const t = await startWith([brokenOlder, older, brokenNewer]);
@@ -110,9 +113,15 @@ describe("an order that was stored before", () => {
   it.each([
     { name: "newer", second: { status: "paid", at: "3" }, status: "paid", revision: 2, read: false },
     { name: "older", second: { status: "paid", at: "1" }, status: "new", revision: 1, read: true },
-    { name: "with the same stamp", second: { status: "paid", at: "2" }, status: "new", revision: 1, read: true },
-    { name: "without a stamp", second: { status: "paid" }, status: "new", revision: 1, read: true },
-    { name: "with another stamp alone", second: { status: "new", at: "1" }, status: "new", revision: 1, read: false },
+    { name: "with the same timestamp", second: { status: "paid", at: "2" }, status: "new", revision: 1, read: true },
+    { name: "without a timestamp", second: { status: "paid" }, status: "new", revision: 1, read: true },
+    {
+      name: "with another timestamp alone",
+      second: { status: "new", at: "1" },
+      status: "new",
+      revision: 1,
+      read: false,
+    },
   ])(
     "is replaced by what is strictly newer, and read where that is not sure: $name",
     async ({ second, status, revision, read }) => {

@@ -141,7 +141,7 @@ describe("keeping house", () => {
       return t;
     }
 
-    it("goes by the stamps of the newest orders and the time since then, never by this machine's clock", async () => {
+    it("goes by the timestamps of the newest orders and the time since then, never by this machine's clock", async () => {
       const t = await start();
       createOrders(t, 5);
       await t.run("orders");

@@ -3,12 +3,12 @@
  * status requests. In small transactions with pauses in between, so that the ERP and the other jobs never wait for it.
  * Orders, what waits and what was refused are never removed, and `order_events.seq` goes on from where it was. Nothing is
  * removed by a time that the service does not confirm, now or when the rows were written ({@link addMark}): a clock that is years ahead would take everything for old. Where its
- * answers have no `Date`, the stamps of the newest orders and the time since then stand for it; where there are no orders either,
+ * answers have no `Date`, the timestamps of the newest orders and the time since then stand for it; where there are no orders either,
  * only the number of runs is bounded. A crash in the middle leaves the rest for the next night.
  */
 import { clockOffsetS } from "../health/clock-offset.ts";
 import { deleteConfirmedBefore } from "../orders/batch-rows.ts";
-import { deleteEventsUpTo, loadNewestStamps } from "../orders/order-rows.ts";
+import { deleteEventsUpTo, loadNewestTimestamps } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { deleteRunsBeyond, deleteRunsUpTo, type Old } from "../pass/runs.ts";
@@ -23,7 +23,7 @@ const ROWS_PER_COMMIT = 500;
 const PAUSE_MS = 20;
 /** Runs that are kept at most, whatever their age: years of a pass a minute. */
 const RUNS_MAX = 2_000_000;
-/** Orders whose stamps are asked for the time. */
+/** Orders whose timestamps are asked for the time. */
 const STAMPS = 21;
 /** Transactions in one pass; the next pass follows at once, and a stop is noticed in between. */
 const COMMITS_PER_PASS = 500;
@@ -33,16 +33,16 @@ export interface Retention {
   eventsMs: number;
   batchesMs: number;
   requestsMs: number;
-  /** Of stamps that name none. */
+  /** Of timestamps that name none. */
   zone: string;
 }
 
-export class KeepHouse implements Job {
+export class PruneHistory implements Job {
   readonly name = "upkeep";
   readonly areas = [];
   readonly #context: JobContext;
   readonly #retention: Retention;
-  /** What stamps had reached, and when by the monotonic clock. */
+  /** What timestamps had reached, and when by the monotonic clock. */
   #reached: { ms: number; sinceMs: number } | undefined;
 
   constructor(context: JobContext, retention: Retention) {
@@ -85,7 +85,7 @@ export class KeepHouse implements Job {
   async #mark(nowMs: number, signal: AbortSignal): Promise<Record<History, Mark[]>> {
     const { store, clock, client } = this.#context;
     const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
-    // Without a `Date` both the stamps and this clock may be behind: a mark is rather too young.
+    // Without a `Date` both the timestamps and this clock may be behind: a mark is rather too young.
     const reachedMs = client.serviceNow === undefined ? this.#reachedNow() : undefined;
     const atMs = Math.max(nowMs, clock.nowMs(), reachedMs ?? 0);
     const marks = loadMarks(store);
@@ -103,7 +103,7 @@ export class KeepHouse implements Job {
 
   /**
    * Rows bear this machine's time, and their age is reckoned by it: the service must say that it is right. Undefined where it
-   * does not. Without a `Date` of the service's it is never later than what the service's stamps have reached since.
+   * does not. Without a `Date` of the service's it is never later than what the service's timestamps have reached since.
    */
   #confirmedNow(): number | undefined {
     const { client, clock, log } = this.#context;
@@ -117,7 +117,7 @@ export class KeepHouse implements Job {
 
   #reachedNow(): number | undefined {
     const { store, clock } = this.#context;
-    const reachedMs = reachedTimeMs(loadNewestStamps(store, STAMPS), this.#retention.zone);
+    const reachedMs = reachedTimeMs(loadNewestTimestamps(store, STAMPS), this.#retention.zone);
     if (reachedMs === undefined) return undefined;
     const sinceMs = clock.monotonicMs();
     if (this.#reached === undefined || reachedMs > this.#reached.ms + sinceMs - this.#reached.sinceMs)

@@ -2,7 +2,7 @@
  * How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a
  * watermark.
  */
-export interface StampForm {
+export interface TimestampForm {
   readonly kind: "iso" | "unix" | "unix_ms" | "unix_us" | "http";
   /** The smallest part before the fraction. `day` and `minute` only in `iso`. */
   readonly precision: "day" | "minute" | "second";
@@ -15,14 +15,14 @@ export interface StampForm {
   readonly separator: string;
 }
 
-export interface Stamp {
+export interface Timestamp {
   /** Nanoseconds since 1970-01-01 UTC. */
   readonly instantNs: bigint;
-  readonly form: StampForm;
+  readonly form: TimestampForm;
 }
 
-/** A stamp together with its text, as it was sent. */
-export interface ServedStamp extends Stamp {
+/** A timestamp together with its text, as it was sent. */
+export interface ServedTimestamp extends Timestamp {
   readonly text: string;
 }
 
@@ -51,18 +51,18 @@ const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
  *
  * @throws RangeError where `zone` is needed and unknown.
  */
-export function parseStamp(text: string, zone: string): Stamp | undefined {
+export function parseTimestamp(text: string, zone: string): Timestamp | undefined {
   if (text.length > STAMP_CHARS_MAX) return undefined;
   return parseIso(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
 }
 
-/** The stamp of a record, or undefined where it has none that can be read. */
-export function readStamp(text: string | null, zone: string): ServedStamp | undefined {
-  const stamp = text === null ? undefined : parseStamp(text, zone);
-  return text === null || stamp === undefined ? undefined : { ...stamp, text };
+/** The timestamp of a record, or undefined where it has none that can be read. */
+export function readTimestamp(text: string | null, zone: string): ServedTimestamp | undefined {
+  const timestamp = text === null ? undefined : parseTimestamp(text, zone);
+  return text === null || timestamp === undefined ? undefined : { ...timestamp, text };
 }
 
-function parseIso(text: string, zone: string): Stamp | undefined {
+function parseIso(text: string, zone: string): Timestamp | undefined {
   const match = ISO.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, separator = "", hour = "0", minute = "0", second, point = ".", digits = "", named = ""] =
@@ -74,7 +74,7 @@ function parseIso(text: string, zone: string): Stamp | undefined {
   const local = days * DAY_S + h * 3600 + m * 60 + s;
   const utc = named === "" ? earliestInstant(local, zone) : local - offset;
   const precision = separator === "" ? "day" : second === undefined ? "minute" : "second";
-  const form: StampForm = {
+  const form: TimestampForm = {
     kind: "iso",
     precision,
     fraction: digits.length,
@@ -100,17 +100,24 @@ function offsetOf(named: string): number | undefined {
   return sign === "-" ? -seconds : seconds;
 }
 
-function parseEpoch(text: string): Stamp | undefined {
+function parseEpoch(text: string): Timestamp | undefined {
   const [, whole, digits = ""] = EPOCH.exec(text) ?? [];
   if (whole === undefined) return undefined;
   const kind = EPOCH_KINDS[whole.length as keyof typeof EPOCH_KINDS];
   const nanoDigits = 9 - EPOCH_DIGITS[kind];
   if (digits.length > nanoDigits) return undefined;
-  const form: StampForm = { kind, precision: "second", fraction: digits.length, point: ".", zone: "", separator: "" };
+  const form: TimestampForm = {
+    kind,
+    precision: "second",
+    fraction: digits.length,
+    point: ".",
+    zone: "",
+    separator: "",
+  };
   return { instantNs: BigInt(whole + digits.padEnd(nanoDigits, "0")), form };
 }
 
-const HTTP_FORM: StampForm = {
+const HTTP_FORM: TimestampForm = {
   kind: "http",
   precision: "second",
   fraction: 0,
@@ -119,7 +126,7 @@ const HTTP_FORM: StampForm = {
   separator: " ",
 };
 
-function parseHttp(text: string): Stamp | undefined {
+function parseHttp(text: string): Timestamp | undefined {
   if (!text.endsWith(" GMT")) return undefined;
   const date = new Date(text);
   // Date is lenient; only what it writes back in the same letters is the form we know.
@@ -131,7 +138,7 @@ function parseHttp(text: string): Stamp | undefined {
  * Writes an instant in a service's own form, never later than the instant itself: what the form cannot say is cut off.
  * Times that no such text can name become the nearest that one can (year 0 or 9999; the epoch's 0).
  */
-export function formatStamp(instantNs: bigint, form: StampForm, zone: string): string {
+export function formatTimestamp(instantNs: bigint, form: TimestampForm, zone: string): string {
   if (form.kind === "unix" || form.kind === "unix_ms" || form.kind === "unix_us") return formatEpoch(instantNs, form);
   const utc = clampSecond(floorDiv(instantNs, SECOND_NS));
   if (form.kind === "http") return new Date(Number(utc) * 1000).toUTCString();
@@ -146,19 +153,19 @@ export function formatStamp(instantNs: bigint, form: StampForm, zone: string): s
   return `${text.slice(0, 10)}${form.separator}${time}${fractionText(nanos, 9, form)}${form.zone}`;
 }
 
-function formatEpoch(instantNs: bigint, form: StampForm): string {
+function formatEpoch(instantNs: bigint, form: TimestampForm): string {
   const digits = EPOCH_DIGITS[form.kind as keyof typeof EPOCH_DIGITS];
   const perUnit = 10n ** BigInt(9 - digits);
   const instant = instantNs < 0n ? 0n : instantNs;
   return `${instant / perUnit}${fractionText(instant % perUnit, 9 - digits, form)}`;
 }
 
-function fractionText(nanos: bigint, width: number, form: StampForm): string {
+function fractionText(nanos: bigint, width: number, form: TimestampForm): string {
   return form.fraction === 0 ? "" : `${form.point}${nanos.toString().padStart(width, "0").slice(0, form.fraction)}`;
 }
 
-/** One unit of the last digit that the form writes, in nanoseconds: the least step from one stamp to the next. */
-export function unitNs(form: StampForm): bigint {
+/** One unit of the last digit that the form writes, in nanoseconds: the least step from one timestamp to the next. */
+export function unitNs(form: TimestampForm): bigint {
   if (form.precision === "day") return BigInt(DAY_S) * SECOND_NS;
   if (form.precision === "minute") return 60n * SECOND_NS;
   const before = form.kind === "unix_ms" || form.kind === "unix_us" ? EPOCH_DIGITS[form.kind] : 0;
@@ -167,8 +174,8 @@ export function unitNs(form: StampForm): bigint {
 
 /** Whether `a` is later than `b`. False where either is missing or cannot be read: then only the service itself knows. */
 export function isStrictlyNewer(a: string | null, b: string | null, zone: string): boolean {
-  const left = a === null ? undefined : parseStamp(a, zone);
-  const right = b === null ? undefined : parseStamp(b, zone);
+  const left = a === null ? undefined : parseTimestamp(a, zone);
+  const right = b === null ? undefined : parseTimestamp(b, zone);
   return left !== undefined && right !== undefined && left.instantNs > right.instantNs;
 }
 
@@ -177,8 +184,8 @@ export function isStrictlyNewer(a: string | null, b: string | null, zone: string
  * that only one of them names may be understood wrongly.
  */
 export function isOlder(a: string | null, b: string | null, zone: string): boolean {
-  const left = a === null ? undefined : parseStamp(a, zone);
-  const right = b === null ? undefined : parseStamp(b, zone);
+  const left = a === null ? undefined : parseTimestamp(a, zone);
+  const right = b === null ? undefined : parseTimestamp(b, zone);
   if (left === undefined || right === undefined) return false;
   if (left.form.kind !== right.form.kind || left.form.zone !== right.form.zone) return false;
   const [fine, coarse] = [unitNs(left.form), unitNs(right.form)];

@@ -8,7 +8,7 @@ import { textOf } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import type { Store } from "../database/store.ts";
-import { requestRead, saveOwedRead } from "../pass/position-rows.ts";
+import { queueRead, requestRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
@@ -29,9 +29,9 @@ import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "./pl
 import type { AnswerRecord } from "./read-answer.ts";
 import { isStatusAlone } from "./status-alone.ts";
 
-export type Taken = "created" | "changed" | "same" | "owed" | "quarantined";
+export type IngestResult = "created" | "changed" | "same" | "owed" | "quarantined";
 
-export interface TakeOptions {
+export interface IngestOptions {
   store: Store;
   rules: OrderRules;
   mapping: OrderMapping;
@@ -59,16 +59,20 @@ export const ORDER_KINDS = Object.values(BAD_KIND);
  * Stores one record of whole orders, owes a read of it, or quarantines it. `doubtful` orders are owed a read even
  * where they are stored: the answer held them twice and did not say which record counts.
  */
-export function takeRecord(options: TakeOptions, record: AnswerRecord, doubtful?: ReadonlySet<string>): Taken {
-  if (!record.ok) return takeBad(options, record);
-  const taken = takeGood(options, record);
+export function ingestRecord(
+  options: IngestOptions,
+  record: AnswerRecord,
+  doubtful?: ReadonlySet<string>,
+): IngestResult {
+  if (!record.ok) return ingestBad(options, record);
+  const taken = ingestGood(options, record);
   if (taken === "quarantined" || taken === "owed" || !doubtful?.has(record.orderId)) return taken;
   oweRead(options, record, hashContent(options, record));
   return taken === "same" ? "owed" : taken;
 }
 
 /** A record that is no JSON may still be an order that can be read by its id. */
-function takeBad(options: TakeOptions, record: AnswerRecord & { ok: false }): Taken {
+function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false }): IngestResult {
   const taken = quarantine(options, record, record.reason, record.reference);
   const order = record.broken?.order;
   if (taken === "quarantined" && order !== undefined && options.mapping.source !== "snapshot")
@@ -76,7 +80,7 @@ function takeBad(options: TakeOptions, record: AnswerRecord & { ok: false }): Ta
   return taken;
 }
 
-function takeGood(options: TakeOptions, record: GoodRecord): Taken {
+function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const { store, mapping } = options;
   deleteMissingOrder(store, record.orderId);
   const mark = loadOrderMark(store, record.orderId);
@@ -146,7 +150,7 @@ function hasLost(stored: StoredOrder, { status, lines }: OrderValues): boolean {
 
 /** Our own status that comes back is no news for the ERP, provided that nothing else came with it. */
 function sourceOf(
-  { store, mapping, rules, at }: TakeOptions,
+  { store, mapping, rules, at }: IngestOptions,
   { orderId }: GoodRecord,
   change: { mark: OrderMark; stored: StoredOrder; text: string; event: EventPlan },
 ): OrderSource | "own" {
@@ -208,12 +212,12 @@ function keepContentHash(
   if (contentHash !== null) saveSourceHash(store, { orderKey, source: payloadSource, hash: payloadHash, contentHash });
 }
 
-function hashContent({ bytes }: TakeOptions, record: GoodRecord): Buffer {
+function hashContent({ bytes }: IngestOptions, record: GoodRecord): Buffer {
   return hash("sha256", canonicalJson(bytes, record.span), "buffer");
 }
 
 /** Remembers that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
-function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer): void {
+function oweRead(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
   const owed = {
     orderId: record.orderId,
     serviceId: record.serviceId,
@@ -222,14 +226,19 @@ function oweRead(options: TakeOptions, record: GoodRecord, contentHash: Buffer):
     recordHash: record.hash,
     contentHash,
   };
-  saveOwedRead(options.store, owed, options.at);
+  queueRead(options.store, owed, options.at);
 }
 
 function payloadOf(bytes: Buffer, record: AnswerRecord): string {
   return record.ok || record.broken === undefined ? textOf(bytes, record.span) : record.broken.raw.toString("utf8");
 }
 
-function quarantine(options: TakeOptions, record: AnswerRecord, reason: string, reference: string | null): Taken {
+function quarantine(
+  options: IngestOptions,
+  record: AnswerRecord,
+  reason: string,
+  reference: string | null,
+): IngestResult {
   const { store, at } = options;
   const kind = BAD_KIND[options.mapping.source];
   const { hash } = record;

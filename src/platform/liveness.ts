@@ -7,9 +7,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "./ports.ts";
 
 /** The signs of life of one job. They are counted and not timed: the clock that would tell the time gives them itself. */
-export class Pulse {
+export class Liveness {
   /** Which pass the code at hand belongs to. */
-  static readonly #current = new AsyncLocalStorage<Pulse>();
+  static readonly #current = new AsyncLocalStorage<Liveness>();
   #beats = 0;
   /** As they were when a look last found them changed. */
   #seen = { beats: -1, atMs: 0 };
@@ -17,7 +17,7 @@ export class Pulse {
   /** Runs a pass so that its signs of life are found. */
   during<T>(pass: () => Promise<T>): Promise<T> {
     this.#beats += 1;
-    return Pulse.#current.run(this, pass);
+    return Liveness.#current.run(this, pass);
   }
 
   /** Milliseconds from the first look that found the newest sign of life to this one. `nowMs` is monotonic. */
@@ -28,21 +28,21 @@ export class Pulse {
 
   /** A sign of life of the pass that calls it; outside of passes nothing. */
   static beat(): void {
-    const pulse = Pulse.#current.getStore();
-    if (pulse !== undefined) pulse.#beats += 1;
+    const liveness = Liveness.#current.getStore();
+    if (liveness !== undefined) liveness.#beats += 1;
   }
 
   /** A clock for what passes are made of: every use of it is a sign of life. */
   static clock(clock: Clock): Clock {
     const beating = <Result>(read: () => Result) => {
-      Pulse.beat();
+      Liveness.beat();
       return read();
     };
     return {
       nowMs: () => beating(() => clock.nowMs()),
       monotonicMs: () => beating(() => clock.monotonicMs()),
       random: () => beating(() => clock.random()),
-      sleep: (ms, signal) => beating(() => clock.sleep(ms, signal)).finally(Pulse.beat),
+      sleep: (ms, signal) => beating(() => clock.sleep(ms, signal)).finally(Liveness.beat),
     };
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { JobRunner } from "../../src/daemon/job-runner.ts";
 import { Scheduler } from "../../src/daemon/scheduler.ts";
+import { Liveness } from "../../src/platform/liveness.ts";
 import type { Clock } from "../../src/platform/ports.ts";
-import { Pulse } from "../../src/platform/pulse.ts";
 import { collectingLog, FakeClock } from "../support/bridge.ts";
 
 const SIGNAL = new AbortController().signal;
@@ -37,38 +37,38 @@ function schedule(clock: FakeClock, ...runners: JobRunner[]) {
     for (let leftMs = ms; leftMs > 0; leftMs -= LOOK_MS) {
       clock.advance(LOOK_MS);
       tick();
-      scheduler.findHanging(LIMIT_MS);
+      scheduler.findStalled(LIMIT_MS);
     }
-    return scheduler.findHanging(LIMIT_MS);
+    return scheduler.findStalled(LIMIT_MS);
   };
 }
 
 describe("what hangs", () => {
   it("is a pass without a sign of life, not one that takes long", async () => {
     const clock = new FakeClock();
-    const beating = Pulse.clock(clock);
+    const beating = Liveness.clock(clock);
     const orders = endless("orders", beating);
     const lookFor = schedule(clock, orders.runner);
     void orders.runner.runNow(SIGNAL);
-    for (const work of [beating.nowMs, () => beating.sleep(1), beating.monotonicMs, Pulse.beat]) {
+    for (const work of [beating.nowMs, () => beating.sleep(1), beating.monotonicMs, Liveness.beat]) {
       expect(lookFor(LIMIT_MS - LOOK_MS)).toBeUndefined();
       await orders.step(work);
     }
     expect(lookFor(LIMIT_MS + 2 * LOOK_MS)).toBe("orders");
-    await orders.step(Pulse.beat);
+    await orders.step(Liveness.beat);
     expect(lookFor(LOOK_MS)).toBeUndefined();
   });
 
   it("is found although other passes get on, and although others use the clock", async () => {
     const clock = new FakeClock();
-    const beating = Pulse.clock(clock);
+    const beating = Liveness.clock(clock);
     const orders = endless("orders", beating);
     const stocks = endless("stocks", beating);
     const lookFor = schedule(clock, stocks.runner, orders.runner);
     void orders.runner.runNow(SIGNAL);
     void stocks.runner.runNow(SIGNAL);
     lookFor(LIMIT_MS);
-    await stocks.step(Pulse.beat);
+    await stocks.step(Liveness.beat);
     beating.nowMs();
     expect(lookFor(2 * LOOK_MS)).toBe("orders");
   });

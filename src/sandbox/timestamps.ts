@@ -1,6 +1,9 @@
 import type { SandboxOptions } from "./options.ts";
 
-export type StampOptions = Pick<SandboxOptions, "stamps" | "precision" | "stampOffsetMinutes" | "naiveOffsetMinutes">;
+export type TimestampOptions = Pick<
+  SandboxOptions,
+  "timestamps" | "precision" | "timestampOffsetMinutes" | "naiveOffsetMinutes"
+>;
 
 /** Microseconds in one unit of each precision. */
 const UNIT_US = { s: 1_000_000, ms: 1000, us: 1 } as const;
@@ -34,14 +37,14 @@ function decimalText(us: number, width: 3 | 6, digits: number): string {
   return digits === 0 ? String(units) : `${units}.${fraction.slice(0, digits)}`;
 }
 
-/** A stamp as JSON text, in the service's form and precision. */
-export function writeStamp(us: number, options: StampOptions): string {
+/** A timestamp as JSON text, in the service's form and precision. */
+export function writeTimestamp(us: number, options: TimestampOptions): string {
   const { precision } = options;
-  switch (options.stamps) {
+  switch (options.timestamps) {
     case "iso-z":
       return `"${isoText(us, precision, 0)}Z"`;
     case "iso-offset":
-      return `"${isoText(us, precision, options.stampOffsetMinutes)}${zoneText(options.stampOffsetMinutes)}"`;
+      return `"${isoText(us, precision, options.timestampOffsetMinutes)}${zoneText(options.timestampOffsetMinutes)}"`;
     case "iso-naive":
       return `"${isoText(us, precision, options.naiveOffsetMinutes)}"`;
     case "unix":
@@ -65,16 +68,16 @@ function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
 }
 
 /** Reads a `since` into microseconds; undefined when it is not in a form that the service understands. */
-export function readStamp(
+export function readTimestamp(
   value: string,
   form: "any" | "iso" | "unix" | "unix_ms",
-  options: StampOptions,
+  options: TimestampOptions,
 ): number | undefined {
   if (!/^-?\d+(\.\d+)?$/.test(value)) {
     return form === "any" || form === "iso" ? isoUs(value, options.naiveOffsetMinutes) : undefined;
   }
   if (form === "iso") return undefined;
-  const own = options.stamps === "unix" || options.stamps === "unix_ms" ? options.stamps : undefined;
+  const own = options.timestamps === "unix" || options.timestamps === "unix_ms" ? options.timestamps : undefined;
   const unit = form === "any" ? (own ?? (Math.abs(Number(value)) > SECONDS_MAX ? "unix_ms" : "unix")) : form;
   // Shifting the text keeps microseconds that a float of seconds would lose.
   const [units = "0", fraction = ""] = value.replace("-", "").split(".");

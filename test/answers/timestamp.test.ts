@@ -1,16 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatStamp, isStrictlyNewer, parseStamp, type Stamp, unitNs } from "../../src/answers/stamp.ts";
+import {
+  formatTimestamp,
+  isStrictlyNewer,
+  parseTimestamp,
+  type Timestamp,
+  unitNs,
+} from "../../src/answers/timestamp.ts";
 
-function stamp(text: string, zone = "UTC"): Stamp {
-  const parsed = parseStamp(text, zone);
+function timestamp(text: string, zone = "UTC"): Timestamp {
+  const parsed = parseTimestamp(text, zone);
   if (parsed === undefined) throw new Error(`${text} was not read`);
   return parsed;
 }
 
-const utc = (text: string) => stamp(text).instantNs;
+const utc = (text: string) => timestamp(text).instantNs;
 
-describe("parseStamp", () => {
+describe("parseTimestamp", () => {
   const instant = 1_795_193_485n * 1_000_000_000n;
   it.each([
     ["2026-11-20T16:51:25Z", instant],
@@ -36,7 +42,7 @@ describe("parseStamp", () => {
     ["0001-01-01T00:00:00Z", -62_135_596_800n * 1_000_000_000n],
   ])("reads %s", (text, expected) => {
     expect(utc(text)).toBe(expected);
-    expect(JSON.parse(JSON.stringify(stamp(text).form))).toEqual(stamp(text).form);
+    expect(JSON.parse(JSON.stringify(timestamp(text).form))).toEqual(timestamp(text).form);
   });
 
   it.each([
@@ -59,25 +65,25 @@ describe("parseStamp", () => {
     ...["-1795193485", "+1795193485", "179519348", "17951934851", "1795193485.", "1795193485123.1234567", "1.795e9"],
     ...["0000000001", "0", "-5", "Thu, 20 Nov 2026 16:51:25 GMT", "20 Nov 2026 16:51:25 GMT", "NaN", "null"],
   ])("does not read %j", (text) => {
-    expect(parseStamp(text, "UTC")).toBeUndefined();
+    expect(parseTimestamp(text, "UTC")).toBeUndefined();
   });
 
   it("takes times without a zone as the service's zone, and only those", () => {
-    expect(stamp("2026-11-20T19:51:25", "Europe/Moscow").instantNs).toBe(instant);
-    expect(stamp("2026-11-20T16:51:25Z", "Europe/Moscow").instantNs).toBe(instant);
-    expect(stamp("2026-07-01", "Europe/Berlin").instantNs).toBe(utc("2026-06-30T22:00:00Z"));
-    expect(() => parseStamp("2026-11-20T19:51:25", "Mars/Olympus")).toThrow(RangeError);
+    expect(timestamp("2026-11-20T19:51:25", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("2026-11-20T16:51:25Z", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("2026-07-01", "Europe/Berlin").instantNs).toBe(utc("2026-06-30T22:00:00Z"));
+    expect(() => parseTimestamp("2026-11-20T19:51:25", "Mars/Olympus")).toThrow(RangeError);
   });
 
   it("takes the earlier instant where summer time skips or repeats an hour", () => {
-    const berlin = (text: string) => stamp(text, "Europe/Berlin").instantNs;
+    const berlin = (text: string) => timestamp(text, "Europe/Berlin").instantNs;
     expect(berlin("2026-10-25T02:30:00")).toBe(utc("2026-10-25T00:30:00Z"));
     expect(berlin("2026-10-25T01:59:59")).toBe(utc("2026-10-24T23:59:59Z"));
     expect(berlin("2026-10-25T03:00:00")).toBe(utc("2026-10-25T02:00:00Z"));
     expect(berlin("2026-03-29T02:30:00")).toBe(utc("2026-03-29T00:30:00Z"));
     expect(berlin("2026-03-29T01:59:59")).toBe(utc("2026-03-29T00:59:59Z"));
     expect(berlin("2026-03-29T03:00:00")).toBe(utc("2026-03-29T01:00:00Z"));
-    const newYork = (text: string) => stamp(text, "America/New_York").instantNs;
+    const newYork = (text: string) => timestamp(text, "America/New_York").instantNs;
     expect(newYork("2026-11-01T01:30:00")).toBe(utc("2026-11-01T05:30:00Z"));
     expect(newYork("2026-03-08T02:30:00")).toBe(utc("2026-03-08T06:30:00Z"));
   });
@@ -109,14 +115,14 @@ const epoch = fc
 const http = fc
   .date({ min: new Date("1000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true })
   .map((day) => day.toUTCString());
-const anyStamp = fc.oneof(iso, date, epoch, http);
+const anyTimestamp = fc.oneof(iso, date, epoch, http);
 
-describe("formatStamp", () => {
-  it("writes every stamp back as it was", () => {
+describe("formatTimestamp", () => {
+  it("writes every timestamp back as it was", () => {
     fc.assert(
-      fc.property(anyStamp, fc.constantFrom("UTC", "Asia/Tokyo"), (text, zone) => {
-        const { instantNs, form } = stamp(text, zone);
-        expect(formatStamp(instantNs, form, zone)).toBe(text);
+      fc.property(anyTimestamp, fc.constantFrom("UTC", "Asia/Tokyo"), (text, zone) => {
+        const { instantNs, form } = timestamp(text, zone);
+        expect(formatTimestamp(instantNs, form, zone)).toBe(text);
       }),
       { numRuns: 2000 },
     );
@@ -125,9 +131,9 @@ describe("formatStamp", () => {
   it("never writes a later instant, and loses less than one unit", () => {
     const between = fc.bigInt({ min: utc("2001-09-10"), max: utc("2200-01-01") });
     fc.assert(
-      fc.property(anyStamp, between, (text, instantNs) => {
-        const { form } = stamp(text);
-        const written = utc(formatStamp(instantNs, form, "UTC"));
+      fc.property(anyTimestamp, between, (text, instantNs) => {
+        const { form } = timestamp(text);
+        const written = utc(formatTimestamp(instantNs, form, "UTC"));
         expect(written <= instantNs).toBe(true);
         expect(instantNs - written < unitNs(form)).toBe(true);
       }),
@@ -137,13 +143,13 @@ describe("formatStamp", () => {
 
   it("never writes a later instant in a zone with summer time", () => {
     const year = fc.bigInt({ min: utc("2026-01-01"), max: utc("2027-01-01") });
-    const { form } = stamp("2026-11-20 16:51:25.1");
+    const { form } = timestamp("2026-11-20 16:51:25.1");
     fc.assert(
       fc.property(
         year,
         fc.constantFrom("Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"),
         (instantNs, zone) => {
-          const written = stamp(formatStamp(instantNs, form, zone), zone).instantNs;
+          const written = timestamp(formatTimestamp(instantNs, form, zone), zone).instantNs;
           expect(written <= instantNs).toBe(true);
           expect(instantNs - written < 3_601n * 1_000_000_000n).toBe(true);
         },
@@ -153,7 +159,7 @@ describe("formatStamp", () => {
 
   it("cuts off and never rounds up", () => {
     const late = utc("2026-11-20T23:59:59.999999999Z");
-    const as = (text: string) => formatStamp(late, stamp(text).form, "UTC");
+    const as = (text: string) => formatTimestamp(late, timestamp(text).form, "UTC");
     expect(as("2026-01-01T00:00:00.000Z")).toBe("2026-11-20T23:59:59.999Z");
     expect(as("2026-01-01 00:00:00+0300")).toBe("2026-11-21 02:59:59+0300");
     expect(as("2026-01-01T00:00")).toBe("2026-11-20T23:59");
@@ -163,12 +169,12 @@ describe("formatStamp", () => {
   });
 
   it("floors before 1970 too, and stays within what the form can say", () => {
-    const { form } = stamp("2026-01-01T00:00:00.0Z");
-    expect(formatStamp(-1n, form, "UTC")).toBe("1969-12-31T23:59:59.9Z");
-    expect(formatStamp(-1n, stamp("1732112345").form, "UTC")).toBe("0");
-    expect(formatStamp(-(10n ** 30n), form, "UTC")).toBe("0000-01-01T00:00:00.0Z");
-    expect(formatStamp(10n ** 30n, form, "UTC")).toBe("9999-12-31T23:59:59.9Z");
-    expect(formatStamp(10n ** 30n, stamp("2026-01-01").form, "Europe/Moscow")).toBe("9999-12-31");
+    const { form } = timestamp("2026-01-01T00:00:00.0Z");
+    expect(formatTimestamp(-1n, form, "UTC")).toBe("1969-12-31T23:59:59.9Z");
+    expect(formatTimestamp(-1n, timestamp("1732112345").form, "UTC")).toBe("0");
+    expect(formatTimestamp(-(10n ** 30n), form, "UTC")).toBe("0000-01-01T00:00:00.0Z");
+    expect(formatTimestamp(10n ** 30n, form, "UTC")).toBe("9999-12-31T23:59:59.9Z");
+    expect(formatTimestamp(10n ** 30n, timestamp("2026-01-01").form, "Europe/Moscow")).toBe("9999-12-31");
   });
 });
 
@@ -184,7 +190,7 @@ describe("unitNs", () => {
     ["1795193485123456", 1_000n],
     ["Fri, 20 Nov 2026 16:51:25 GMT", 1_000_000_000n],
   ])("of %s", (text, expected) => {
-    expect(unitNs(stamp(text).form)).toBe(expected);
+    expect(unitNs(timestamp(text).form)).toBe(expected);
   });
 });
 

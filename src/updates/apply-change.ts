@@ -4,14 +4,14 @@
  * that is there, and the same news is news again.
  */
 
-import { isOlder } from "../answers/stamp.ts";
+import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
+import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
-import { readStampText } from "../orders/order-mapping.ts";
+import { readTimestampText } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { type Taken, takeRecord } from "../orders/take-orders.ts";
-import { requestRead, saveOwedRead, saveSeenChanges } from "../pass/position-rows.ts";
+import { queueRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 
 function isOlderThanStored(
@@ -20,15 +20,15 @@ function isOlderThanStored(
   id: string,
 ) {
   const stored = loadOrderMark(store, id)?.updatedAt ?? null;
-  return isOlder(readStampText(bytes, record.span, rules.update), stored, rules.plan.timezone);
+  return isOlder(readTimestampText(bytes, record.span, rules.update), stored, rules.plan.timezone);
 }
 
-export function takeNews(options: { store: Store; rules: OrderRules; at: string }, news: ChangeNews): Taken {
+export function applyChange(options: { store: Store; rules: OrderRules; at: string }, news: ChangeNews): IngestResult {
   const { store, rules, at } = options;
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
   const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
-  if (!record.ok || isTakenWhole) return takeRecord({ store, rules, mapping: rules.update, bytes, at }, record);
+  if (!record.ok || isTakenWhole) return ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   const { orderId, serviceId } = record;
   deleteMissingOrder(store, orderId);
   if (news.isKnown && isOlderThanStored(options, news, orderId)) {
@@ -45,6 +45,6 @@ export function takeNews(options: { store: Store; rules: OrderRules; at: string 
     recordHash: contentHash,
     contentHash,
   };
-  saveOwedRead(store, owed, at);
+  queueRead(store, owed, at);
   return "owed";
 }
