@@ -23,11 +23,11 @@ const OWN_TRIGGERS = /^erp_bridge_/;
 
 export function listObjects(db: Database.Database, type: SchemaObject["type"]): SchemaObject[] {
   return db
-    .prepare(
+    .prepare<unknown[], SchemaObject>(
       `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema
        WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid`,
     )
-    .all(type) as SchemaObject[];
+    .all(type);
 }
 
 /** Takes every trigger off; what is given back puts them on again. */
@@ -45,7 +45,10 @@ export function carryErpTables(options: CarryOptions, own: ReadonlySet<string>, 
   const isErps = (name: string) =>
     erpTables.includes(name) || (!own.has(name.toLowerCase()) && name !== "__drizzle_migrations");
   const unusual = new Set(
-    from.prepare("SELECT name FROM pragma_table_list WHERE type IN ('virtual', 'shadow')").pluck().all() as string[],
+    from
+      .prepare<unknown[], string>("SELECT name FROM pragma_table_list WHERE type IN ('virtual', 'shadow')")
+      .pluck()
+      .all(),
   );
   for (const table of listObjects(from, "table").filter(({ name }) => isErps(name))) {
     if (unusual.has(table.name)) report.notes.push(`${table.name} is a virtual table: the copy's stays.`);

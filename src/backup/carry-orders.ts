@@ -189,5 +189,5 @@ export function lastNumber(db: Pair["from"], table: string): bigint {
 
 /** Every order that is here before anything is brought over. */
 export function listOrderKeys({ to }: Pair): Set<bigint> {
-  return new Set(to.db.prepare("SELECT order_key FROM orders").pluck().safeIntegers(true).all() as bigint[]);
+  return new Set(to.db.prepare<unknown[], bigint>("SELECT order_key FROM orders").pluck().safeIntegers(true).all());
 }

@@ -31,7 +31,7 @@ export function ownNames(migrationsFolder: string): ReadonlySet<string> {
   try {
     for (const { statements } of loadMigrations(migrationsFolder))
       for (const statement of statements) db.exec(statement);
-    return new Set(db.prepare("SELECT lower(name) FROM sqlite_schema").pluck().all() as string[]);
+    return new Set(db.prepare<unknown[], string>("SELECT lower(name) FROM sqlite_schema").pluck().all());
   } finally {
     db.close();
   }

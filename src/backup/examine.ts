@@ -3,9 +3,11 @@
  * it is to replace still holds. Writes nothing: the copy is looked at through a duplicate, the database through a
  * read-only connection.
  */
+
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/migrate.ts";
+import { onlyRow } from "../database/only-row.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -54,11 +56,11 @@ export function examineCopy(work: string, file: string): CopyFacts {
 }
 
 function factsOf(db: Database.Database): CopyFacts {
-  const one = (sql: string) => (db.prepare(sql).pluck().get() as string | null | undefined) ?? null;
+  const one = (sql: string) => db.prepare<unknown[], string | null>(sql).pluck().get() ?? null;
   const lastOrderAt = one("SELECT max(received_at) FROM batches");
   return {
     copiedAt: one("SELECT value FROM meta WHERE key = 'copied_at'") ?? activityOf(db),
-    orders: db.prepare("SELECT count(*) FROM orders").pluck().get() as number,
+    orders: onlyRow(db.prepare<unknown[], number>("SELECT count(*) FROM orders").pluck().get()),
     lastOrderAt,
     account: one("SELECT value FROM meta WHERE key = 'account'"),
   };
@@ -68,7 +70,7 @@ function factsOf(db: Database.Database): CopyFacts {
 function activityOf(db: Database.Database): string | null {
   const sql =
     "SELECT max(at) FROM (SELECT max(finished_at) AS at FROM runs UNION ALL SELECT max(received_at) FROM batches)";
-  return db.prepare(sql).pluck().get() as string | null;
+  return onlyRow(db.prepare<unknown[], string | null>(sql).pluck().get());
 }
 
 /**
@@ -86,7 +88,7 @@ export function examineReplaced(
     db.pragma("trusted_schema = OFF");
     inspectDatabase(db, loadMigrations(migrationsFolder), file);
     if (!hasTable(db, "orders")) return gone(db, "is empty");
-    const account = db.prepare("SELECT value FROM meta WHERE key = 'account'").pluck().get() as string | undefined;
+    const account = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'account'").pluck().get();
     if (account !== undefined && copy.facts.account !== null && account !== copy.facts.account)
       throw otherAccount(file);
     db.exec("BEGIN");
@@ -124,7 +126,10 @@ function gone(db: Database.Database | undefined, why: string): Replaced {
 
 function factsOfReplaced(db: Database.Database): { activeAt: string | null; orders: number | null } {
   try {
-    return { activeAt: activityOf(db), orders: db.prepare("SELECT count(*) FROM orders").pluck().get() as number };
+    return {
+      activeAt: activityOf(db),
+      orders: onlyRow(db.prepare<unknown[], number>("SELECT count(*) FROM orders").pluck().get()),
+    };
   } catch (error) {
     if (!isDamage(error)) throw error;
     return { activeAt: null, orders: null };
@@ -143,7 +148,7 @@ function continuesCopy(
 ): boolean {
   let isAsked = false;
   for (const { newest, same } of WITNESSES) {
-    const row = copy.prepare(newest).raw(true).get() as [number, string, string] | undefined;
+    const row = copy.prepare<unknown[], [number, string, string]>(newest).raw(true).get();
     if (row === undefined) continue;
     isAsked = true;
     try {

@@ -3,7 +3,9 @@
  * and hold less than was stored, so its own pages are no proof: the note beside it, its numbers and what its rows name are
  * compared with the result. Only reads.
  */
+
 import type Database from "better-sqlite3";
+import { onlyRow } from "../database/only-row.ts";
 import { isBehind, isUnnoted, type Note, type Standing } from "../database/progress.ts";
 import { progressOf } from "../database/progress-note.ts";
 import type { Store } from "../database/store.ts";
@@ -80,13 +82,13 @@ function compareRows({ replaced: { db }, result, note, copied }: Compared): stri
 function countNameless(db: Database.Database, after: bigint): number {
   const sql = `SELECT count(*) FROM (SELECT DISTINCT order_key FROM order_event_rows WHERE seq > ?)
     WHERE order_key NOT IN (SELECT order_key FROM orders)`;
-  return db.prepare(sql).pluck().get(after) as number;
+  return onlyRow(db.prepare<unknown[], number>(sql).pluck().get(after));
 }
 
 /** Numbers are given without gaps, but for what a restore leaves out; the oldest rows are removed. */
 function countMissingEvents(db: Database.Database, result: Store): bigint {
   const sql = "SELECT coalesce(max(seq), 0) FROM order_event_rows";
-  const newest = result.db.prepare(sql).pluck().safeIntegers(true).get() as bigint;
+  const newest = onlyRow(result.db.prepare<unknown[], bigint>(sql).pluck().safeIntegers(true).get());
   const missing = lastNumber(db, "order_event_rows") - newest;
   return newest > 0n && missing > 0n && missing < BigInt(SEQ_MARGIN) ? missing : 0n;
 }
@@ -96,5 +98,5 @@ function countOrdersOfLostBatches(db: Database.Database, after: bigint): number 
   const sql = `SELECT coalesce(sum(order_count), 0) FROM batches
     WHERE id > ? AND state <> 'unread' AND received_at NOT IN (
       SELECT received_at FROM orders UNION SELECT at FROM order_event_rows UNION SELECT first_seen_at FROM quarantine)`;
-  return db.prepare(sql).pluck().get(after) as number;
+  return onlyRow(db.prepare<unknown[], number>(sql).pluck().get(after));
 }

@@ -23,7 +23,7 @@ export function hasTable(db: Database.Database, table: string): boolean {
 
 /** Columns that can be written: none that SQLite computes. */
 export function columnsOf(db: Database.Database, table: string): string[] {
-  return db.prepare("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0").pluck().all(table) as string[];
+  return db.prepare<unknown[], string>("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0").pluck().all(table);
 }
 
 /** Columns that both have: either may be of an older version, or changed by the ERP. */
@@ -39,10 +39,10 @@ export function columnList(columns: readonly string[]): string {
 /** Each row of a query, read one by one. Throws in the middle where the file is damaged. */
 export function eachRow(db: Database.Database, sql: string, ...params: unknown[]): IterableIterator<Row> {
   return db
-    .prepare(sql)
+    .prepare<unknown[], Row>(sql)
     .raw(true)
     .safeIntegers(true)
-    .iterate(...params) as IterableIterator<Row>;
+    .iterate(...params);
 }
 
 export function insertInto(

@@ -32,7 +32,7 @@ export function raiseNumbers(
     ["order_event_rows", BigInt(note?.events ?? 0)],
   ]);
   to.write(() => {
-    const tables = to.db.prepare("SELECT name FROM sqlite_sequence").pluck().all() as string[];
+    const tables = to.db.prepare<unknown[], string>("SELECT name FROM sqlite_sequence").pluck().all();
     const save = to.db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = ?");
     const begin = to.db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
     for (const table of new Set([...tables, ...NUMBERED, ...noted.keys()])) {

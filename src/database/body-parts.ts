@@ -3,6 +3,7 @@
  * parts are written in transactions of their own before anything names them, so that after a crash there is a whole body
  * or one that nothing names.
  */
+import { onlyRow } from "./only-row.ts";
 import type { Store } from "./store.ts";
 
 /** Larger bodies are stored in parts of this size. */
@@ -20,13 +21,15 @@ export const bodyLength = (row: string) =>
 
 /** A number that no body has. */
 export function nextBodyId(store: Store): number {
-  const { id } = store
-    .prepare(
-      `SELECT 1 + max((SELECT coalesce(max(body_id), 0) FROM body_parts),
+  const { id } = onlyRow(
+    store
+      .prepare<{ id: number }>(
+        `SELECT 1 + max((SELECT coalesce(max(body_id), 0) FROM body_parts),
          (SELECT coalesce(max(body_id), 0) FROM batches WHERE body_id IS NOT NULL),
          (SELECT coalesce(max(body_id), 0) FROM quarantine WHERE body_id IS NOT NULL)) AS id`,
-    )
-    .get() as { id: number };
+      )
+      .get(),
+  );
   return id;
 }
 

@@ -3,7 +3,9 @@
  * RAISE(IGNORE) leaves rows out without an error: an order would be stored without its lines and confirmed. Only reads; what
  * is found is remembered until the schema changes.
  */
+
 import { BridgeError } from "../platform/errors.ts";
+import { onlyRow } from "./only-row.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
 
@@ -43,7 +45,9 @@ export class ErpObjects {
   }
 
   list(): readonly ErpObject[] {
-    const { schema_version: schema } = this.#store.prepare("PRAGMA schema_version").get() as { schema_version: number };
+    const { schema_version: schema } = onlyRow(
+      this.#store.prepare<{ schema_version: number }>("PRAGMA schema_version").get(),
+    );
     if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find() };
     return this.#known.objects;
   }
@@ -85,12 +89,12 @@ export class ErpObjects {
 
   #find(): ErpObject[] {
     const rows = this.#store
-      .prepare(
+      .prepare<{ type: ErpObject["type"]; name: string; table: string; sql: string }>(
         `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema
          WHERE type IN ('trigger', 'index') AND sql IS NOT NULL
            AND lower(tbl_name) IN (SELECT value FROM json_each(?)) ORDER BY tbl_name, name`,
       )
-      .all(this.#tables) as { type: ErpObject["type"]; name: string; table: string; sql: string }[];
+      .all(this.#tables);
     return rows
       .filter(({ name }) => !this.#store.own.names.has(name.toLowerCase()))
       .filter(({ type, sql }) => type === "trigger" || canRefuse(sql))

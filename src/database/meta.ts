@@ -28,7 +28,7 @@ export type MetaKey =
 export type RestKey = "updates_rest" | "sweep_rest";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
-  return (store.prepare("SELECT value FROM meta WHERE key = ?").get(key) as { value: string } | undefined)?.value;
+  return store.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get(key)?.value;
 }
 
 /** The same value again is no write. */

@@ -3,10 +3,12 @@
  * that is put in its place later, or one that has lost its log, is behind it. Written in place, a slot in turn, and flushed;
  * after a crash in the middle the other slot is there, and says less at most. It is no file of SQLite's and may be closed.
  */
+
 import { closeSync, constants, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
 import { createFile, giveTo, openRegular, removeName } from "../platform/fresh-file.ts";
+import { onlyRow } from "./only-row.ts";
 import {
   decodeSlots,
   encodeSlot,
@@ -83,13 +85,15 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
 
 function numbersOf(db: Database.Database, table: Counter): Numbers {
   const seq = db.prepare("SELECT CAST(max(seq) AS INTEGER) FROM sqlite_sequence WHERE name = ?").pluck().get(table);
-  const newest = db.prepare(`SELECT coalesce(max(${COUNTERS[table]}), 0) FROM ${table}`).pluck().get() as number;
+  const newest = onlyRow(
+    db.prepare<unknown[], number>(`SELECT coalesce(max(${COUNTERS[table]}), 0) FROM ${table}`).pluck().get(),
+  );
   return { seq: (seq as number | null) ?? undefined, newest };
 }
 
 function newestOf(db: Database.Database, { table, key, row, among }: (typeof ROWS)[number]): RowMark | undefined {
   const sql = `SELECT ${key}, ${row} FROM ${table} WHERE ${among} ORDER BY ${key} DESC LIMIT 1`;
-  const newest = db.prepare(sql).raw(true).get() as [number, string] | undefined;
+  const newest = db.prepare<unknown[], [number, string]>(sql).raw(true).get();
   return newest === undefined ? undefined : markOf(...newest);
 }
 
@@ -100,7 +104,7 @@ function stateOf(
 ): "unknown" | "same" | "another" | "gone" {
   if (noted === undefined) return "unknown";
   const sql = `SELECT ${row} FROM ${table} WHERE ${key} = ? AND ${among}`;
-  const now = db.prepare(sql).pluck().get(noted[0]) as string | undefined;
+  const now = db.prepare<unknown[], string>(sql).pluck().get(noted[0]);
   if (now === undefined) return "gone";
   return markOf(noted[0], now)[1] === noted[1] ? "same" : "another";
 }

@@ -17,7 +17,7 @@ type ColumnsOf<T> = T extends Table
 
 /**
  * A row of a table or view as a statement written in SQL gives it, under the names of its columns:
- * `store.prepare<[string], Pick<Row<typeof orders>, "order_key" | "revision">>("SELECT order_key, revision …")`.
+ * `store.prepare<Pick<Row<typeof orders>, "order_key" | "revision">>("SELECT order_key, revision …")`.
  */
 export type Row<T extends Table | View> = {
   [K in keyof ColumnsOf<T> as ColumnsOf<T>[K] extends Column

@@ -268,8 +268,9 @@ export class Store {
   /**
    * The prepared statement of this text, prepared once. Its modes (`pluck`, `raw`, `safeIntegers`) stay with it, so one
    * text has one user; iterating it while it is used again is refused by better-sqlite3.
+   * `Row` is what the statement gives, best made of the schema: `Pick<Row<typeof orders>, …>` or `$inferSelect`.
    */
-  prepare<Params extends unknown[] = unknown[], Row = unknown>(sql: string): Database.Statement<Params, Row> {
+  prepare<Row = unknown, Params extends unknown[] = unknown[]>(sql: string): Database.Statement<Params, Row> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       const [oldest] = this.#statements.keys();

@@ -25,7 +25,7 @@ export function verifyTables(
   } catch (error) {
     if (!isUnknownHere(error)) throw error;
   }
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
+  const tables = db.prepare<unknown[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   const found: Verified = { problems: [], skipped: [] };
   for (const table of tables) {
     if (found.problems.length >= problemsMax) break;
@@ -66,5 +66,5 @@ export function findMissingTables(db: Database.Database, statements: readonly st
 }
 
 function listTables(db: Database.Database): string[] {
-  return db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
+  return db.prepare<unknown[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
 }

@@ -4,6 +4,7 @@
  * forgotten. Acknowledgements are fenced by the value that was sent.
  */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { keyInJson, type Numbers, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
@@ -89,32 +90,32 @@ function loadWaiting(
 ): OutboxRow[] {
   const values = { ...limits, feed: rules.feedId };
   const drops = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_drops
        WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND drop_round <= @dropRound AND ${mayGo}
        ORDER BY drop_round, id LIMIT @limit`,
     )
-    .all({ ...values, limit }) as RawOutboxRow[];
+    .all({ ...values, limit });
   if (drops.length === limit) return drops.map((row) => outboxRow(rules, row));
   const others = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
        WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo} ORDER BY priority, id LIMIT @limit`,
     )
-    .all({ ...values, limit: limit < 0 ? limit : limit - drops.length }) as RawOutboxRow[];
+    .all({ ...values, limit: limit < 0 ? limit : limit - drops.length });
   return [...drops, ...others].map((row) => outboxRow(rules, row));
 }
 
 /** The row that would go last: one from elsewhere, to find out whether the service takes anything at all. */
 export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
   const row = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
        WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO} AND refusal IS NULL
          ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`}
        ORDER BY priority DESC, id DESC LIMIT 1`,
     )
-    .get({ nowMs: limits.nowMs, awayBeforeMs: limits.awayBeforeMs, feed: rules.feedId }) as RawOutboxRow | undefined;
+    .get({ nowMs: limits.nowMs, awayBeforeMs: limits.awayBeforeMs, feed: rules.feedId });
   return row === undefined ? undefined : outboxRow(rules, row);
 }
 
@@ -127,11 +128,11 @@ export function loadSendableRow(
 ): OutboxRow[] {
   const [k0, k1, k2, k3] = paddedKey(key);
   const row = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x WHERE feed_id = @feed AND k0 = @k0 AND k1 = @k1 AND k2 = @k2 AND k3 = @k3
          AND state = 'waiting' AND (drop_round IS NULL OR drop_round <= @dropRound) AND ${MAY_GO} AND ${PARENT_IS_THERE}`,
     )
-    .get({ ...limits, feed: rules.feedId, k0, k1, k2, k3 }) as RawOutboxRow | undefined;
+    .get({ ...limits, feed: rules.feedId, k0, k1, k2, k3 });
   return row === undefined ? [] : [outboxRow(rules, row)];
 }
 
@@ -241,12 +242,12 @@ export function saveAcknowledged(
   );
   const key = keyInJson(rules, 4);
   const before = store
-    .prepare(
+    .prepare<number>(
       `SELECT r.at FROM (SELECT key AS at, ${key} FROM json_each(@rows)) r
          CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "r")} WHERE s.live = 1`,
     )
     .pluck()
-    .all({ feed: rules.feedId, rows: list }) as number[];
+    .all({ feed: rules.feedId, rows: list });
   store
     .prepare(
       `INSERT INTO feed_sent (feed_id, record, sent_at, gone, live, epoch, k0, k1, k2, k3)
@@ -295,19 +296,21 @@ export function saveAcceptance(
 /** The records that the site keeps, for a service that wants the whole table in each request. */
 export function loadPresent(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
   const rows = store
-    .prepare("SELECT k0, k1, k2, k3, record FROM feed_sent WHERE feed_id = ? AND gone = 0 ORDER BY k0, k1, k2, k3")
-    .all(rules.feedId) as { k0: string; k1: string; k2: string; k3: string; record: string }[];
+    .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
+      "SELECT k0, k1, k2, k3, record FROM feed_sent WHERE feed_id = ? AND gone = 0 ORDER BY k0, k1, k2, k3",
+    )
+    .all(rules.feedId);
   return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
 
 /** What rows that are not acknowledged may have put on the site: their requests left, and no answer came. */
 export function loadDoubtful(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
   const rows = store
-    .prepare(
+    .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
       `SELECT k0, k1, k2, k3, doubt_record AS record FROM feed_outbox INDEXED BY feed_outbox_doubt
        WHERE feed_id = ? AND doubt_record IS NOT NULL ORDER BY k0, k1, k2, k3`,
     )
-    .all(rules.feedId) as { k0: string; k1: string; k2: string; k3: string; record: string }[];
+    .all(rules.feedId);
   return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
 
@@ -349,12 +352,14 @@ export function wakeSetAside(
 
 /** Rows that are set aside with nothing accepted since, up to `limit`. */
 export function countUnproven(store: Store, rules: FeedRules, limit: number): number {
-  const { n } = store
-    .prepare(
-      `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
+  const { n } = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
        WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' LIMIT ?)`,
-    )
-    .get(rules.feedId, limit) as { n: number };
+      )
+      .get(rules.feedId, limit),
+  );
   return n;
 }
 
@@ -403,25 +408,25 @@ export function saveRefused(
 /** Quarantined rows that go to zero or away and whose time has come: they are counted by the guard before they go. */
 export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number, limit: number): OutboxRow[] {
   const rows = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_retry
        WHERE feed_id = ? AND state = 'refused' AND retry_ms <= ? AND record <> 'null' AND drop_round IS NOT NULL
        ORDER BY retry_ms, id LIMIT ?`,
     )
-    .all(rules.feedId, nowMs, limit) as RawOutboxRow[];
+    .all(rules.feedId, nowMs, limit);
   return rows.map((row) => outboxRow(rules, row));
 }
 
 /** Quarantined rows whose time has come to be tried again by themselves, those that wait longest first. */
 export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
   const rows = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_retry
        WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs AND record <> 'null' AND ${MAY_GO}
          AND drop_round IS NULL AND ${PARENT_IS_THERE}
        ORDER BY retry_ms, id LIMIT @limit`,
     )
-    .all({ ...limits, feed: rules.feedId, limit }) as RawOutboxRow[];
+    .all({ ...limits, feed: rules.feedId, limit });
   return rows.map((row) => outboxRow(rules, row));
 }
 
@@ -455,22 +460,22 @@ export function wakeRefused(
 /** Some of the rows that the service refused, each by itself; those that cannot be rendered are not among them. */
 export function loadRefused(store: Store, rules: FeedRules, limit: number): OutboxRow[] {
   const rows = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
        WHERE feed_id = ? AND state = 'refused' AND record <> 'null' ORDER BY id LIMIT ?`,
     )
-    .all(rules.feedId, limit) as RawOutboxRow[];
+    .all(rules.feedId, limit);
   return rows.map((row) => outboxRow(rules, row));
 }
 
 /** Rows below this one that were refused, perhaps because it was not there. */
 export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonly string[]): OutboxRow[] {
   const rows = store
-    .prepare(
+    .prepare<RawOutboxRow>(
       `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
        WHERE feed_id = ? AND state = 'refused' AND record <> 'null' AND parent = ? ORDER BY id`,
     )
-    .all(rules.feedId, key[0] ?? "") as RawOutboxRow[];
+    .all(rules.feedId, key[0] ?? "");
   return rows.map((row) => outboxRow(rules, row));
 }
 

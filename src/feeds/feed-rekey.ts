@@ -3,6 +3,7 @@
  * and then back: no new name meets an old one, and after a crash the same steps go on from where they were.
  */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { paddedKey, UNSHOWN } from "./feed-rows.ts";
@@ -15,9 +16,13 @@ export interface Rekey {
 }
 
 export function loadRekey(store: Store, rules: FeedRules): Rekey | undefined {
-  const row = store.prepare("SELECT rekey_from AS text FROM feeds WHERE feed_id = ?").get(rules.feedId) as {
-    text: string | null;
-  };
+  const row = onlyRow(
+    store
+      .prepare<{
+        text: string | null;
+      }>("SELECT rekey_from AS text FROM feeds WHERE feed_id = ?")
+      .get(rules.feedId),
+  );
   return row.text === null ? undefined : (JSON.parse(row.text) as Rekey);
 }
 
@@ -49,10 +54,10 @@ export function moveSent(
   step: { rename: Rename; formerKeys: number; limit: number },
 ): { moved: number; lost: number } {
   const rows = store
-    .prepare(
+    .prepare<SentRow>(
       `SELECT k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch FROM feed_sent WHERE feed_id = ? LIMIT ?`,
     )
-    .all(rules.feedId, step.limit) as SentRow[];
+    .all(rules.feedId, step.limit);
   // Of two rows that are one now neither says what the site shows: it is sent anew.
   const put = store.prepare(
     `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -89,15 +94,15 @@ export function moveOwed(
   step: { rename: Rename; formerKeys: number; limit: number },
 ): number {
   const rows = store
-    .prepare(`SELECT id, k0, k1, k2, k3, doubt_record AS doubt FROM feed_outbox WHERE feed_id = ? LIMIT ?`)
-    .all(rules.feedId, step.limit) as {
-    id: number;
-    k0: string;
-    k1: string;
-    k2: string;
-    k3: string;
-    doubt: string | null;
-  }[];
+    .prepare<{
+      id: number;
+      k0: string;
+      k1: string;
+      k2: string;
+      k3: string;
+      doubt: string | null;
+    }>(`SELECT id, k0, k1, k2, k3, doubt_record AS doubt FROM feed_outbox WHERE feed_id = ? LIMIT ?`)
+    .all(rules.feedId, step.limit);
   const drop = store.prepare("DELETE FROM feed_outbox WHERE id = ?");
   const keep = store.prepare(
     `UPDATE OR REPLACE feed_outbox SET feed_id = ?, k0 = ?, k1 = ?, k2 = ?, k3 = ?, state = 'waiting', last_error = NULL,
@@ -176,10 +181,10 @@ export class NameList {
   /** What the row of a former name is called now, where the source has exactly one. */
   find(former: readonly string[]): string[] | undefined {
     return this.#store
-      .prepare(
+      .prepare<string[]>(
         `SELECT n0, n1, n2, n3 FROM ${this.#table} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND isTwice = 0`,
       )
       .raw(true)
-      .get(...paddedKey(former)) as string[] | undefined;
+      .get(...paddedKey(former));
   }
 }

@@ -13,11 +13,11 @@ import { paddedKey } from "./feed-rows.ts";
 export function retryFeedRow(store: Store, rules: FeedRules, reference: string): "waiting" | "touched" | "settled" {
   const key = paddedKey(keyOfReference(rules, reference));
   const row = store
-    .prepare(
+    .prepare<{ id: number; record: string }>(
       `SELECT id, record FROM feed_outbox
        WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND state = 'refused'`,
     )
-    .get(rules.feedId, ...key) as { id: number; record: string } | undefined;
+    .get(rules.feedId, ...key);
   if (row === undefined) return "settled";
   if (row.record === "null") {
     store

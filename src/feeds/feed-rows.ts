@@ -5,6 +5,7 @@
 
 import type { RecordPlace } from "../config/feed-level.ts";
 import type { FeedName } from "../config/feed-names.ts";
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import type { FeedKeyState, OutboxState } from "./plan-feed.ts";
@@ -38,15 +39,17 @@ export function paddedKey(key: readonly string[]): [string, string, string, stri
 }
 
 export function loadFeed(store: Store, name: FeedName): FeedRow {
-  return store
-    .prepare(
-      `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
+  return onlyRow(
+    store
+      .prepare<FeedRow>(
+        `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
          live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
          key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels,
          doubt_since AS doubtSince
        FROM feeds WHERE name = ?`,
-    )
-    .get(name) as FeedRow;
+      )
+      .get(name),
+  );
 }
 
 /** A full comparison is owed. A reason that stands already is kept: it came first. */
@@ -98,7 +101,7 @@ export function doubtAcknowledged(
 
 /** The feeds whose rows go to one path. */
 export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
-  return store.prepare("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path) as FeedName[];
+  return store.prepare<FeedName>("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path);
 }
 
 /**
@@ -112,12 +115,12 @@ export function markDoubted(
 ): string[] | undefined {
   const after = paddedKey(step.after ?? []);
   const keys = store
-    .prepare(
+    .prepare<string[]>(
       `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) ${step.after === undefined ? ">=" : ">"} (?, ?, ?, ?)
        ORDER BY k0, k1, k2, k3 LIMIT ?`,
     )
     .raw(true)
-    .all(rules.feedId, ...after, step.limit) as string[][];
+    .all(rules.feedId, ...after, step.limit);
   const last = keys.at(-1);
   if (last === undefined) {
     store
@@ -182,11 +185,13 @@ export function touchOwed(
   rules: FeedRules,
   { afterId, limit }: { afterId: number; limit: number },
 ): number | undefined {
-  const { last } = store
-    .prepare(
-      `SELECT max(id) AS last FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)`,
-    )
-    .get(rules.feedId, afterId, limit) as { last: number | null };
+  const { last } = onlyRow(
+    store
+      .prepare<{ last: number | null }>(
+        `SELECT max(id) AS last FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)`,
+      )
+      .get(rules.feedId, afterId, limit),
+  );
   if (last === null) return undefined;
   store
     .prepare(
@@ -255,7 +260,7 @@ export function loadDifferent(
   if (found.length === 0) return [];
   const parts = rules.keys.length;
   const rows = store
-    .prepare(
+    .prepare<KeyStateRow>(
       `WITH found AS MATERIALIZED (
          SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
          FROM json_each(@found))
@@ -270,11 +275,15 @@ export function loadDifferent(
     .all({
       feed: rules.feedId,
       found: JSON.stringify(found.map(({ key, record, parent }) => [...key, record, parent])),
-    }) as KeyStateRow[];
+    });
   if (rows.length === 0) return [];
-  const { former } = store.prepare("SELECT former_levels AS former FROM feeds WHERE feed_id = ?").get(rules.feedId) as {
-    former: string | null;
-  };
+  const { former } = onlyRow(
+    store
+      .prepare<{
+        former: string | null;
+      }>("SELECT former_levels AS former FROM feeds WHERE feed_id = ?")
+      .get(rules.feedId),
+  );
   const formerLevels = former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] };
   return rows.map((row) => ({ at: row.at, known: { ...formerLevels, ...keyState(row) } }));
 }
@@ -378,12 +387,14 @@ export function deleteOwed(store: Store, rules: FeedRules, keys: readonly (reado
 
 /** Whether anything was ever acknowledged or owed. */
 export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
-  const { known } = store
-    .prepare(
-      `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
+  const { known } = onlyRow(
+    store
+      .prepare<{ known: number }>(
+        `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
          OR EXISTS (SELECT 1 FROM feed_outbox WHERE feed_id = @feed) AS known`,
-    )
-    .get({ feed: rules.feedId }) as { known: number };
+      )
+      .get({ feed: rules.feedId }),
+  );
   return known === 1;
 }
 
@@ -398,23 +409,23 @@ export function loadKnownKeys(
   const goneMax = options.table === "feed_sent" ? 0 : 1;
   const epoch = options.table === "feed_sent" ? "epoch" : "0";
   return store
-    .prepare(
+    .prepare<string[]>(
       `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${DOUBTED}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
     )
     .raw(true)
-    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit) as string[][];
+    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);
 }
 
 /** Of these keys those that are not owed as gone. */
 export function withoutGone(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
   if (keys.length === 0) return [];
   const gone = store
-    .prepare(
+    .prepare<number>(
       `SELECT r.at FROM (SELECT key AS at, ${keyInJson(rules)} FROM json_each(@keys)) r
          CROSS JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")} WHERE o.gone = 1`,
     )
     .pluck()
-    .all({ feed: rules.feedId, keys: JSON.stringify(keys) }) as number[];
+    .all({ feed: rules.feedId, keys: JSON.stringify(keys) });
   const places = new Set(gone);
   return keys.filter((_, at) => !places.has(at));
 }
@@ -422,8 +433,10 @@ export function withoutGone(store: Store, rules: FeedRules, keys: readonly strin
 /** Rows that no key can name and that are not there any more, by what they were: nothing is held of them. */
 export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Buffer[]): number {
   const held = store
-    .prepare("SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NULL")
-    .all(rules.name) as { id: number; hash: Buffer }[];
+    .prepare<{ id: number; hash: Buffer }>(
+      "SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NULL",
+    )
+    .all(rules.name);
   const release = store.prepare("UPDATE quarantine SET state = 'released' WHERE id = ?");
   const over = held.filter(({ hash }) => !seen.some((known) => known.equals(hash)));
   for (const { id } of over) release.run(id);
@@ -438,16 +451,22 @@ export function countDrops(
   rules: FeedRules,
   options: { since: string; awayBeforeMs: number },
 ): { pending: number; recent: number } {
-  const { pending } = store
-    .prepare(
-      `SELECT count(*) AS pending FROM feed_outbox INDEXED BY feed_outbox_drops
+  const { pending } = onlyRow(
+    store
+      .prepare<{ pending: number }>(
+        `SELECT count(*) AS pending FROM feed_outbox INDEXED BY feed_outbox_drops
        WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
          AND drop_round > (SELECT approved_round FROM feeds WHERE feed_id = @feed) AND (gone = 0 OR away_since_ms <= @away)`,
-    )
-    .get({ feed: rules.feedId, away: options.awayBeforeMs }) as { pending: number };
-  const { recent } = store
-    .prepare("SELECT coalesce(sum(count), 0) AS recent FROM feed_drops WHERE feed_id = ? AND at >= ?")
-    .get(rules.feedId, options.since) as { recent: number };
+      )
+      .get({ feed: rules.feedId, away: options.awayBeforeMs }),
+  );
+  const { recent } = onlyRow(
+    store
+      .prepare<{ recent: number }>(
+        "SELECT coalesce(sum(count), 0) AS recent FROM feed_drops WHERE feed_id = ? AND at >= ?",
+      )
+      .get(rules.feedId, options.since),
+  );
   return { pending, recent };
 }
 
@@ -478,12 +497,14 @@ export function markShown(store: Store, rules: FeedRules, options: { awayBeforeM
 
 /** A person lets the rows go that the guard has shown. Later ones are counted anew. Returns how many rows that are. */
 export function approveGuarded(store: Store, name: FeedName): number {
-  const { n } = store
-    .prepare(
-      `SELECT count(*) AS n FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
+  const { n } = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        `SELECT count(*) AS n FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
        WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`,
-    )
-    .get(name) as { n: number };
+      )
+      .get(name),
+  );
   if (n === 0) return 0;
   store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
   return n;

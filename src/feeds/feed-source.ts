@@ -3,7 +3,9 @@
  * that anybody waits for; a crash between reading and writing loses nothing, because a touch is forgotten only in the
  * transaction that dealt with it.
  */
+
 import { isUtf8 } from "node:buffer";
+import { onlyRow } from "../database/only-row.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
@@ -49,7 +51,7 @@ export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): 
 
 export function countSourceRows(store: Store, rules: FeedRules, limit: number): number {
   const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM ${quoteName(rules.table)} LIMIT ?)`;
-  return (store.prepare(sql).get(limit) as { n: number }).n;
+  return onlyRow(store.prepare<{ n: number }>(sql).get(limit)).n;
 }
 
 /**
@@ -131,16 +133,17 @@ export function loadSourcePage(store: Store, rules: FeedRules, after: PageEnd | 
 
 /** What a table is kept by, and unique by: its rowid, or its primary key with the collations of that. */
 function orderOf(store: Store, rules: FeedRules): { name: string; collation: string }[] {
-  const columns = (store.prepare("SELECT name FROM pragma_table_xinfo(?)").all(rules.table) as { name: string }[]).map(
-    ({ name }) => name.toLowerCase(),
-  );
+  const columns = store
+    .prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)")
+    .all(rules.table)
+    .map(({ name }) => name.toLowerCase());
   const rowid = ["rowid", "_rowid_", "oid"].find((name) => !columns.includes(name));
   const primary = store
-    .prepare(
+    .prepare<{ name: string; coll: string }>(
       `SELECT x.name, x.coll FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
        WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 ORDER BY x.seqno`,
     )
-    .all({ table: rules.table }) as { name: string; coll: string }[];
+    .all({ table: rules.table });
   if (primary.length > 0) return primary.map(({ name, coll }) => ({ name, collation: ` COLLATE ${quoteName(coll)}` }));
   if (rowid !== undefined) return [{ name: rowid, collation: "" }];
   // Somebody has taken all three names: the key it is, as far as it tells rows apart.
@@ -170,10 +173,10 @@ interface SourceQuery {
 function readValues(store: Store, columns: readonly string[], query: SourceQuery): KeyValues[] {
   const read = (list: string) =>
     store
-      .prepare(query.sql(list))
+      .prepare<ColumnValue[]>(query.sql(list))
       .safeIntegers(true)
       .raw(true)
-      .all(...query.values) as ColumnValue[][];
+      .all(...query.values);
   const plain = read(columns.map(quoteName).join(", "));
   return plain.some((values) => values.some(isReplaced)) ? withRawText(read, columns) : plain;
 }

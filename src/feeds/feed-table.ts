@@ -5,6 +5,7 @@
  */
 
 import { levelsOfSignature, type RecordPlace } from "../config/feed-level.ts";
+import { onlyRow } from "../database/only-row.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -129,7 +130,8 @@ export class FeedTable {
   }
 
   #readSchemaVersion(): number {
-    return (this.#context.store.prepare("PRAGMA schema_version").get() as { schema_version: number }).schema_version;
+    return onlyRow(this.#context.store.prepare<{ schema_version: number }>("PRAGMA schema_version").get())
+      .schema_version;
   }
 
   /** What held the feed, and what was held against its rows, was said of the old rules. */

@@ -29,15 +29,18 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
   if (rules.query !== null || rules.file !== null) return "scanned";
   if (tableProblem(rules.table, true) !== null) throw ownTable(rules);
   const object = store
-    .prepare("SELECT type, sql FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')")
-    .get(rules.table) as { type: string; sql: string } | undefined;
+    .prepare<{ type: string; sql: string }>(
+      "SELECT type, sql FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
+    )
+    .get(rules.table);
   if (object === undefined) throw missingTable(rules);
   if (object.type === "view" || /^CREATE\s+VIRTUAL/i.test(object.sql)) return "scanned";
   checkColumns(
     rules,
-    (store.db.prepare("SELECT name FROM pragma_table_xinfo(?)").all(rules.table) as { name: string }[]).map(
-      ({ name }) => name,
-    ),
+    store.db
+      .prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_xinfo(?)")
+      .all(rules.table)
+      .map(({ name }) => name),
   );
   return isTooLarge(store, rules) ? "scanned" : "tracked";
 }
@@ -86,8 +89,10 @@ export function checkColumns(rules: SourceRules, columns: readonly string[]): vo
 /** True where the triggers stand as they should. */
 export function areTriggersArmed(store: Store, rules: FeedRules): boolean {
   const standing = store
-    .prepare("SELECT name, tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE ?")
-    .all(`${triggerPrefix(rules)}%`) as { name: string; tableName: string; sql: string }[];
+    .prepare<{ name: string; tableName: string; sql: string }>(
+      "SELECT name, tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE ?",
+    )
+    .all(`${triggerPrefix(rules)}%`);
   return triggersOf(store, rules).every(({ name, sql }) =>
     standing.some(
       (trigger) =>
@@ -131,8 +136,10 @@ function ownIndexSql(rules: FeedRules): string {
 
 function loadOwnIndex(store: Store, rules: FeedRules): { isRight: boolean } | undefined {
   const standing = store
-    .prepare("SELECT tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'index' AND name = ?")
-    .get(ownIndex(rules)) as { tableName: string; sql: string } | undefined;
+    .prepare<{ tableName: string; sql: string }>(
+      "SELECT tbl_name AS tableName, sql FROM sqlite_schema WHERE type = 'index' AND name = ?",
+    )
+    .get(ownIndex(rules));
   if (standing === undefined) return undefined;
   const isHere = standing.tableName.toLowerCase() === rules.table.toLowerCase();
   // An earlier version wrote IF NOT EXISTS, which SQLite leaves out of what it keeps.
@@ -153,8 +160,8 @@ export function disarmTriggers(store: Store, name: string): boolean {
 function isKeyIndexed(store: Store, rules: FeedRules): boolean {
   const where = rules.keys.map((column) => `${quoteName(column)} IN (?, ?, ?)`).join(" AND ");
   const plan = store.db
-    .prepare(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
-    .all(...rules.keys.flatMap(() => ["", "", ""])) as { detail: string }[];
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
+    .all(...rules.keys.flatMap(() => ["", "", ""]));
   return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }
 
@@ -217,10 +224,10 @@ interface TableColumn {
 
 function readTableColumns(store: Store, rules: FeedRules): TableColumn[] {
   return store
-    .prepare(
+    .prepare<TableColumn>(
       `SELECT name, hidden, CASE WHEN "notnull" = 1 THEN dflt_value END AS instead FROM pragma_table_xinfo(@table)`,
     )
-    .all({ table: rules.table }) as TableColumn[];
+    .all({ table: rules.table });
 }
 
 /** In lower case. */
@@ -247,12 +254,12 @@ interface UniqueColumn {
  */
 function readOtherKeys(store: Store, rules: FeedRules): UniqueColumn[][] {
   const rows = store
-    .prepare(
+    .prepare<{ index: string; origin: string; name: string | null; collation: string }>(
       `SELECT i.name AS "index", i.origin, x.name, x.coll AS collation
        FROM pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
        WHERE i."unique" = 1 AND i.partial = 0 AND x.key = 1 ORDER BY i.name, x.seqno`,
     )
-    .all({ table: rules.table }) as { index: string; origin: string; name: string | null; collation: string }[];
+    .all({ table: rules.table });
   const table = readTableColumns(store, rules);
   const isKey = (column: string) => rules.keys.some((key) => key.toLowerCase() === column.toLowerCase());
   const uniques = [...Map.groupBy(rows, ({ index }) => index).values()].flatMap((columns) => {
@@ -266,12 +273,12 @@ function readOtherKeys(store: Store, rules: FeedRules): UniqueColumn[][] {
     return named.length < columns.length || isOwn ? [] : [named];
   });
   const primary = store
-    .prepare(
+    .prepare<{ name: string | null }>(
       `SELECT c.name FROM pragma_table_list(@table) t LEFT JOIN pragma_table_info(@table) c
          ON c.pk = 1 AND upper(c.type) = 'INTEGER' AND (SELECT count(*) FROM pragma_table_info(@table) WHERE pk > 0) = 1
        WHERE t.schema = 'main' AND t.wr = 0`,
     )
-    .get({ table: rules.table }) as { name: string | null } | undefined;
+    .get({ table: rules.table });
   if (primary === undefined) return uniques;
   // One that has an index is no other name of the rowid: it was declared DESC.
   const alias = rows.some(({ origin }) => origin === "pk") ? null : primary.name;

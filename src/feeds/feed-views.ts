@@ -27,10 +27,10 @@ export interface KeyShown {
 export function loadSentRow(store: Store, rules: FeedRules, key: readonly string[]): KeyShown | undefined {
   const where = rules.keys.map((column) => `${quoteName(column)} = ?`).join(" AND ");
   return store
-    .prepare(
+    .prepare<KeyShown>(
       `SELECT state, sent, sent_at AS sentAt, last_error AS lastError FROM ${SENT_VIEWS[rules.name]} WHERE ${where}`,
     )
-    .get(...key) as KeyShown | undefined;
+    .get(...key);
 }
 
 /** Makes the feed's view where it is missing or names other columns. True where it did. */
@@ -43,8 +43,8 @@ export function saveSentView(store: Store, rules: Pick<FeedRules, "name" | "keys
 
 export function isSentViewCurrent(store: Store, rules: Pick<FeedRules, "name" | "keys">): boolean {
   const standing = store
-    .prepare("SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?")
-    .get(SENT_VIEWS[rules.name]) as { sql: string } | undefined;
+    .prepare<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?")
+    .get(SENT_VIEWS[rules.name]);
   return standing?.sql === sentViewSql(rules.name, rules.keys);
 }
 

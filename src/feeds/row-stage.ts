@@ -77,10 +77,10 @@ export class RowStage {
 
   #read(sql: string, values: readonly (string | number)[]): FoundKey[] {
     const all = this.#store
-      .prepare(sql)
+      .prepare<[string, string, string, string, ...ColumnValue[]]>(sql)
       .safeIntegers(true)
       .raw(true)
-      .all(...values) as [string, string, string, string, ...ColumnValue[]][];
+      .all(...values);
     const { columns, keys } = this.#rules;
     const found: { key: string[]; rows: SourceRow[] }[] = [];
     for (const [k0, k1, k2, k3, ...row] of all) {

@@ -1,8 +1,10 @@
 /* What `status` tells from: read-only, on any connection, beside a running daemon. */
+
 import path from "node:path";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import { journalSince } from "../database/foreign-journal.ts";
+import { onlyRow } from "../database/only-row.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
 import type { Store } from "../database/store.ts";
@@ -19,8 +21,8 @@ import { loadPageSilent } from "./page-silence.ts";
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
   const row = store
-    .prepare("SELECT received_at AS at FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1")
-    .get() as { at: string } | undefined;
+    .prepare<{ at: string }>("SELECT received_at AS at FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1")
+    .get();
   return row?.at ?? null;
 }
 
@@ -39,9 +41,9 @@ function loadDoubt(store: Store): Facts["doubt"] {
 }
 
 export function loadFacts(store: Store): Facts {
-  const one = <T>(sql: string) => store.prepare(sql).get() as T;
+  const one = <T>(sql: string) => onlyRow(store.prepare<T>(sql).get());
   const flows = store
-    .prepare(
+    .prepare<Omit<FlowFacts, "enabled" | "isStale"> & { enabled: number; isStale: number }>(
       `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
          quarantined, refused, is_stale AS isStale,
          coalesce((SELECT stale_after_s FROM flows f WHERE f.flow = s.flow), 0) AS staleAfterS, as_of AS asOf,
@@ -49,7 +51,7 @@ export function loadFacts(store: Store): Facts {
          last_run_at AS lastRunAt, failing_since AS failingSince, error_code AS errorCode, error, sentence
        FROM sync_status s`,
     )
-    .all() as (Omit<FlowFacts, "enabled" | "isStale"> & { enabled: number; isStale: number })[];
+    .all();
   return {
     flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1, isStale: flow.isStale === 1 })),
     holds: loadHolds(store).map(({ area, reason, since, detail, scope }) => ({ area, reason, since, detail, scope })),
@@ -64,9 +66,10 @@ export function loadFacts(store: Store): Facts {
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
     refusedRequests: countRefusedRequests(store),
-    acceptedByStatusOnly: (
-      store.prepare("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id").all() as { name: string }[]
-    ).map(({ name }) => name),
+    acceptedByStatusOnly: store
+      .prepare<{ name: string }>("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id")
+      .all()
+      .map(({ name }) => name),
     erpWrites: loadErpWrites(store),
     walBytes: store.walBytes(),
     disk: loadDiskSpace(store),

@@ -1,4 +1,5 @@
 /* What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. */
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 
 export interface WatermarkRow {
@@ -9,8 +10,8 @@ export interface WatermarkRow {
 
 export function loadWatermarks(store: Store): WatermarkRow[] {
   return store
-    .prepare("SELECT stream, value, updated_at AS updatedAt FROM watermarks ORDER BY stream")
-    .all() as WatermarkRow[];
+    .prepare<WatermarkRow>("SELECT stream, value, updated_at AS updatedAt FROM watermarks ORDER BY stream")
+    .all();
 }
 
 /** The database with what still stands in its log alone. */
@@ -21,7 +22,7 @@ export function databaseBytes(store: Store): number {
 
 /** The number of the newest run, 0 where there is none. */
 export function loadLastRunId(store: Store): number {
-  return (store.prepare("SELECT max(id) AS id FROM runs").get() as { id: number | null }).id ?? 0;
+  return onlyRow(store.prepare<{ id: number | null }>("SELECT max(id) AS id FROM runs").get()).id ?? 0;
 }
 
 export interface RunTotals {
@@ -49,8 +50,10 @@ export function loadRunTotals(store: Store, fromId: number, toId: number): RunTo
 /** When the passes of a job ended that succeeded, oldest first: those since `since` and the last one before. */
 export function loadSuccesses(store: Store, job: string, since: string, limit: number): string[] {
   const rows = store
-    .prepare("SELECT finished_at AS at, outcome FROM runs WHERE job = ? ORDER BY id DESC LIMIT ?")
-    .iterate(job, limit) as IterableIterator<{ at: string; outcome: string }>;
+    .prepare<{ at: string; outcome: string }>(
+      "SELECT finished_at AS at, outcome FROM runs WHERE job = ? ORDER BY id DESC LIMIT ?",
+    )
+    .iterate(job, limit);
   const times: string[] = [];
   for (const { at, outcome } of rows) {
     if (outcome !== "idle" && outcome !== "done") continue;
@@ -62,7 +65,7 @@ export function loadSuccesses(store: Store, job: string, since: string, limit: n
 
 /** One past the key of the newest order. */
 export function nextOrderKey(store: Store): number {
-  const row = store.prepare("SELECT max(order_key) AS key FROM orders").get() as { key: number | null };
+  const row = onlyRow(store.prepare<{ key: number | null }>("SELECT max(order_key) AS key FROM orders").get());
   return (row.key ?? 0) + 1;
 }
 
@@ -100,7 +103,9 @@ export function firstOrderKeySince(store: Store, bound: string): number {
 /** The order with this key, or the next one. */
 function loadPoint(store: Store, key: number): Point | undefined {
   const row = store
-    .prepare("SELECT order_key AS key, received_at AS at FROM orders WHERE order_key >= ? ORDER BY order_key LIMIT 1")
-    .get(key) as { key: number; at: string } | undefined;
+    .prepare<{ key: number; at: string }>(
+      "SELECT order_key AS key, received_at AS at FROM orders WHERE order_key >= ? ORDER BY order_key LIMIT 1",
+    )
+    .get(key);
   return row === undefined ? undefined : { key: row.key, atMs: Date.parse(row.at) };
 }

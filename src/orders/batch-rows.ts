@@ -6,6 +6,7 @@
 
 import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
@@ -28,17 +29,17 @@ const COLUMNS = `id, fingerprint, service_batch_id AS batchId, state, confirm_at
   order_ids AS orderIds, state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS journalOwed, received_at AS receivedAt`;
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
-  return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint) as BatchRow | undefined;
+  return store.prepare<BatchRow>(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint);
 }
 
 /** Stored batches whose confirm is owed, least tried first, so that one that always fails never keeps the others waiting. */
 export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
   return store
-    .prepare(
+    .prepare<BatchRow>(
       `SELECT ${COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL AND body_id IS NULL
        ORDER BY confirm_attempts, id LIMIT ?`,
     )
-    .all(limit) as BatchRow[];
+    .all(limit);
 }
 
 /** Refused confirms that are still tried now and then, least tried first. */
@@ -47,11 +48,11 @@ export function loadRefusedConfirms(
   { triesMax, limit }: { triesMax: number; limit: number },
 ): BatchRow[] {
   return store
-    .prepare(
+    .prepare<BatchRow>(
       `SELECT ${COLUMNS} FROM batches INDEXED BY batches_refused
        WHERE state = 'refused' AND confirm_attempts < ? AND order_ids IS NOT NULL ORDER BY confirm_attempts, id LIMIT ?`,
     )
-    .all(triesMax, limit) as BatchRow[];
+    .all(triesMax, limit);
 }
 
 export function saveStoredBatch(
@@ -68,21 +69,23 @@ export function saveStoredBatch(
     kept: BodyPlace;
   },
 ): BatchRow {
-  return store
-    .prepare(
-      `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body, body_id)
+  return onlyRow(
+    store
+      .prepare<BatchRow>(
+        `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body, body_id)
        VALUES (?, ?, ?, ?, 'stored', ?, ?, ?, ?) RETURNING ${COLUMNS}`,
-    )
-    .get(
-      batch.fingerprint,
-      batch.batchId,
-      batch.at,
-      batch.orderCount,
-      batch.confirmAttempts,
-      batch.orderIds,
-      batch.kept.body,
-      batch.kept.bodyId,
-    ) as BatchRow;
+      )
+      .get(
+        batch.fingerprint,
+        batch.batchId,
+        batch.at,
+        batch.orderCount,
+        batch.confirmAttempts,
+        batch.orderIds,
+        batch.kept.body,
+        batch.kept.bodyId,
+      ),
+  );
 }
 
 /**
@@ -107,11 +110,11 @@ export interface JournalOwed extends BodyPlace {
 /** The oldest stored batch whose body could not be written to the journal. */
 export function loadJournalOwed(store: Store): JournalOwed | undefined {
   return store
-    .prepare(
+    .prepare<JournalOwed>(
       `SELECT id, fingerprint, body, body_id AS bodyId FROM batches INDEXED BY batches_stored
        WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`,
     )
-    .get() as JournalOwed | undefined;
+    .get();
 }
 
 /** Fenced by the body that was written: a newer one that was served meanwhile stays owed. */
@@ -205,61 +208,69 @@ export interface UnreadBody extends BodyPlace {
 /** The next kept body that this mapping has not been tried on. */
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
-    .prepare(
+    .prepare<UnreadBody>(
       `SELECT id, body, body_id AS bodyId, service_date AS date FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL) AND read_with IS NOT ? ORDER BY id LIMIT 1`,
     )
-    .get(mapping) as UnreadBody | undefined;
+    .get(mapping);
 }
 
 /** The service's time when the oldest body that is still unread was handed out. */
 export function loadOldestUnreadDate(store: Store): string | undefined {
   const row = store
-    .prepare(
+    .prepare<{ date: string }>(
       `SELECT service_date AS date FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1`,
     )
-    .get() as { date: string } | undefined;
+    .get();
   return row?.date;
 }
 
 export function countUnread(store: Store): { count: number; bytes: number } {
-  return store
-    .prepare(
-      `SELECT count(*) AS count, coalesce(sum(${bodyLength("batches")}), 0) AS bytes FROM batches INDEXED BY batches_unread
+  return onlyRow(
+    store
+      .prepare<{ count: number; bytes: number }>(
+        `SELECT count(*) AS count, coalesce(sum(${bodyLength("batches")}), 0) AS bytes FROM batches INDEXED BY batches_unread
        WHERE state = 'unread'`,
-    )
-    .get() as { count: number; bytes: number };
+      )
+      .get(),
+  );
 }
 
 /** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
 export function countKeptBodies(store: Store): number {
-  const row = store
-    .prepare(
-      "SELECT count(*) AS n FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
-    )
-    .get() as { n: number };
+  const row = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        "SELECT count(*) AS n FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
+      )
+      .get(),
+  );
   return row.n;
 }
 
 /** Batches whose confirm the service has refused. */
 export function countRefusedConfirms(store: Store): number {
-  const row = store
-    .prepare(
-      "SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
-    )
-    .get(UNNAMED_BATCH) as { n: number };
+  const row = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        "SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
+      )
+      .get(UNNAMED_BATCH),
+  );
   return row.n;
 }
 
 /** Batches that no confirm can name, and how often the service has served the one that came last: so often at least. */
 export function loadUnnamedBatches(store: Store): { count: number; times: number } {
-  const row = store
-    .prepare(
-      `SELECT count(*) AS n, max(id) AS id FROM batches INDEXED BY batches_refused
+  const row = onlyRow(
+    store
+      .prepare<{ n: number; id: number | null }>(
+        `SELECT count(*) AS n, max(id) AS id FROM batches INDEXED BY batches_refused
        WHERE state = 'refused' AND last_error = ?`,
-    )
-    .get(UNNAMED_BATCH) as { n: number; id: number | null };
+      )
+      .get(UNNAMED_BATCH),
+  );
   const served = loadServedUnnamed(store);
   return { count: row.n, times: served !== undefined && served.batch === row.id ? served.times : 1 };
 }
@@ -275,12 +286,14 @@ export function saveServedUnnamed(store: Store, served: { batch: number; times: 
 
 /** Batches whose confirm has failed, and the oldest of them. */
 export function loadFailedConfirms(store: Store): { count: number; since: string | null } {
-  return store
-    .prepare(
-      `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
+  return onlyRow(
+    store
+      .prepare<{ count: number; since: string | null }>(
+        `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
        WHERE state = 'stored' AND last_error IS NOT NULL`,
-    )
-    .get() as { count: number; since: string | null };
+      )
+      .get(),
+  );
 }
 
 /** What is kept of the times at which confirms are tried again. */
@@ -303,7 +316,7 @@ export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
 }
 
 export function loadBatchOf(store: Store, id: number): BatchRow | undefined {
-  return store.prepare(`SELECT ${COLUMNS} FROM batches WHERE id = ?`).get(id) as BatchRow | undefined;
+  return store.prepare<BatchRow>(`SELECT ${COLUMNS} FROM batches WHERE id = ?`).get(id);
 }
 
 /** How long a kept body of the same orders stays the newer one. */
@@ -316,11 +329,11 @@ export function loadKeptUnder(
   at: string,
 ): (BodyPlace & { id: number; isNew: boolean }) | undefined {
   const row = store
-    .prepare(
+    .prepare<BodyPlace & { id: number; isNew: number }>(
       `SELECT id, body, body_id AS bodyId, received_at >= strftime('%Y-%m-%dT%H:%M:%fZ', ?, '${KEPT_ANEW}') AS isNew FROM batches
        WHERE fingerprint = ? AND state = 'unread'`,
     )
-    .get(at, fingerprint) as (BodyPlace & { id: number; isNew: number }) | undefined;
+    .get(at, fingerprint);
   return row === undefined ? undefined : { ...row, isNew: row.isNew === 1 };
 }
 
@@ -355,7 +368,8 @@ export function saveUnreadBody(
       unread.place.body,
       unread.place.bodyId,
     );
-  return (store.prepare("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint) as { id: number }).id;
+  return onlyRow(store.prepare<{ id: number }>("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint))
+    .id;
 }
 
 /** The body was read: what it held is stored in the same transaction. */
@@ -390,15 +404,17 @@ export interface OpenDelivery {
  * come round once more from here.
  */
 export function openDelivery(store: Store, at: string): OpenDelivery {
-  const row = store
-    .prepare(
-      `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
+  const row = onlyRow(
+    store
+      .prepare<{ openedAt: string; lost: number }>(
+        `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
        ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1,
          last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
          first_served = CASE WHEN is_open THEN NULL ELSE first_served END
        RETURNING opened_at AS openedAt, lost`,
-    )
-    .get(at) as { openedAt: string; lost: number };
+      )
+      .get(at),
+  );
   return { openedAt: row.openedAt, lost: row.lost === 1 };
 }
 

@@ -1,4 +1,5 @@
 import { isOlder } from "../answers/timestamp.ts";
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 
 /** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
@@ -41,18 +42,18 @@ export function reopenLost(
 ): number {
   const { orderId, lost, kept, timezone } = order;
   const sent = store
-    .prepare(
+    .prepare<{
+      id: bigint;
+      status: string;
+      before: string | null;
+      timestamp: string | null;
+      attempts: bigint;
+    }>(
       `SELECT id, status_sent AS status, status_before AS before, stamp_before AS timestamp, attempts FROM status_requests
        WHERE order_id = ? AND state = 'sent' AND status_sent IS NOT NULL ORDER BY answered_at DESC, id DESC LIMIT 100`,
     )
     .safeIntegers(true)
-    .all(orderId) as {
-    id: bigint;
-    status: string;
-    before: string | null;
-    timestamp: string | null;
-    attempts: bigint;
-  }[];
+    .all(orderId);
   if (sent[0]?.status !== lost.status || lost.status === kept.status) return 0;
   const isLost = ({ before, timestamp }: (typeof sent)[number]) =>
     timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
@@ -73,10 +74,12 @@ export function reopenLost(
  */
 export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
   const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
-  const { id } = store
-    .prepare(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
-    .safeIntegers(true)
-    .get({ orderId, status, at }) as { id: bigint | null };
+  const { id } = onlyRow(
+    store
+      .prepare<{ id: bigint | null }>(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
+      .safeIntegers(true)
+      .get({ orderId, status, at }),
+  );
   const settled = id === null ? "state <> 'sending'" : "id <= @id";
   store
     .prepare(

@@ -16,36 +16,36 @@ export interface KeptBody extends BodyPlace {
 /** The next kept answer that this mapping failed on; none that is being stored in parts. */
 export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBody | undefined {
   const row = store
-    .prepare(
+    .prepare<Omit<KeptBody, "asked"> & { asked: string }>(
       `SELECT id, body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError, coalesce(order_ids, '[]') AS asked
        FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`,
     )
-    .get(id, mapping) as (Omit<KeptBody, "asked"> & { asked: string }) | undefined;
+    .get(id, mapping);
   return row === undefined ? undefined : { ...row, asked: JSON.parse(row.asked) as string[] };
 }
 
 /** The service's time with the newest of them. */
 export function loadNewestKeptDate(store: Store): string | null {
   const row = store
-    .prepare(
+    .prepare<{ date: string | null }>(
       `SELECT service_date AS date FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1`,
     )
-    .get() as { date: string | null } | undefined;
+    .get();
   return row?.date ?? null;
 }
 
 /** Which of these are orders that are stored, or held in quarantine, and when the last content of each was stored. */
 export function loadKnownOrders(store: Store, ids: readonly string[]): Map<string, string> {
   const rows = store
-    .prepare(
+    .prepare<{ id: string; changedAt: string }>(
       `SELECT ids.value AS id, coalesce(orders.changed_at, '9999') AS changedAt
        FROM json_each(?) ids LEFT JOIN orders ON orders.order_id = ids.value
        WHERE orders.order_id IS NOT NULL OR EXISTS (
          SELECT 1 FROM quarantine WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') = ids.value)`,
     )
-    .all(JSON.stringify(ids)) as { id: string; changedAt: string }[];
+    .all(JSON.stringify(ids));
   return new Map(rows.map(({ id, changedAt }) => [id, changedAt]));
 }
 
@@ -81,11 +81,11 @@ function moveToQuarantine(
   { state, reason, at, hash }: { state: "released" | "dropped"; reason: string | null; at: string; hash: Buffer },
 ): boolean {
   const kept = store
-    .prepare(
+    .prepare<BodyPlace & { receivedAt: string; lastError: string }>(
       `SELECT body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError FROM batches
        WHERE id = ? AND state = 'unread' AND last_error IS NOT NULL`,
     )
-    .get(id) as (BodyPlace & { receivedAt: string; lastError: string }) | undefined;
+    .get(id);
   if (kept === undefined) return false;
   const { body, bodyId, receivedAt, lastError } = kept;
   store

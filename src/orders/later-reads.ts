@@ -34,7 +34,7 @@ interface LaterRead {
 /** Rows whose time has come. */
 export function loadLaterReads(store: Store, at: string): LaterRead[] {
   return store
-    .prepare<unknown[], LaterRead>(
+    .prepare<LaterRead>(
       `SELECT order_id AS orderId, begun_at AS begunAt, step FROM later_reads
        WHERE due_at <= @at OR due_at > @farAt ORDER BY due_at LIMIT ${READS_PER_PASS}`,
     )

@@ -2,6 +2,7 @@
  * What every former order had and this record has not: where a table of the service does not answer, it gives `null`, `[]` or lines
  * without an article for every order. That is no statement about an order, until the service has said it for a day.
  */
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { OrderValues } from "./order-mapping.ts";
 
@@ -22,7 +23,7 @@ interface Former {
 /** Of the newest orders and of this one. */
 function loadFormer(store: Store, orderId: string, limit: number): Former {
   return store
-    .prepare<unknown[], Former>(
+    .prepare<Former>(
       `SELECT count(*) AS orders, coalesce(sum(status IS NULL OR trim(status) = ''), 0) AS withoutStatus,
          coalesce(sum(NOT EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL)), 0)
            AS withoutLines
@@ -60,12 +61,14 @@ function isNothing(total: string | null): boolean {
 
 /** Since when records of the order are held. */
 export function isHeldForLong(store: Store, kind: string, orderId: string, at: string): boolean {
-  const since = store
-    .prepare(
-      `SELECT min(first_seen_at) FROM quarantine INDEXED BY quarantine_record
+  const since = onlyRow(
+    store
+      .prepare<string | null>(
+        `SELECT min(first_seen_at) FROM quarantine INDEXED BY quarantine_record
        WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`,
-    )
-    .pluck()
-    .get(kind, orderId) as string | null;
+      )
+      .pluck()
+      .get(kind, orderId),
+  );
   return since !== null && Date.parse(at) - Date.parse(since) >= HELD_MS;
 }

@@ -13,8 +13,8 @@ export interface MissingOrder {
 
 export function loadMissingOrder(store: Store, orderId: string): MissingOrder | undefined {
   return store
-    .prepare("SELECT since, service_date AS serviceDate FROM missing_orders WHERE order_id = ?")
-    .get(orderId) as MissingOrder | undefined;
+    .prepare<MissingOrder>("SELECT since, service_date AS serviceDate FROM missing_orders WHERE order_id = ?")
+    .get(orderId);
 }
 
 export function saveMissingOrder(store: Store, orderId: string, missing: MissingOrder): void {
@@ -33,13 +33,13 @@ export function loadKeptBefore(
 ): { createdAt: string | null; keptAt: string | null } | undefined {
   const isThere = "removed_at IS NULL AND NOT EXISTS (SELECT 1 FROM missing_orders m WHERE m.order_id = n.order_id)";
   return store
-    .prepare(
+    .prepare<{ createdAt: string | null; keptAt: string | null }>(
       `SELECT o.service_created_at AS createdAt, (SELECT n.service_created_at FROM orders n
          WHERE n.order_key < o.order_key AND ${isThere} ORDER BY n.order_key DESC LIMIT 1) AS keptAt
        FROM orders o WHERE o.order_id = @orderId AND NOT EXISTS (
          SELECT 1 FROM orders n WHERE n.order_key > o.order_key AND n.received_at < @missingSince AND ${isThere})`,
     )
-    .get({ orderId, missingSince }) as { createdAt: string | null; keptAt: string | null } | undefined;
+    .get({ orderId, missingSince });
 }
 
 /** The service has sent the order, or what became of it is settled. */

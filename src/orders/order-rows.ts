@@ -4,6 +4,7 @@
  * crash in the middle nothing of them is there, and the record is served again.
  */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { LineValues, OrderSource, OrderValues } from "./order-mapping.ts";
 import type { EventPlan, StoredOrder } from "./plan-order.ts";
@@ -54,13 +55,13 @@ const HASH_COLUMNS: Record<OrderSource, readonly string[]> = {
 
 export function loadOrderMark(store: Store, orderId: string): OrderMark | undefined {
   return store
-    .prepare(
+    .prepare<OrderMark>(
       `SELECT order_key AS orderKey, coalesce(service_id, order_id) AS serviceId, payload_source AS payloadSource, batch_hash AS batchHash,
          batch_content_hash AS batchContentHash, update_hash AS updateHash, update_content_hash AS updateContentHash,
          snapshot_hash AS snapshotHash, payload_hash AS payloadHash, service_updated_at AS updatedAt, removed_at AS removedAt
        FROM orders WHERE order_id = ?`,
     )
-    .get(orderId) as OrderMark | undefined;
+    .get(orderId);
 }
 
 /** The service writes the order's id in this case now, or answers for it. */
@@ -73,22 +74,24 @@ export function saveServiceId(store: Store, orderKey: number, serviceId: string)
 }
 
 export function loadStoredOrder(store: Store, orderKey: number): StoredOrder {
-  const row = store
-    .prepare(
-      `SELECT number, status, is_cancelled, service_created_at, service_updated_at, currency, total, removed_at, payload
+  const row = onlyRow(
+    store
+      .prepare<{
+        number: string | null;
+        status: string | null;
+        is_cancelled: number;
+        service_created_at: string | null;
+        service_updated_at: string | null;
+        currency: string | null;
+        total: string | null;
+        removed_at: string | null;
+        payload: string;
+      }>(
+        `SELECT number, status, is_cancelled, service_created_at, service_updated_at, currency, total, removed_at, payload
        FROM orders WHERE order_key = ?`,
-    )
-    .get(orderKey) as {
-    number: string | null;
-    status: string | null;
-    is_cancelled: number;
-    service_created_at: string | null;
-    service_updated_at: string | null;
-    currency: string | null;
-    total: string | null;
-    removed_at: string | null;
-    payload: string;
-  };
+      )
+      .get(orderKey),
+  );
   return {
     status: row.status,
     isCancelled: row.is_cancelled === 1,
@@ -103,8 +106,10 @@ export function loadStoredOrder(store: Store, orderKey: number): StoredOrder {
       total: row.total,
     },
     lines: store
-      .prepare("SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no")
-      .all(orderKey) as LineValues[],
+      .prepare<LineValues>(
+        "SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no",
+      )
+      .all(orderKey),
   };
 }
 
@@ -231,12 +236,12 @@ export interface OrderFence {
 
 export function loadOrderFence(store: Store, orderId: string): OrderFence | undefined {
   return store
-    .prepare(
+    .prepare<OrderFence>(
       `SELECT revision, hex(payload_hash) || '.' || coalesce(hex(batch_hash), '') || '.' || coalesce(hex(update_hash), '')
          || '.' || coalesce(hex(snapshot_hash), '') || '.' || coalesce(removed_at, '') AS hashes
        FROM orders WHERE order_id = ?`,
     )
-    .get(orderId) as OrderFence | undefined;
+    .get(orderId);
 }
 
 export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined): boolean {
@@ -246,7 +251,7 @@ export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined
 /** When the orders that came last were changed, as the service wrote it. */
 export function loadNewestTimestamps(store: Store, limit: number): (string | null)[] {
   return store
-    .prepare<[number], string | null>(
+    .prepare<string | null>(
       "SELECT coalesce(service_updated_at, service_created_at) FROM orders ORDER BY order_key DESC LIMIT ?",
     )
     .pluck()

@@ -4,6 +4,7 @@
  * after a crash the orders of the last commit are remapped and the rest is not, which is where the next run goes on.
  */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { LineValues, OrderSource } from "./order-mapping.ts";
 import { saveLines } from "./order-rows.ts";
@@ -34,20 +35,25 @@ const COLUMNS = `order_key AS orderKey, order_id AS orderId, revision, payload_h
 /** The next orders in the order in which they came. */
 export function loadMappedAfter(store: Store, orderKey: number, limit: number): MappedOrder[] {
   const rows = store
-    .prepare(`SELECT ${COLUMNS} FROM orders WHERE order_key > ? ORDER BY order_key LIMIT ?`)
-    .all(orderKey, limit) as Row[];
+    .prepare<Row>(`SELECT ${COLUMNS} FROM orders WHERE order_key > ? ORDER BY order_key LIMIT ?`)
+    .all(orderKey, limit);
   return rows.map((row) => mappedOrder(store, row));
 }
 
 export function loadMappedOrder(store: Store, orderKey: number): MappedOrder {
-  return mappedOrder(store, store.prepare(`SELECT ${COLUMNS} FROM orders WHERE order_key = ?`).get(orderKey) as Row);
+  return mappedOrder(
+    store,
+    onlyRow(store.prepare<Row>(`SELECT ${COLUMNS} FROM orders WHERE order_key = ?`).get(orderKey)),
+  );
 }
 
 function mappedOrder(store: Store, row: Row): MappedOrder {
   const { number, status, createdAt, updatedAt, currency, total } = row;
   const lines = store
-    .prepare("SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no")
-    .all(row.orderKey) as LineValues[];
+    .prepare<LineValues>(
+      "SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no",
+    )
+    .all(row.orderKey);
   return {
     orderKey: row.orderKey,
     orderId: row.orderId,

@@ -1,5 +1,6 @@
 /* Everything that is stored about one order, for `erp-bridge order`: read-only, on any connection, beside a daemon. */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { OrderStory, StoryEvent } from "./story.ts";
 
@@ -17,32 +18,38 @@ export function findOrders(store: Store, name: string, limit: number): string[] 
 }
 
 export function loadOrderStory(store: Store, orderId: string): OrderStory {
-  const order = store
-    .prepare(
-      `SELECT order_key AS orderKey, order_id AS orderId, number, status, total, currency, revision, erp_revision AS erpRevision,
+  const order = onlyRow(
+    store
+      .prepare<OrderStory["order"]>(
+        `SELECT order_key AS orderKey, order_id AS orderId, number, status, total, currency, revision, erp_revision AS erpRevision,
          is_cancelled AS isCancelled, is_open AS isOpen, received_at AS receivedAt, removed_at AS removedAt
        FROM orders WHERE order_id = ?`,
-    )
-    .get(orderId) as OrderStory["order"];
+      )
+      .get(orderId),
+  );
   const events = store
-    .prepare(
+    .prepare<StoryEvent>(
       `SELECT * FROM (SELECT seq, revision, kind, old_status AS oldStatus, new_status AS newStatus, changes, source, at
        FROM order_event_rows WHERE order_key = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq`,
     )
-    .all(order.orderKey, EVENTS_MAX) as StoryEvent[];
+    .all(order.orderKey, EVENTS_MAX);
   return {
     order,
     events,
     batches: batchesOf(store, events),
-    erp: store
-      .prepare(
-        `SELECT e.erp_number AS erpNumber, e.seen_revision AS seenRevision, e.state, e.error, e.note
+    erp: onlyRow(
+      store
+        .prepare<OrderStory["erp"]>(
+          `SELECT e.erp_number AS erpNumber, e.seen_revision AS seenRevision, e.state, e.error, e.note
          FROM erp_orders e WHERE e.order_id = ?`,
-      )
-      .get(orderId) as OrderStory["erp"],
-    waiting: store
-      .prepare("SELECT blocked, since FROM erp_queue WHERE order_key = ?")
-      .get(order.orderKey) as OrderStory["waiting"],
+        )
+        .get(orderId),
+    ),
+    waiting: onlyRow(
+      store
+        .prepare<OrderStory["waiting"]>("SELECT blocked, since FROM erp_queue WHERE order_key = ?")
+        .get(order.orderKey),
+    ),
     requests: store
       .prepare(
         `SELECT id, status, requested_at AS requestedAt, state, http_status AS httpStatus, answered_at AS answeredAt,
@@ -56,8 +63,7 @@ export function loadOrderStory(store: Store, orderId: string): OrderStory {
       )
       .all(orderId) as OrderStory["quarantined"],
     owedSince:
-      (store.prepare("SELECT since FROM owed_reads WHERE order_id = ?").get(orderId) as { since: string } | undefined)
-        ?.since ?? null,
+      store.prepare<{ since: string }>("SELECT since FROM owed_reads WHERE order_id = ?").get(orderId)?.since ?? null,
   };
 }
 

@@ -37,20 +37,20 @@ export function loadQuarantined(store: Store, id: number): QuarantinedRecord | u
 /** Held records after `id`, with their payloads. */
 export function loadHeldAfter(store: Store, id: number, limit: number): QuarantinedRecord[] {
   return store
-    .prepare(
+    .prepare<QuarantinedRecord>(
       `SELECT ${COLUMNS} FROM quarantine INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?`,
     )
-    .all(id, limit) as QuarantinedRecord[];
+    .all(id, limit);
 }
 
 /** The orders of held records of one kind. */
 export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit: number): string[] {
   const rows = store
-    .prepare(
+    .prepare<{ reference: string }>(
       `SELECT DISTINCT reference FROM quarantine INDEXED BY quarantine_held
        WHERE state = 'held' AND kind = ? AND reference IS NOT NULL ORDER BY reference LIMIT ?`,
     )
-    .all(kind, limit) as { reference: string }[];
+    .all(kind, limit);
   return rows.map(({ reference }) => reference);
 }
 
@@ -74,12 +74,12 @@ export function loadHeldOrders(
 ): HeldOrder[] {
   const place = "instr(lower(payload), lower(reference))";
   return store
-    .prepare(
+    .prepare<HeldOrder>(
       `SELECT id, reference, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = lower(reference)),
          CASE WHEN ${place} > 0 THEN substr(payload, ${place}, length(reference)) END) AS serviceId
        FROM quarantine WHERE id IN (${heldIds(kinds, "quarantine_held_id", "length(reference) = 36")}) ORDER BY id DESC`,
     )
-    .all(range) as HeldOrder[];
+    .all(range);
 }
 
 export interface HeldUnnamed {
@@ -96,11 +96,11 @@ export function loadHeldUnnamed(
   range: { before: number; limit: number },
 ): HeldUnnamed[] {
   return store
-    .prepare(
+    .prepare<HeldUnnamed>(
       `SELECT id, kind, payload, first_seen_at AS firstSeenAt FROM quarantine
        WHERE id IN (${heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36")}) ORDER BY id DESC`,
     )
-    .all(range) as HeldUnnamed[];
+    .all(range);
 }
 
 /** An order against which a record is held that names none. */
@@ -118,12 +118,12 @@ const SAME_NUMBER_MAX = 20;
 
 export function loadOrdersByNumber(store: Store, number: string): StoredCopy[] {
   return store
-    .prepare(`SELECT ${COPY} FROM orders WHERE number = ? ORDER BY order_key DESC LIMIT ${SAME_NUMBER_MAX}`)
-    .all(number) as StoredCopy[];
+    .prepare<StoredCopy>(`SELECT ${COPY} FROM orders WHERE number = ? ORDER BY order_key DESC LIMIT ${SAME_NUMBER_MAX}`)
+    .all(number);
 }
 
 export function loadNewestOrders(store: Store, limit: number): StoredCopy[] {
-  return store.prepare(`SELECT ${COPY} FROM orders ORDER BY order_key DESC LIMIT ?`).all(limit) as StoredCopy[];
+  return store.prepare<StoredCopy>(`SELECT ${COPY} FROM orders ORDER BY order_key DESC LIMIT ?`).all(limit);
 }
 
 /** The record is stored as this order: released, with a trace of it. */
@@ -165,20 +165,20 @@ export interface UnreadBatch {
 
 export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
   return store
-    .prepare(
+    .prepare<UnreadBatch>(
       `SELECT id, received_at AS receivedAt, ${bodyLength("batches")} AS bytes, last_error AS lastError
        FROM batches INDEXED BY batches_unread WHERE state = 'unread' ORDER BY id LIMIT ?`,
     )
-    .all(limit) as UnreadBatch[];
+    .all(limit);
 }
 
 export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body: Buffer }) | undefined {
   const row = store
-    .prepare(
+    .prepare<Omit<UnreadBatch, "bytes"> & BodyPlace>(
       `SELECT id, received_at AS receivedAt, last_error AS lastError, body, body_id AS bodyId
        FROM batches WHERE id = ? AND state = 'unread'`,
     )
-    .get(id) as (Omit<UnreadBatch, "bytes"> & BodyPlace) | undefined;
+    .get(id);
   if (row === undefined) return undefined;
   const body = loadBody(store, row);
   return { id, receivedAt: row.receivedAt, lastError: row.lastError, bytes: body.length, body };

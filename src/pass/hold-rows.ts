@@ -20,10 +20,10 @@ export function loadHolds(store: Store): HoldRow[] {
 export function loadHoldsOf(store: Store, area: string): HoldRow[] {
   // Asked several times in every pass of every job.
   return store
-    .prepare(
+    .prepare<HoldRow>(
       "SELECT area, reason, since, next_probe_at AS nextProbeAt, detail, scope FROM holds WHERE area = ? ORDER BY reason",
     )
-    .all(area) as HoldRow[];
+    .all(area);
 }
 
 /** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */

@@ -4,6 +4,7 @@
  * again, and they are recognised.
  */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
@@ -81,19 +82,19 @@ const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT
 /** What is due, least tried first, so that one order that cannot be read never keeps the others waiting. */
 export function loadDueReads(store: Store, at: string, limit: number): QueuedRead[] {
   return store
-    .prepare(
+    .prepare<QueuedRead>(
       `SELECT ${OWED} FROM owed_reads WHERE ${IS_DUE}
        ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
     )
-    .all({ at, limit }) as QueuedRead[];
+    .all({ at, limit });
 }
 
 export function countDueReads(store: Store, at: string): number {
-  return (store.prepare(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at }) as { n: number }).n;
+  return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
 export function loadQueuedRead(store: Store, orderId: string): QueuedRead | undefined {
-  return store.prepare(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId) as QueuedRead | undefined;
+  return store.prepare<QueuedRead>(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId);
 }
 
 /** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
@@ -117,10 +118,10 @@ export function postponeRead(
 /** What the updates told of these orders before, as `updates/seen-changes.ts` writes it; orders of which nothing was told are left out. */
 export function loadSeenChanges(store: Store, orderIds: readonly string[]): { orderId: string; seen: Buffer }[] {
   return store
-    .prepare(
+    .prepare<{ orderId: string; seen: Buffer }>(
       `SELECT order_id AS orderId, seen FROM json_each(?) AS asked CROSS JOIN seen_changes ON order_id = asked.value`,
     )
-    .all(JSON.stringify(orderIds)) as { orderId: string; seen: Buffer }[];
+    .all(JSON.stringify(orderIds));
 }
 
 /** Inside the transaction that acts on the changes, or that owes a read for them. */

@@ -2,7 +2,9 @@
  * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
  * came in, so that nothing that was confirmed is missing here or in `orders`.
  */
+
 import { getTableColumns, sql } from "drizzle-orm";
+import { onlyRow } from "../database/only-row.ts";
 import { quarantine } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
@@ -74,12 +76,14 @@ export function saveQuarantinedRow(store: Store, bad: BadRecord): boolean {
 }
 
 function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
-  const { n } = store
-    .prepare(
-      `SELECT count(*) AS n FROM (SELECT 1 FROM quarantine WHERE kind = ? AND coalesce(reference, '') = '' AND state = 'held'
+  const { n } = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        `SELECT count(*) AS n FROM (SELECT 1 FROM quarantine WHERE kind = ? AND coalesce(reference, '') = '' AND state = 'held'
        LIMIT ${UNNAMED_KEPT})`,
-    )
-    .get(kind) as { n: number };
+      )
+      .get(kind),
+  );
   return n;
 }
 
@@ -111,10 +115,10 @@ export function loadQuarantineState(
   { kind, reference, hash }: Pick<BadRecord, "kind" | "reference" | "hash">,
 ): QuarantineRow["state"] | undefined {
   const row = store
-    .prepare(
+    .prepare<Pick<QuarantineRow, "state">>(
       "SELECT state FROM quarantine WHERE kind = ? AND coalesce(reference, '') = coalesce(?, '') AND payload_hash = ?",
     )
-    .get(kind, reference, hash) as Pick<QuarantineRow, "state"> | undefined;
+    .get(kind, reference, hash);
   return row?.state;
 }
 

@@ -55,7 +55,7 @@ const UNANSWERED: readonly ErrorCode[] = [
 /** Whether the last pass that asked for orders was answered. */
 export function areOrdersAnswered(store: Store): boolean {
   const sql = "SELECT error_code AS code FROM flows WHERE flow = 'orders' AND last_run_at IS NOT NULL";
-  const row = store.prepare(sql).get() as { code: ErrorCode | "held" | null } | undefined;
+  const row = store.prepare<{ code: ErrorCode | "held" | null }>(sql).get();
   return row !== undefined && row.code !== "held" && (row.code === null || !UNANSWERED.includes(row.code));
 }
 

@@ -35,10 +35,10 @@ export function saveSyncRequest(
 /** Requests that nobody has taken. */
 export function loadSyncRequests(store: Store): SyncRequest[] {
   const rows = store
-    .prepare(
+    .prepare<{ id: number; jobs: string; only: string | null }>(
       "SELECT id, jobs, only_key AS only FROM sync_requests INDEXED BY sync_requests_open WHERE finished_at IS NULL AND taken_at IS NULL ORDER BY id",
     )
-    .all() as { id: number; jobs: string; only: string | null }[];
+    .all();
   return rows.map(({ id, jobs, only }) => ({ id, jobs: JSON.parse(jobs) as string[], only }));
 }
 
@@ -58,8 +58,10 @@ export function loadSyncResult(
   id: number,
 ): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
   const row = store
-    .prepare("SELECT taken_at AS takenAt, finished_at AS finishedAt, result FROM sync_requests WHERE id = ?")
-    .get(id) as { takenAt: string | null; finishedAt: string | null; result: string | null } | undefined;
+    .prepare<{ takenAt: string | null; finishedAt: string | null; result: string | null }>(
+      "SELECT taken_at AS takenAt, finished_at AS finishedAt, result FROM sync_requests WHERE id = ?",
+    )
+    .get(id);
   return {
     taken: row?.takenAt !== null && row?.takenAt !== undefined,
     finished: row?.finishedAt !== null && row?.finishedAt !== undefined,
@@ -73,14 +75,14 @@ export function loadSyncResult(
  */
 export function loadUnansweredSince(store: Store): string | undefined {
   const row = store
-    .prepare(
+    .prepare<{ at: string }>(
       `SELECT requested_at AS at FROM (SELECT * FROM sync_requests ORDER BY id DESC LIMIT 1)
        WHERE taken_at IS NULL
          AND NOT EXISTS (SELECT 1 FROM flows WHERE last_run_at > requested_at)
          AND NOT EXISTS (SELECT 1 FROM sync_requests INDEXED BY sync_requests_open
                          WHERE finished_at IS NULL AND taken_at IS NOT NULL)`,
     )
-    .get() as { at: string } | undefined;
+    .get();
   return row?.at;
 }
 

@@ -27,8 +27,8 @@ const COLUMNS = "kind, name, sample, first_seen_at AS firstSeenAt, state";
 
 export function loadObservations(store: Store): ObservationRow[] {
   const rows = store
-    .prepare(`SELECT ${COLUMNS} FROM observations ORDER BY first_seen_at, kind, name`)
-    .all() as ObservationRow[];
+    .prepare<ObservationRow>(`SELECT ${COLUMNS} FROM observations ORDER BY first_seen_at, kind, name`)
+    .all();
   return [...loadAnswers(store), ...loadReturn(store), ...rows];
 }
 
@@ -75,8 +75,10 @@ export function dismissObservations(store: Store): string[] {
   markFormsSeen(store);
   markSetBackSeen(store);
   const rows = store
-    .prepare("UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name")
-    .all() as { kind: string; name: string }[];
+    .prepare<{ kind: string; name: string }>(
+      "UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name",
+    )
+    .all();
   return [...answers, ...rows].map(({ kind, name }) => `${kind} ${name}`);
 }
 
@@ -91,12 +93,12 @@ export interface ObservedOrder {
 /** Orders that came or changed after `seq`, each with its newest content, in the order of history. */
 export function loadOrdersSince(store: Store, seq: number, limit: number): ObservedOrder[] {
   return store
-    .prepare(
+    .prepare<ObservedOrder>(
       `SELECT e.seq, o.status, o.payload_source AS source, o.payload
        FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key
        WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
     )
-    .all(seq, limit) as ObservedOrder[];
+    .all(seq, limit);
 }
 
 /** What cannot be read means that nothing was looked at: the names are known all the same. */

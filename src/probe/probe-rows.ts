@@ -31,8 +31,8 @@ export interface ProbeKnowledge {
 }
 
 export function loadProbeKnowledge(store: Store): ProbeKnowledge {
-  const all = <T>(sql: string, ...values: unknown[]) => store.db.prepare(sql).all(...values) as T[];
-  const one = <T>(sql: string, ...values: unknown[]) => store.db.prepare(sql).get(...values) as T | undefined;
+  const all = <T>(sql: string, ...values: unknown[]) => store.db.prepare<unknown[], T>(sql).all(...values);
+  const one = <T>(sql: string, ...values: unknown[]) => store.db.prepare<unknown[], T>(sql).get(...values);
   return {
     payloads: all<{ payload: string }>(
       "SELECT payload FROM orders WHERE length(payload) < ? ORDER BY order_key DESC LIMIT ?",
@@ -76,11 +76,11 @@ export function loadProbeKnowledge(store: Store): ProbeKnowledge {
  */
 export function loadAcknowledged(store: Store, feed: string): string | undefined {
   const row = store.db
-    .prepare(
+    .prepare<unknown[], { record: string }>(
       `SELECT s.record FROM feed_sent s JOIN feeds f ON f.feed_id = s.feed_id
        WHERE f.name = ? AND s.gone = 0 AND NOT EXISTS (SELECT 1 FROM feed_outbox o WHERE o.feed_id = s.feed_id
          AND o.k0 = s.k0 AND o.k1 = s.k1 AND o.k2 = s.k2 AND o.k3 = s.k3) LIMIT 1`,
     )
-    .get(feed) as { record: string } | undefined;
+    .get(feed);
   return row?.record;
 }

@@ -51,32 +51,34 @@ export function saveReconcileState(store: Store, state: ReconcileState): void {
 /** The next orders that are marked as removed. */
 export function loadRemoved(store: Store, range: Range): Candidate[] {
   return store
-    .prepare(
+    .prepare<Candidate>(
       `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_removed
        WHERE is_open = 0 AND removed_at IS NOT NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
     )
-    .all(range.after, range.upTo, range.limit) as Candidate[];
+    .all(range.after, range.upTo, range.limit);
 }
 
 /** The same among those that were marked since then. */
 export function loadRemovedSince(store: Store, since: string, range: Range): Candidate[] {
   return store
-    .prepare(
+    .prepare<Candidate>(
       `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_removed_at
        WHERE removed_at >= ? AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
     )
-    .all(since, range.after, range.upTo, range.limit) as Candidate[];
+    .all(since, range.after, range.upTo, range.limit);
 }
 
 export function loadCandidate(store: Store, orderId: string): Candidate | undefined {
-  return store.prepare(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId) as Candidate | undefined;
+  return store.prepare<Candidate>(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId);
 }
 
 /** What the service said of this order when its present payload was last compared. */
 export function loadComparedContent(store: Store, orderKey: number, payloadHash: Buffer): Buffer | undefined {
   const row = store
-    .prepare("SELECT content_hash AS contentHash FROM compared_orders WHERE order_key = ? AND payload_hash = ?")
-    .get(orderKey, payloadHash) as { contentHash: Buffer } | undefined;
+    .prepare<{ contentHash: Buffer }>(
+      "SELECT content_hash AS contentHash FROM compared_orders WHERE order_key = ? AND payload_hash = ?",
+    )
+    .get(orderKey, payloadHash);
   return row?.contentHash;
 }
 
@@ -102,11 +104,11 @@ export interface StoredPayload {
 
 export function loadPayloads(store: Store, range: { after: number; upTo: number; limit: number }): StoredPayload[] {
   return store
-    .prepare(
+    .prepare<StoredPayload>(
       `SELECT order_key AS orderKey, order_id AS orderId, payload_hash AS payloadHash, payload
        FROM orders WHERE order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
     )
-    .all(range.after, range.upTo, range.limit) as StoredPayload[];
+    .all(range.after, range.upTo, range.limit);
 }
 
 /** The bytes as they are on disk. */

@@ -5,6 +5,7 @@
  * `echo` says whether the status has come back with the order since; until then that change is our own.
  */
 
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
 import { findNotUtf8 } from "../feeds/utf8.ts";
@@ -48,9 +49,13 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
 const OPEN = "state IN ('pending', 'sending')";
 /** Whether the new status of some order must be read back. */
 export function hasOwedEchoes(store: Store): boolean {
-  const row = store.prepare("SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n").get() as {
-    n: number;
-  };
+  const row = onlyRow(
+    store
+      .prepare<{
+        n: number;
+      }>("SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n")
+      .get(),
+  );
   return row.n === 1;
 }
 
@@ -60,7 +65,7 @@ export function hasOwedEchoes(store: Store): boolean {
  */
 export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
   const rows = store
-    .prepare(
+    .prepare<RequestRow>(
       `WITH next (id, tried) AS MATERIALIZED (
          SELECT CASE WHEN max(r.state) = 'sending'
              THEN (SELECT min(e.id) FROM status_requests e WHERE e.order_id = r.order_id AND e.${OPEN} AND e.state = 'sending')
@@ -71,27 +76,29 @@ export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
        SELECT ${COLUMNS} FROM next n JOIN status_requests r ON r.id = n.id ORDER BY n.tried, n.id`,
     )
     .safeIntegers(true)
-    .all(limit) as RequestRow[];
+    .all(limit);
   return rows.map((row) => readRow(store, row));
 }
 
 /** Whether another request of the same order waits for this one to be settled. */
 export function hasOtherRequest(store: Store, id: bigint): boolean {
-  const row = store
-    .prepare(
-      `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
+  const row = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
          WHERE r.id = ? AND o.id <> r.id AND o.${OPEN}) AS n`,
-    )
-    .get(id) as { n: number };
+      )
+      .get(id),
+  );
   return row.n === 1;
 }
 
 /** The request as it stands now; undefined where it is no longer open. */
 export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undefined {
   const row = store
-    .prepare(`SELECT ${COLUMNS} FROM status_requests r WHERE r.id = ? AND r.${OPEN}`)
+    .prepare<RequestRow>(`SELECT ${COLUMNS} FROM status_requests r WHERE r.id = ? AND r.${OPEN}`)
     .safeIntegers(true)
-    .get(id) as RequestRow | undefined;
+    .get(id);
   return row === undefined ? undefined : readRow(store, row);
 }
 
@@ -110,13 +117,13 @@ function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "dat
 /** The order of a request, whose id may be written in any case. */
 export function loadRequestedOrder(store: Store, orderId: string): RequestedOrder | undefined {
   const row = store
-    .prepare(
+    .prepare<Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }>(
       `SELECT order_id AS orderId, coalesce(service_id, order_id) AS serviceId, status, removed_at AS removedAt,
          revision, service_updated_at AS updatedAt,
          (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
        FROM orders o WHERE o.order_id = lower(?)`,
     )
-    .get(orderId) as (Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }) | undefined;
+    .get(orderId);
   if (row === undefined) return undefined;
   const { removedAt, ...order } = row;
   return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
@@ -125,13 +132,13 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
 /** The last request that left for the order and was accepted. */
 function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
   const row = store
-    .prepare(
+    .prepare<{ status: string | null; comment: ColumnValue; data: ColumnValue }>(
       `SELECT r.status_sent AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data
        FROM status_requests r WHERE r.order_id = ? AND r.state = 'sent' AND r.status_sent IS NOT NULL
        ORDER BY r.answered_at DESC, r.id DESC LIMIT 1`,
     )
     .safeIntegers(true)
-    .get(orderId) as { status: string | null; comment: ColumnValue; data: ColumnValue } | undefined;
+    .get(orderId);
   return row ?? null;
 }
 
@@ -180,7 +187,7 @@ const STATUSES_SINCE = 100;
  */
 export function loadOrderMoves(store: Store, id: bigint, status: string | null): OrderMoves {
   const row = store
-    .prepare(
+    .prepare<Record<string, number | string | null>>(
       `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
          substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS timestamp,
          EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
@@ -191,14 +198,14 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
            AND s.status_sent IS NOT NULL ORDER BY s.answered_at DESC, s.id DESC LIMIT 1) = @status AS isLast
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
     )
-    .get({ id, status }) as Record<string, number | string | null> | undefined;
+    .get({ id, status });
   const since = store
-    .prepare(
+    .prepare<{ status: string | null }>(
       `SELECT e.new_status AS status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
        JOIN order_event_rows e ON e.order_key = o.order_key
        WHERE r.id = ? AND e.revision > r.revision_before AND e.status_changed ORDER BY e.seq DESC LIMIT ${STATUSES_SINCE}`,
     )
-    .all(id) as { status: string | null }[];
+    .all(id);
   const {
     hasComeBack,
     isUnseen,
@@ -281,12 +288,12 @@ export function saveRequestError(store: Store, id: bigint, reason: string): void
 /** Orders whose new status must be read back, oldest first. */
 export function loadOwedEchoes(store: Store, limit: number): { orderId: string; serviceId: string }[] {
   return store
-    .prepare(
+    .prepare<{ orderId: string; serviceId: string }>(
       `SELECT o.order_id AS orderId, coalesce(o.service_id, o.order_id) AS serviceId
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
        WHERE r.echo = 'owed' AND r.state = 'sent' GROUP BY o.order_key ORDER BY min(r.id) LIMIT ?`,
     )
-    .all(limit) as { orderId: string; serviceId: string }[];
+    .all(limit);
 }
 
 /** The order was read after our status had been accepted: the read is no longer owed, whether it showed the status or not. */
@@ -306,9 +313,13 @@ export function forgetOldEchoes(store: Store, at: string): void {
 
 /** Requests that the service has refused. */
 export function countRefusedRequests(store: Store): number {
-  const row = store
-    .prepare("SELECT count(*) AS n FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'")
-    .get() as { n: number };
+  const row = onlyRow(
+    store
+      .prepare<{ n: number }>(
+        "SELECT count(*) AS n FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'",
+      )
+      .get(),
+  );
   return row.n;
 }
 

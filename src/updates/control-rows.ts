@@ -15,13 +15,13 @@ export const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(s
 export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
   const load = (more: string) =>
     store
-      .prepare(
+      .prepare<Candidate>(
         `SELECT ${CANDIDATE} FROM orders
          WHERE removed_at IS NULL AND order_id NOT IN (SELECT value FROM json_each(?))
            AND order_id NOT IN (SELECT order_id FROM missing_orders) ${more}
          ORDER BY order_key DESC LIMIT ?`,
       )
-      .all(JSON.stringify(except), limit) as Candidate[];
+      .all(JSON.stringify(except), limit);
   const sound = load("AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)");
   return sound.length > 0 ? sound : load("");
 }
@@ -33,7 +33,7 @@ const RECENT_ORDERS = 50;
 /** Orders that came or were changed last, each with the timestamp of what is stored of it. */
 export function loadRecentlyStamped(store: Store, except: readonly string[]): (Candidate & { timestamp: string })[] {
   return store
-    .prepare<unknown[], Candidate & { timestamp: string }>(
+    .prepare<Candidate & { timestamp: string }>(
       `SELECT ${CANDIDATE}, service_updated_at AS timestamp FROM orders
        WHERE order_key IN (
            SELECT order_key FROM (SELECT order_key FROM order_event_rows ORDER BY seq DESC LIMIT ${RECENT_EVENTS})
@@ -54,9 +54,9 @@ export interface Range {
 /** The next orders that are open, or are not, and that the service still knew when it was asked last. */
 export function loadToCompare(store: Store, range: Range & { isOpen: boolean }): Candidate[] {
   return store
-    .prepare(
+    .prepare<Candidate>(
       `SELECT ${CANDIDATE} FROM orders INDEXED BY orders_to_compare
        WHERE is_open = ? AND removed_at IS NULL AND order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
     )
-    .all(Number(range.isOpen), range.after, range.upTo, range.limit) as Candidate[];
+    .all(Number(range.isOpen), range.after, range.upTo, range.limit);
 }

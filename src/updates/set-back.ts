@@ -87,12 +87,12 @@ export function markSetBackSeen(store: Store): void {
 
 function loadSentSince(store: Store, since: string): { orderId: string; serviceId: string }[] {
   return store
-    .prepare(
+    .prepare<{ orderId: string; serviceId: string }>(
       `SELECT DISTINCT o.order_id AS orderId, coalesce(o.service_id, o.order_id) AS serviceId
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
        WHERE r.state = 'sent' AND r.answered_at >= ? AND o.removed_at IS NULL ORDER BY r.answered_at DESC LIMIT ?`,
     )
-    .all(since, READS_MAX) as { orderId: string; serviceId: string }[];
+    .all(since, READS_MAX);
 }
 
 function msOf(timestamp: string | null, timezone: string): number {

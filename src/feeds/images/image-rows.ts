@@ -18,14 +18,14 @@ export interface ImageFile extends ImageFacts {
 const COLUMNS = "path, identity, size, sha256, type, problem";
 
 export function loadImageFile(store: Store, path: string): ImageFile | undefined {
-  return store.prepare(`SELECT ${COLUMNS} FROM image_files WHERE path = ?`).get(path) as ImageFile | undefined;
+  return store.prepare<ImageFile>(`SELECT ${COLUMNS} FROM image_files WHERE path = ?`).get(path);
 }
 
 /** Files with this content, whatever their names. */
 export function loadFilesOf(store: Store, sha256: string, limit: number): ImageFile[] {
   return store
-    .prepare(`SELECT ${COLUMNS} FROM image_files WHERE sha256 = ? ORDER BY path LIMIT ?`)
-    .all(sha256, limit) as ImageFile[];
+    .prepare<ImageFile>(`SELECT ${COLUMNS} FROM image_files WHERE sha256 = ? ORDER BY path LIMIT ?`)
+    .all(sha256, limit);
 }
 
 export function saveImageFile(store: Store, file: ImageFile): void {
@@ -62,16 +62,16 @@ export function loadRefusedKeys(
   options: { afterId: number; limit: number },
 ): { id: number; key: string[] }[] {
   const rows = store
-    .prepare(
+    .prepare<{
+      id: number;
+      k0: string;
+      k1: string;
+      k2: string;
+      k3: string;
+    }>(
       `SELECT id, k0, k1, k2, k3 FROM feed_outbox INDEXED BY feed_outbox_refused
        WHERE feed_id = ? AND state = 'refused' AND id > ? ORDER BY id LIMIT ?`,
     )
-    .all(rules.feedId, options.afterId, options.limit) as {
-    id: number;
-    k0: string;
-    k1: string;
-    k2: string;
-    k3: string;
-  }[];
+    .all(rules.feedId, options.afterId, options.limit);
   return rows.map(({ id, k0, k1, k2, k3 }) => ({ id, key: [k0, k1, k2, k3].slice(0, rules.keys.length) }));
 }
