@@ -63,7 +63,7 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "src/daemon/history-marks.ts",
   ),
   tested(
-    "test/daemon/keep-house.test.ts",
+    "test/daemon/prune-history.test.ts",
     "a mark of a service that is behind this machine",
     { in: "#mark", find: "Math.max(nowMs, clock.nowMs(), reachedMs ?? 0)", replace: "nowMs" },
     "src/daemon/prune-history.ts",

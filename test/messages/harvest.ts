@@ -16,6 +16,7 @@ export interface Message {
 /** Sources without messages of their own, and why. */
 const WITHOUT_MESSAGES: readonly [RegExp, string][] = [
   [/^src\/messages\//, "the translations themselves"],
+  [/\/only-row\.ts$/, "a mistake of the program"],
   [/^src\/sandbox\//, "the stand-in service speaks as a service does"],
   [/status-words|condition-words|page-words/, "words that exist in both languages beside each other"],
   [/^src\/web\/(?!web-server)/, "pages for machines, and the status page with words of its own"],
