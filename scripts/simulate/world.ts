@@ -30,8 +30,8 @@ const TICK_MS = 10_000;
 const DRAIN_MS = 7_000;
 const ENDED_MS = 9_000;
 const TICKS_PER_MINUTE = 6;
-/** Rounds of passes in a long stretch of the schedule. */
-const STRETCH_TICKS = 5;
+/** Rounds of passes in a long stretch of the schedule: a lie that lasts for hours is to be met several times. */
+const STRETCH_TICKS: Record<WorldKind, number> = { usual: 5, hostile: 10 };
 const PAGES_MAX = 20;
 const REQUESTS_MAX = 10_000;
 /** What tells whether a commit has moved an order or the position. */
@@ -159,7 +159,7 @@ export class World implements Scene, Line, CommitHooks {
   };
 
   /** So rare that a stretch of that length costs a few rounds of passes at most. */
-  setPace(ms: number, ticks = STRETCH_TICKS): void {
+  setPace(ms: number, ticks = STRETCH_TICKS[this.kind]): void {
     const wanted = Math.floor(ms / ticks / TICK_MS);
     // Never rounds more often than once a minute.
     const pace = wanted < TICKS_PER_MINUTE ? 1 : wanted;
