@@ -86,14 +86,14 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
   it("of any characters", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(text, { A: value })),
-      { numRuns: 250 },
+      { numRuns: 100 },
     );
   });
 
   it("below a good service part", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(MINIMAL + text, { A: value })),
-      { numRuns: 250 },
+      { numRuns: 100 },
     );
   });
 
@@ -107,7 +107,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
         );
         survives(changed.join("\n"), { A: String(JSON.stringify(value)) });
       }),
-      { numRuns: 120 },
+      { numRuns: 60 },
     );
   });
 

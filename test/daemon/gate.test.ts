@@ -231,17 +231,21 @@ describe("a refusal of one endpoint", () => {
     await minute("stocks", "prices");
     sandbox.faults.add({ match: { feed: "prices" }, times: "forever", do: { kind: "status", status } });
     erp.exec("INSERT INTO prices (sku, price) VALUES ('A', 1)");
-    for (let passed = 0; passed < 70; passed++) {
+    for (let passed = 0; passed < 24; passed++) {
       erp.prepare("UPDATE stock SET quantity = ?").run(passed);
+      feeds.clock.advance(2 * MINUTE_MS);
       await feeds.minute("stocks", "prices");
-      if (passed === 35) await feeds.restart();
+      if (passed === 12) await feeds.restart();
       expect(level("S-1")).toBe(passed);
     }
     const reason = status === 402 ? "payment" : "credentials";
     expect(scopes(feeds)).toEqual([{ area: "prices", reason, scope: "flow" }]);
     expect(heldFlows(feeds)).toEqual(["prices"]);
     sandbox.faults.clear();
-    for (let passed = 0; passed < 31; passed++) await feeds.minute("stocks", "prices");
+    for (let passed = 0; passed < 31; passed += 3) {
+      feeds.clock.advance(2 * MINUTE_MS);
+      await feeds.minute("stocks", "prices");
+    }
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
@@ -354,8 +358,8 @@ describe("a refusal of one endpoint", () => {
       const bad = ids[2]!;
       sandbox.faults.add({ match: { path: "snapshot", order: bad }, times: "forever", do: { kind: "status", status } });
       for (const id of ids) followed.change(id, { status: "paid" });
-      for (let minute = 0; minute < 30; minute++) {
-        await followed.poll();
+      for (let minute = 0; minute < 30; minute += 3) {
+        await followed.poll(3 * MINUTE_MS);
         expect(await followed.run("orders")).toMatchObject({ error: null });
       }
       expect(ids.filter((id) => followed.statusOf(id).status === "paid")).toEqual(ids.filter((id) => id !== bad));

@@ -24,7 +24,7 @@ const FAULTS: FaultAction[] = [
   { kind: "drip", bytesPerSecond: 20, of: "answer" },
   { kind: "endless" },
   { kind: "gzip" },
-  { kind: "gzip", bombBytes: 64 * 1024 * 1024 },
+  { kind: "gzip", bombBytes: 16 * 1024 * 1024 },
   { kind: "big-headers" },
   { kind: "html" },
   { kind: "status", status: 502 },
@@ -100,7 +100,8 @@ describe("a line to the service that fails in every request, before or after the
     const t = await startTestBridge();
     t.sandbox.service.createOrder({ lines: [{ sku: "A" }], extra: {} });
     let bytes = 0;
-    for (; orderCount(t) === 0; bytes++) {
+    // Within the head one byte is like the other.
+    for (; orderCount(t) === 0; bytes += bytes > 20 && bytes < 120 ? 10 : 1) {
       expect(t.sandbox.ledger.ofKind("confirm"), `cut at byte ${bytes - 1}`).toEqual([]);
       t.sandbox.faults.clear();
       t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "cut", bytes, of: "answer" } });

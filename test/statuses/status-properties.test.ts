@@ -4,7 +4,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 
 /** Enough for every day; `STATUS_RUNS=1000` for a campaign. */
-const RUNS = Number(process.env["STATUS_RUNS"] ?? 12);
+const RUNS = Number(process.env["STATUS_RUNS"] ?? 8);
 const ORDERS = 3;
 const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as const;
 /** Illegal ones are refused; the rest form a graph with ways back. */
@@ -129,8 +129,8 @@ async function comeToRest(world: World): Promise<void> {
   world.sandbox.faults.clear();
   const isOpen = () => world.rows("SELECT 1 FROM status_requests WHERE state IN ('pending', 'sending')").length > 0;
   // Illegal statuses that stand alone are refused after ten minutes, several beside one another after a day.
-  for (let passes = 0; passes < 6 || (isOpen() && passes < 600); passes++) {
-    world.clock.advance(11 * 60_000);
+  for (let passes = 0; passes < 6 || (isOpen() && passes < 120); passes++) {
+    world.clock.advance((passes < 12 ? 11 : 61) * 60_000);
     for (const job of ["orders", "updates", "statuses", "updates"] as const) await world.run(job);
   }
 }

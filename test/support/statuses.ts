@@ -26,8 +26,8 @@ export interface StatusBridge extends TestBridge {
   /** Asks for a status as an ERP would. */
   ask(orderId: string, status: unknown, more?: { comment?: unknown; data?: unknown }): number;
   send(): Promise<RunResult>;
-  /** Passes once a minute, for so many minutes. */
-  sendFor(minutes: number): Promise<void>;
+  /** Passes for so many minutes, one a minute unless said. */
+  sendFor(minutes: number, everyMinutes?: number): Promise<void>;
   request(id: number): RequestRow;
   states(): string[];
   /** Statuses that the service has set, in their order. */
@@ -68,9 +68,9 @@ export async function startStatusBridge(
     ask: (orderId: string, status: unknown, more: { comment?: unknown; data?: unknown } = {}) =>
       Number(insert.run(orderId, status, more.comment ?? null, more.data ?? null).lastInsertRowid),
     send: () => bridge.run("statuses"),
-    sendFor: async (minutes: number) => {
-      for (let passed = 0; passed < minutes; passed++) {
-        clock.advance(60_000);
+    sendFor: async (minutes: number, everyMinutes = 1) => {
+      for (let passed = 0; passed < minutes; passed += everyMinutes) {
+        clock.advance(everyMinutes * 60_000);
         await bridge.run("statuses");
       }
     },

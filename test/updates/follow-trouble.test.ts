@@ -125,9 +125,15 @@ describe("an order that nobody knows here", () => {
     expect(test.sandbox.ledger.confirmedOrderIds().has(stranger)).toBe(true);
   });
 
-  it.each([404, 410] as const)(
-    "and that the service answers with %s again is quarantined once and asked for ever more seldom",
-    async (status) => {
+  it.each([
+    [404, 15],
+    [410, 60],
+  ] as const)(
+    "and that the service answers with %s again is quarantined once and asked for ever more seldom, polled every %i minutes",
+    async (status, minutes) => {
+      const dayAndQuarter = async () => {
+        for (let passed = 0; passed < 30 * 60; passed += minutes) expect(await test.poll(minutes * 60_000)).toEqual({});
+      };
       const test = await startWithIll(1, {
         service: { shape: { shuffleKeys: true }, updates: { scope: "all", history: "log" } },
       });
@@ -147,11 +153,11 @@ describe("an order that nobody knows here", () => {
       expect(test.rows("SELECT kind, reference, reason, state FROM quarantine")).toEqual(held);
       expect(waiting()).toEqual([{ waiting: 1, failing_since: null }]);
       const asked = test.snapshots(stranger);
-      for (let polls = 0; polls < 5 * 24; polls++) expect(await test.poll(900_000)).toEqual({});
+      await dayAndQuarter();
       expect(test.snapshots(stranger) - asked).toBeGreaterThan(20);
       expect(test.snapshots(stranger) - asked).toBeLessThan(60);
       expect(waiting()).toEqual([{ waiting: 1, failing_since: null }]);
-      for (let polls = 0; polls < 5 * 24; polls++) expect(await test.poll(900_000)).toEqual({});
+      await dayAndQuarter();
       expect(waiting()).toEqual([{ waiting: 0, failing_since: null }]);
       const last = test.snapshots(stranger);
       await test.sweep();

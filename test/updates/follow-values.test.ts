@@ -81,7 +81,7 @@ describe("any value in any field of a change", () => {
         expect(test.statusOf(test.ids[3]!).status).toBe(`s${status}`);
         expect(isNow(test)).toBe(true);
       }),
-      { numRuns: 120 },
+      { numRuns: 60 },
     );
   }, 60_000);
 
