@@ -6,6 +6,7 @@ import { exampleConfig } from "../../src/config/example.ts";
 import { showConfig } from "../../src/config/show.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
+import { runs } from "../support/whole.ts";
 import { MINIMAL, parse } from "./support.ts";
 
 /** Loads and shows, or refuses in words; anything else is a stack trace on somebody's screen. */
@@ -86,14 +87,14 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
   it("of any characters", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(text, { A: value })),
-      { numRuns: 100 },
+      { numRuns: runs(60, 250) },
     );
   });
 
   it("below a good service part", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(MINIMAL + text, { A: value })),
-      { numRuns: 100 },
+      { numRuns: runs(60, 250) },
     );
   });
 
@@ -107,7 +108,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
         );
         survives(changed.join("\n"), { A: String(JSON.stringify(value)) });
       }),
-      { numRuns: 60 },
+      { numRuns: runs(40, 120) },
     );
   });
 
@@ -118,7 +119,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
         survives(JSON.stringify(value));
         survives(`${MINIMAL}orders: ${JSON.stringify(value)}\nimports: ${JSON.stringify({ stocks: value })}\n`);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(60, 250) },
     );
   });
 

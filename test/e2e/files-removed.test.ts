@@ -33,9 +33,12 @@ import {
 } from "../support/running-shop.ts";
 import type { Shop } from "../support/shop.ts";
 import { askPort } from "../support/web.ts";
+import { isWhole, some } from "../support/whole.ts";
+
+const inWhole = it.runIf(isWhole);
 
 describe("a running daemon", PATIENT, () => {
-  it.each(["-wal", "-shm"])("loses nothing where %s is removed, and begins anew by itself", async (suffix) => {
+  it.each(some(["-wal", "-shm"], 1))("loses nothing where %s is removed, and begins anew by itself", async (suffix) => {
     const { shop, program } = await startDaemon();
     rmSync(`${shop.database}${suffix}`);
     addOrders(shop, 10);
@@ -77,7 +80,7 @@ describe("a running daemon", PATIENT, () => {
     expect((await second.exited).code).toBe(75);
   });
 
-  it.each(["removed", "replaced"])("saves what it holds where the database is %s, and ends", async (how) => {
+  it.each(some(["removed", "replaced"], 1))("saves what it holds where the database is %s, and ends", async (how) => {
     const { shop, program } = await startDaemon();
     if (how === "removed") rmSync(shop.database);
     else {
@@ -279,23 +282,26 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     expect(lost(shop)).toHaveLength(10);
   });
 
-  it.each([false, true])("is refused or told beside a newer log, shared memory kept: %s", async (isShmKept) => {
-    const { shop, program } = await startDaemon();
-    const copy = path.join(shop.folder, "monday.db");
-    await backUpTo(shop, copy);
-    addOrders(shop, 10);
-    await confirmed(shop, 20);
-    await program.kill();
-    copyFileSync(copy, shop.database);
-    const { mtimeMs } = statSync(`${shop.database}-wal`);
-    utimesSync(shop.database, mtimeMs / 1000 + 300, mtimeMs / 1000 + 300);
-    if (!isShmKept) rmSync(`${shop.database}-shm`, { force: true });
-    const { program: again, code } = await startAgain(shop);
-    if (code === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
-    else expect(code).toBe(78);
-  });
+  it.each(some([false, true], 1))(
+    "is refused or told beside a newer log, shared memory kept: %s",
+    async (isShmKept) => {
+      const { shop, program } = await startDaemon();
+      const copy = path.join(shop.folder, "monday.db");
+      await backUpTo(shop, copy);
+      addOrders(shop, 10);
+      await confirmed(shop, 20);
+      await program.kill();
+      copyFileSync(copy, shop.database);
+      const { mtimeMs } = statSync(`${shop.database}-wal`);
+      utimesSync(shop.database, mtimeMs / 1000 + 300, mtimeMs / 1000 + 300);
+      if (!isShmKept) rmSync(`${shop.database}-shm`, { force: true });
+      const { program: again, code } = await startAgain(shop);
+      if (code === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
+      else expect(code).toBe(78);
+    },
+  );
 
-  it("is told after its log was removed while the daemon was dead", async () => {
+  inWhole("is told after its log was removed while the daemon was dead", async () => {
     const { shop, program } = await startDaemon();
     await until(() => stored(shop).size > 0);
     const erp = startReading(shop);
@@ -313,7 +319,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     else expect(code).toBe(78);
   });
 
-  it.each(["with no more orders", "where more orders come at once"])(
+  it.each(some(["with no more orders", "where more orders come at once"], 1))(
     "is noticed while the daemon runs: a copy brought in through SQLite, %s",
     async (how) => {
       const { shop, program } = await startDaemon();
@@ -333,7 +339,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     },
   );
 
-  it("is noticed while the daemon runs: orders deleted", async () => {
+  inWhole("is noticed while the daemon runs: orders deleted", async () => {
     const { shop, program } = await startDaemon();
     shop.write("DELETE FROM orders");
     await program.says("The daemon begins anew");
@@ -384,19 +390,22 @@ describe("a database without the note that every start writes", PATIENT, () => {
     copyFileSync(copy, shop.database);
   }
 
-  it.each([false, true])("is told to be perhaps older, with a journal that has more: %s", async (hasJournal) => {
-    const { shop, program } = await startDaemon(hasJournal ? { backup: { journal: "journal" } } : {});
-    const copy = path.join(shop.folder, "monday.db");
-    await backUpTo(shop, copy);
-    addOrders(shop, 10);
-    await confirmed(shop, 20);
-    await stop(program);
-    putByHand(shop, copy);
-    await expectTold(shop, WORDS);
-    expect(lost(shop)).toHaveLength(10);
-  });
+  it.each(some([false, true], 1))(
+    "is told to be perhaps older, with a journal that has more: %s",
+    async (hasJournal) => {
+      const { shop, program } = await startDaemon(hasJournal ? { backup: { journal: "journal" } } : {});
+      const copy = path.join(shop.folder, "monday.db");
+      await backUpTo(shop, copy);
+      addOrders(shop, 10);
+      await confirmed(shop, 20);
+      await stop(program);
+      putByHand(shop, copy);
+      await expectTold(shop, WORDS);
+      expect(lost(shop)).toHaveLength(10);
+    },
+  );
 
-  it("is told where a newer copy has more than both it and the journal", async () => {
+  inWhole("is told where a newer copy has more than both it and the journal", async () => {
     const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
     const copy = path.join(shop.folder, "monday.db");
     await backUpTo(shop, copy);
@@ -411,7 +420,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
     await expectTold(shop, WORDS);
   });
 
-  it("is not, where the journal shows that no order is missing", async () => {
+  inWhole("is not, where the journal shows that no order is missing", async () => {
     const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
     await stop(program);
     copyFileSync(shop.database, path.join(shop.folder, "newest.db"));
@@ -420,7 +429,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("is not, where a former version made it, which wrote none", async () => {
+  inWhole("is not, where a former version made it, which wrote none", async () => {
     const { shop, program } = await startDaemon();
     await stop(program);
     rmSync(`${shop.database}.progress`);

@@ -4,9 +4,9 @@ import { describe, expect, it, vi } from "vitest";
 import { type ColumnValue, keyText } from "../../src/feeds/feed.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { runs } from "../support/whole.ts";
 
-/** For longer campaigns: `ERP_RUNS=2000`. */
-const RUNS = Number(process.env["ERP_RUNS"] ?? 40);
+const RUNS = runs(12, 60);
 
 /** An ERP's table of articles: any type, collation, key and constraint that SQL has. */
 const schema = fc.record({
@@ -465,6 +465,6 @@ describe("whatever the ERP's SQL does", () => {
         },
       );
     },
-    RUNS * 5_000,
+    60_000 + RUNS * 5_000,
   );
 });

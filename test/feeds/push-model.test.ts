@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import { IMPORT_TIMEOUT_MS, type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { runs } from "../support/whole.ts";
 
 const SKUS = ["A", "B", "C", "D"] as const;
 const SECOND_MS = 1_000;
-/** For longer campaigns: `FEED_RUNS=1000`. */
-const RUNS = Number(process.env["FEED_RUNS"] ?? 80);
+const RUNS = runs(20, 80);
 
 /** What may happen: writes of the ERP, passes of the bridge, and everything that goes wrong on the way. */
 type Step =

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { isWhole } from "../support/whole.ts";
 
 const ROWS = 15;
 const RECORD = { sku: "{sku}", warehouse: "{warehouse}", ean: "{ean}", quantity: "{available|number}" };
@@ -55,8 +56,6 @@ const CHANGES: [name: string, after: Stocks, before?: Stocks, erp?: string][] = 
   ["the whole table", { scope: "whole" }],
   ["single rows again", { scope: "changed" }, { scope: "whole" }],
 ];
-/** Every change with everything that may wait: `FEED_RUNS=1`. */
-const isWhole = process.env["FEED_RUNS"] !== undefined;
 const WAITING = ["nothing", "changes", "a deletion", "an unknown outcome"] as const;
 
 function levelsOf(record: string): unknown[] {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadQuarantined } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
+import { some } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const LARGE = 17 * MIB;
@@ -50,28 +51,31 @@ function watchWrites({ bridge: { store } }: TestBridge): { longest: () => number
 }
 
 describe("a record of more than 16 MB", () => {
-  it.each(Object.entries(large))("is quarantined in parts, and the others are stored: %s", async (_, record) => {
-    const t = await startTestBridge();
-    const writes = watchWrites(t);
-    answer(t, "orders", `{"orders":[${order(OTHER)},${record}]}`);
-    await t.run("orders");
-    expect(t.rows("SELECT order_id FROM orders")).toEqual([{ order_id: OTHER }]);
-    expect(held(t)).toMatchObject([
-      {
-        kind: "order",
-        reference: ID,
-        reason: `the record is larger than ${16 * MIB} bytes`,
-        payload: null,
-        inParts: 1,
-      },
-    ]);
-    expect(loadQuarantined(t.bridge.store, held(t)[0]!.id)?.payload === record).toBe(true);
-    expect(confirmBodies(t)).toHaveLength(1);
-    expect(writes.longest()).toBe(MIB);
-    // What is held is not removed, and nothing else is left behind.
-    await t.run("orders");
-    expect(parts(t)).toBe(Math.ceil(Buffer.byteLength(record) / MIB));
-  });
+  it.each(some(Object.entries(large), 3))(
+    "is quarantined in parts, and the others are stored: %s",
+    async (_, record) => {
+      const t = await startTestBridge();
+      const writes = watchWrites(t);
+      answer(t, "orders", `{"orders":[${order(OTHER)},${record}]}`);
+      await t.run("orders");
+      expect(t.rows("SELECT order_id FROM orders")).toEqual([{ order_id: OTHER }]);
+      expect(held(t)).toMatchObject([
+        {
+          kind: "order",
+          reference: ID,
+          reason: `the record is larger than ${16 * MIB} bytes`,
+          payload: null,
+          inParts: 1,
+        },
+      ]);
+      expect(loadQuarantined(t.bridge.store, held(t)[0]!.id)?.payload === record).toBe(true);
+      expect(confirmBodies(t)).toHaveLength(1);
+      expect(writes.longest()).toBe(MIB);
+      // What is held is not removed, and nothing else is left behind.
+      await t.run("orders");
+      expect(parts(t)).toBe(Math.ceil(Buffer.byteLength(record) / MIB));
+    },
+  );
 
   it.each([
     ["alone", []],

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { block, CLI, ID, OTHER, openShop, UPPER, upsert } from "../support/marks.ts";
+import { some } from "../support/whole.ts";
 
 interface Row {
   way: string;
@@ -180,15 +181,18 @@ const WRITERS = [["better-sqlite3"], ["sqlite3"]] as const;
 describe.each(WRITERS)("the table of ways to mark an order, written with %s", (writer) => {
   const isThere = writer === "better-sqlite3" || existsSync(CLI);
 
-  it.runIf(isThere).each(WAYS)("$way", ({ steps, pending = [], blocked = [] }) => {
-    const shop = openShop(writer);
-    for (const step of steps) {
-      if (step === "change") shop.change();
-      else shop.erp(step);
-    }
-    expect({ pending: shop.pending(), blocked: shop.blocked() }).toEqual({ pending, blocked });
-    expect(shop.store.db.pragma("integrity_check", { simple: true })).toBe("ok");
-  });
+  it.runIf(isThere).each(some(WAYS, writer === "better-sqlite3" ? WAYS.length : 12))(
+    "$way",
+    ({ steps, pending = [], blocked = [] }) => {
+      const shop = openShop(writer);
+      for (const step of steps) {
+        if (step === "change") shop.change();
+        else shop.erp(step);
+      }
+      expect({ pending: shop.pending(), blocked: shop.blocked() }).toEqual({ pending, blocked });
+      expect(shop.store.db.pragma("integrity_check", { simple: true })).toBe("ok");
+    },
+  );
 
   it.runIf(isThere).each(REFUSED)("refuses $way", ({ sql, says }) => {
     const shop = openShop(writer);

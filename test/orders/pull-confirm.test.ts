@@ -11,6 +11,7 @@ import {
   expectNothingLost,
   orderCount,
 } from "../support/pull.ts";
+import { some } from "../support/whole.ts";
 
 const onConfirm = { match: { path: "confirm" as const } };
 
@@ -292,9 +293,9 @@ describe("a confirm that says no to everybody", () => {
 type Test = Awaited<ReturnType<typeof startTestBridge>>;
 
 /** Polls every half minute, each of which must do well. */
-async function pollFor(t: Test, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 30_000) {
-    t.clock.advance(30_000);
+async function pollFor(t: Test, ms: number, everyMs = 30_000): Promise<void> {
+  for (let passed = 0; passed < ms; passed += everyMs) {
+    t.clock.advance(everyMs);
     expect(await t.run("orders")).toMatchObject({ error: null });
   }
 }
@@ -337,19 +338,22 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     return t;
   };
 
-  it.each(REFUSALS)("counts as confirmed once nothing of it was served for an hour: $status $body", async (answer) => {
-    const t = await start();
-    const times = refuse(t, "batch-1", answer);
-    await pollFor(t, 59 * 60_000);
-    expect(batchStates(t)).toEqual(["stored"]);
-    createOrders(t, 1);
-    t.clock.advance(30_000);
-    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
-    await pollFor(t, 3 * 60_000);
-    expectComplete(t);
-    expect(t.rows("SELECT * FROM holds")).toEqual([]);
-    expect(times()).toBeLessThan(9);
-  });
+  it.each(some(REFUSALS, 5))(
+    "counts as confirmed once nothing of it was served for an hour: $status $body",
+    async (answer) => {
+      const t = await start();
+      const times = refuse(t, "batch-1", answer);
+      await pollFor(t, 59 * 60_000, 59_000);
+      expect(batchStates(t)).toEqual(["stored"]);
+      createOrders(t, 1);
+      t.clock.advance(30_000);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 1 } });
+      await pollFor(t, 3 * 60_000);
+      expectComplete(t);
+      expect(t.rows("SELECT * FROM holds")).toEqual([]);
+      expect(times()).toBeLessThan(9);
+    },
+  );
 
   it("needs ten polls", async () => {
     const t = await start();
@@ -372,7 +376,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "reset" } });
     await t.run("orders");
     refuse(t, "batch-1", { status: 422, body: '{"error":"no"}' });
-    await pollFor(t, 2 * 3_600_000);
+    await pollFor(t, 2 * 3_600_000, 120_000);
     expect(batchStates(t)[0]).toBe("refused");
   });
 
@@ -380,7 +384,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 1);
     refuse(t, "batch-1", { status: 422, body: "" });
-    await pollFor(t, 3 * 3_600_000);
+    await pollFor(t, 3 * 3_600_000, 180_000);
     expect(batchStates(t)).toEqual(["refused"]);
   });
 });
@@ -417,7 +421,7 @@ describe("a confirm that is refused as if for the credentials, while orders are 
       }
       expect(batchStates(t)).toEqual(["refused", "confirmed"]);
       service.handle = handle;
-      await pollFor(t, 121 * 60_000);
+      await pollFor(t, 124 * 60_000, 4 * 60_000);
       expectComplete(t);
     },
   );

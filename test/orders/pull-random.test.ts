@@ -6,9 +6,9 @@ import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { tempFolder } from "../support/temp.ts";
+import { runs } from "../support/whole.ts";
 
-/** More of them make a campaign: PULL_RUNS=2000 vitest run test/jobs/pull-random */
-const RUNS = Number(process.env["PULL_RUNS"] ?? 20);
+const RUNS = runs(12, 40);
 
 const FAULTS: FaultRule["do"][] = [
   { kind: "reset" },
@@ -59,14 +59,14 @@ describe("whatever fails and whenever the program is killed", () => {
     "confirms nothing that is not stored, and ends with everything stored and confirmed",
     async () => {
       const folder = tempFolder("random");
-      let runs = 0;
+      let worlds = 0;
       await fc.assert(
         fc.asyncProperty(service, fc.array(step, { minLength: 5, maxLength: 25 }), async (options, steps) => {
           const settings = { orders: { confirm: { body: BODIES[options.confirmForm] } } };
           const t = await startTestBridge({
             settings,
             sandbox: { options },
-            folder: path.join(folder, String(runs++)),
+            folder: path.join(folder, String(worlds++)),
           });
           for (const one of steps) {
             if (one.kind === "orders") createOrders(t, one.count);
@@ -80,8 +80,8 @@ describe("whatever fails and whenever the program is killed", () => {
           // Something to serve: where a confirm names nothing, only that tells that no answer is missing any more.
           createOrders(t, 1);
           if (!comesRound(options)) return;
-          for (let minute = 0; minute < 75; minute++) {
-            t.clock.advance(61_000);
+          for (let minute = 0; minute < 76; minute += 4) {
+            t.clock.advance(4 * 61_000);
             await t.run("orders");
             expectNothingLost(t);
           }

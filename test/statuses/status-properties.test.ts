@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { runs } from "../support/whole.ts";
 
-/** Enough for every day; `STATUS_RUNS=1000` for a campaign. */
-const RUNS = Number(process.env["STATUS_RUNS"] ?? 8);
+const RUNS = runs(6, 25);
 const ORDERS = 3;
 const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as const;
 /** Illegal ones are refused; the rest form a graph with ways back. */

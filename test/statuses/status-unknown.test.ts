@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
+import { some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -27,7 +28,7 @@ const LOST: [string, FaultAction][] = [
 const timeouts = { headers: "300ms", total: "450ms" };
 
 describe("a status whose outcome is unknown", () => {
-  it.each(LOST)("is not sent again where it has arrived and %s", async (_, action) => {
+  it.each(some(LOST, 3))("is not sent again where it has arrived and %s", async (_, action) => {
     const { ids, ask, send, sandbox, request, effects, posts, order, pending } = await startStatusBridge({
       settings: { service: { timeouts } },
     });
@@ -47,7 +48,7 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toEqual([]);
   });
 
-  it.each(LOST)("is read, and only then sent again, where it has not arrived and %s", async (_, action) => {
+  it.each(some(LOST, 3))("is read, and only then sent again, where it has not arrived and %s", async (_, action) => {
     const { ids, ask, send, sandbox, request, effects, posts, order } = await startStatusBridge({
       settings: { service: { timeouts } },
     });
@@ -85,7 +86,7 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[0])).toEqual(["packed"]);
   });
 
-  it.each([401, 403, 404, 409, 423, 429, 302] as const)(
+  it.each(some([401, 403, 404, 409, 423, 429, 302] as const, 3))(
     "is not sent again where it took effect and %i was answered, also after a restart",
     async (status) => {
       for (const hasRestart of [false, true]) {

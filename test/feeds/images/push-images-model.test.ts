@@ -3,11 +3,11 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BASE64, FORM, jpeg, type PushedImages, shaOf, startImages } from "../../support/images.ts";
+import { runs } from "../../support/whole.ts";
 
 const ROWS = ["A", "B", "C"] as const;
 const FILES = ["1.jpg", "2.jpg", "deep/3.jpg"] as const;
-/** For longer campaigns: `FEED_RUNS=1000`. */
-const RUNS = Number(process.env["FEED_RUNS"] ?? 12);
+const RUNS = runs(6, 25);
 
 type Step =
   | { do: "put" | "put in flight"; name: string; words: string }
