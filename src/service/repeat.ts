@@ -14,7 +14,8 @@ const WAIT_FACTOR = 3;
 export function repeatSafely<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   return pRetry(ask, {
     retries: REPEATS_MAX,
-    // The wait is made below, on the clock that was handed in.
+    // Its own waits follow setTimeout and Math.random, so no simulated time could pass them and no seed repeat them: the wait is
+    // made below, on the clock that was handed in.
     minTimeout: 0,
     maxTimeout: 0,
     signal,
