@@ -5,19 +5,9 @@ import { textOf } from "../../src/answers/json-text.ts";
 import { mendInSlices } from "../../src/answers/mend-json.ts";
 import { compileMapping } from "../../src/orders/order-mapping.ts";
 import { readList, readRecords } from "../../src/orders/read-answer.ts";
+import { batchMapping } from "../support/rules.ts";
 
-const FIELDS = {
-  order_id: "$.order_id",
-  number: "$.number",
-  status: "$.status",
-  created_at: "$.created_at",
-  updated_at: "$.updated_at",
-  currency: "$.currency",
-  total: "$.total",
-  lines: "$.items",
-};
-const LINE = { sku: "$.sku", name: "$.name", quantity: "$.quantity", price: "$.price" };
-const mapping = compileMapping({ source: "batch", fields: FIELDS, line: LINE, isWritten: () => false, whole: true });
+const mapping = batchMapping();
 
 const idOf = (nth: number) => `0f8c1e2a-0000-4000-8000-00000000000${nth}`;
 const good = (nth: number) => `{"order_id":"${idOf(nth)}","status":"new","items":[]}`;

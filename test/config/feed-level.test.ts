@@ -4,24 +4,9 @@ import { parseDecimal } from "../../src/answers/decimal.ts";
 import { levelProblem } from "../../src/config/feed-level.ts";
 import { compileFeed, type FeedSettings, levelOf, renderDeletion, renderRow } from "../../src/feeds/feed.ts";
 import { isLive, planRow } from "../../src/feeds/plan-feed.ts";
+import { stockSettings } from "../support/rules.ts";
 
-const STOCKS: FeedSettings = {
-  path: "/api/v1/import/stocks",
-  property: "stocks",
-  table: "goods",
-  query: null,
-  file: null,
-  parent: null,
-  key: ["sku"],
-  available: "quantity - reserved",
-  record: { sku: "{sku}", quantity: "{available|number}" },
-  scope: "changed",
-  chunk: 500,
-  delete_after: 0,
-  on_delete: { quantity: 0 },
-  guard: { percent: 30, over: 3_600_000, from: 20 },
-  result: null,
-};
+const STOCKS = stockSettings({ table: "goods", available: "quantity - reserved" });
 const ROW = { sku: "A", quantity: 5n, reserved: 1n, active: 1n };
 
 function rendered(settings: Partial<FeedSettings>, row = ROW) {

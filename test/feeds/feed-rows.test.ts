@@ -28,24 +28,9 @@ import {
   touchOwed,
 } from "../../src/feeds/feed-rows.ts";
 import { tempFolder } from "../support/temp.ts";
+import { stockRules } from "../support/rules.ts";
 
-const rules = compileFeed("stocks", {
-  path: "/p",
-  property: "stocks",
-  table: "stock",
-  query: null,
-  file: null,
-  parent: null,
-  key: ["sku"],
-  available: "quantity",
-  record: { sku: "{sku}", quantity: "{available|number}" },
-  scope: "changed",
-  chunk: 500,
-  delete_after: 0,
-  on_delete: { quantity: 0 },
-  guard: { percent: 30, over: 1, from: 20 },
-  result: null,
-});
+const rules = stockRules({ path: "/p", guard: { percent: 30, over: 1, from: 20 } });
 const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
 const AT = "2026-03-01T12:00:00.000Z";
 

@@ -8,24 +8,13 @@ import {
   renderDeletion,
   renderRow,
 } from "../../src/feeds/feed.ts";
+import { stockSettings } from "../support/rules.ts";
 
-const STOCKS: FeedSettings = {
-  path: "/api/v1/import/stocks",
-  property: "stocks",
-  table: "stock",
-  query: null,
-  file: null,
-  parent: null,
+const STOCKS = stockSettings({
   key: ["sku", "warehouse"],
   available: "quantity - reserved",
   record: { sku: "{sku}", warehouse: "{warehouse}", quantity: "{available|number}" },
-  scope: "changed",
-  chunk: 500,
-  delete_after: 0,
-  on_delete: { quantity: 0 },
-  guard: { percent: 30, over: 3_600_000, from: 20 },
-  result: null,
-};
+});
 const stocks = compileFeed("stocks", STOCKS);
 
 describe("a row rendered as a record", () => {

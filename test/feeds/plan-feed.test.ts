@@ -1,24 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { compileFeed } from "../../src/feeds/feed.ts";
 import { type FeedKeyState, isGuarded, type OutboxState, planRow, type SentState } from "../../src/feeds/plan-feed.ts";
+import { stockRules } from "../support/rules.ts";
 
-const rules = compileFeed("stocks", {
-  path: "/api/v1/import/stocks",
-  property: "stocks",
-  table: "stock",
-  query: null,
-  file: null,
-  parent: null,
-  key: ["sku"],
-  available: "quantity",
-  record: { sku: "{sku}", quantity: "{available|number}" },
-  scope: "changed",
-  chunk: 500,
-  delete_after: 0,
-  on_delete: { quantity: 0 },
-  guard: { percent: 30, over: 3_600_000, from: 20 },
-  result: null,
-});
+const rules = stockRules();
 
 const record = (quantity: number | string) => `{"sku":"A","quantity":${quantity}}`;
 const row = (quantity: number | string) => ({ kind: "row", record: record(quantity) }) as const;

@@ -3,24 +3,9 @@ import { compileFeed, referenceOf } from "../../src/feeds/feed.ts";
 import { retryFeedRow } from "../../src/feeds/feed-retry.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { stockRules } from "../support/rules.ts";
 
-const rules = compileFeed("stocks", {
-  path: "/p",
-  property: "stocks",
-  table: "stock",
-  query: null,
-  file: null,
-  parent: null,
-  key: ["sku", "warehouse"],
-  available: "quantity",
-  record: { sku: "{sku}", quantity: "{available|number}" },
-  scope: "changed",
-  chunk: 500,
-  delete_after: 0,
-  on_delete: { quantity: 0 },
-  guard: { percent: 30, over: 1, from: 20 },
-  result: null,
-});
+const rules = stockRules({ key: ["sku", "warehouse"], guard: { percent: 30, over: 1, from: 20 } });
 const GUARDED = [{ area: "stocks", reason: "guard" }];
 const HOUR_MS = 3_600_000;
 

@@ -6,23 +6,9 @@ import { atOnce } from "../../src/answers/slices.ts";
 import { newestInSlices } from "../../src/orders/newest-records.ts";
 import { compileMapping } from "../../src/orders/order-mapping.ts";
 import { readRecords } from "../../src/orders/read-answer.ts";
+import { batchMapping } from "../support/rules.ts";
 
-const mapping = compileMapping({
-  source: "batch",
-  fields: {
-    order_id: "$.id",
-    number: "$.number",
-    status: "$.status",
-    created_at: "$.created_at",
-    updated_at: "$.at",
-    currency: "$.currency",
-    total: "$.total",
-    lines: "$.items",
-  },
-  line: { sku: "$.sku", name: "$.name", quantity: "$.quantity", price: "$.price" },
-  isWritten: () => false,
-  whole: true,
-});
+const mapping = batchMapping({ order_id: "$.id", updated_at: "$.at" });
 
 interface Sketch {
   /** Which order; null: a record without an id. */

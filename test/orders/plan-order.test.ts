@@ -4,23 +4,9 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { compileMapping, type OrderValues, readOrderValues } from "../../src/orders/order-mapping.ts";
 import { type PlanRules, planOrder, type StoredOrder, stateOfStatus } from "../../src/orders/plan-order.ts";
+import { batchMapping } from "../support/rules.ts";
 
-const mapping = compileMapping({
-  source: "batch",
-  fields: {
-    order_id: "$.id",
-    number: "$.number",
-    status: "$.status",
-    created_at: "$.created",
-    updated_at: "$.at",
-    currency: "$.currency",
-    total: "$.total",
-    lines: "$.items",
-  },
-  line: { sku: "$.sku", name: "$.name", quantity: "$.quantity", price: "$.price" },
-  isWritten: () => false,
-  whole: true,
-});
+const mapping = batchMapping({ order_id: "$.id", created_at: "$.created", updated_at: "$.at" });
 
 const rules: PlanRules = {
   ignore: ["$.at", "$.seen"].map(parsePath),

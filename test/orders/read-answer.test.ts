@@ -12,23 +12,9 @@ import {
   readRecords,
 } from "../../src/orders/read-answer.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
+import { batchMapping } from "../support/rules.ts";
 
-const mapping = compileMapping({
-  source: "batch",
-  fields: {
-    order_id: "$.id",
-    number: "$.number",
-    status: "$.status",
-    created_at: "$.created",
-    updated_at: "$.at",
-    currency: "$.currency",
-    total: "$.total",
-    lines: "$.items",
-  },
-  line: { sku: "$.sku", name: "$.name", quantity: "$.quantity", price: "$.price" },
-  isWritten: () => false,
-  whole: true,
-});
+const mapping = batchMapping({ order_id: "$.id", created_at: "$.created", updated_at: "$.at" });
 
 const list = (body: string, path = "$.data.orders", status = 200) =>
   readList({ status, contentType: "application/json", body: Buffer.from(body) }, parsePath(path));

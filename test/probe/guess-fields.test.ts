@@ -6,19 +6,9 @@ import {
   guessOrderFields,
   guessRecordList,
 } from "../../src/probe/guess-fields.ts";
+import { LINE_PATHS, ORDER_PATHS } from "../support/rules.ts";
 
 const ID = "6f1e9b7e-1c2d-4e3f-8a9b-000000000001";
-const ORDER_PATHS = {
-  order_id: "$.order_id",
-  number: "$.number",
-  status: "$.status",
-  created_at: "$.created_at",
-  updated_at: "$.updated_at",
-  currency: "$.currency",
-  total: "$.total",
-  lines: "$.items",
-} as const;
-const LINE_PATHS = { sku: "$.sku", name: "$.name", quantity: "$.quantity", price: "$.price" } as const;
 
 const foreign = {
   id: ID,
