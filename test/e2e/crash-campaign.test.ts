@@ -8,6 +8,8 @@ import { lookAtImages, PLANTED_NORMAL, runPowerPart } from "../../scripts/crash/
 import { Report } from "../../scripts/crash/report.ts";
 import { isWhole } from "../support/whole.ts";
 
+/** A machine that is busy with other things makes each part slow. */
+const LONG = { timeout: 240_000 };
 /** The campaigns of `npm run campaign:crash`, with every so-manyth operation only. */
 const STRIDE = 113;
 
@@ -16,7 +18,7 @@ const begin = (seed: number) =>
   Campaign.begin({ seed, report: new Report((line) => lines.push(line)), stride: STRIDE });
 const hasCompiler = spawnSync("gcc", ["--version"]).status === 0;
 
-describe.skipIf(!hasCompiler)("the installed program on a disk that can be told to fail (needs gcc)", { timeout: 240_000 }, () => {
+describe.skipIf(!hasCompiler)("the installed program on a disk that can be told to fail (needs gcc)", LONG, () => {
   let campaign: Campaign;
   beforeAll(async () => {
     campaign = await begin(1);

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
-import { compileFeed } from "../../src/feeds/feed.ts";
 import {
   clearSetAside,
   loadSendable,
@@ -27,8 +26,8 @@ import {
   saveOwed,
   touchOwed,
 } from "../../src/feeds/feed-rows.ts";
-import { tempFolder } from "../support/temp.ts";
 import { stockRules } from "../support/rules.ts";
+import { tempFolder } from "../support/temp.ts";
 
 const rules = stockRules({ path: "/p", guard: { percent: 30, over: 1, from: 20 } });
 const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };

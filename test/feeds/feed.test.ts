@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  compileFeed,
-  type FeedSettings,
-  isSameRecord,
-  levelOf,
-  referenceOf,
-  renderDeletion,
-  renderRow,
-} from "../../src/feeds/feed.ts";
+import { compileFeed, isSameRecord, levelOf, referenceOf, renderDeletion, renderRow } from "../../src/feeds/feed.ts";
 import { stockSettings } from "../support/rules.ts";
 
 const STOCKS = stockSettings({

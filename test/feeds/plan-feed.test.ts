@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { compileFeed } from "../../src/feeds/feed.ts";
 import { type FeedKeyState, isGuarded, type OutboxState, planRow, type SentState } from "../../src/feeds/plan-feed.ts";
 import { stockRules } from "../support/rules.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compileFeed, referenceOf } from "../../src/feeds/feed.ts";
+import { referenceOf } from "../../src/feeds/feed.ts";
 import { retryFeedRow } from "../../src/feeds/feed-retry.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";

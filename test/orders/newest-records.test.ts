@@ -4,7 +4,6 @@ import { elementsOf } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { newestInSlices } from "../../src/orders/newest-records.ts";
-import { compileMapping } from "../../src/orders/order-mapping.ts";
 import { readRecords } from "../../src/orders/read-answer.ts";
 import { batchMapping } from "../support/rules.ts";
 

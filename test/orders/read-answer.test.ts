@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
-import { compileMapping } from "../../src/orders/order-mapping.ts";
 import {
   fingerprintInSlices,
   idsInSlices,
