@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
-const NAMED = /npm (?:run )?(test|(?<=run )[a-z][a-z:-]*[a-z])/g;
+const NAMED = /npm (?:run )?((?<=run )[a-z][a-z:-]*[a-z]|test)/g;
 
 /** What a text asks npm to run. */
 function namesIn(text: string): string[] {
