@@ -13,7 +13,8 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 3,
     isolate: false,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // A machine that is busy with other things makes each test slow; what hangs is told all the same.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });
