@@ -80,7 +80,8 @@ export class StorePass {
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
           // The position may move here: whatever it covers is stored, or owed a read, in this transaction or one before it, and
           // `planPosition` has left it where a page was cut.
-          if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);
+          if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
+            saveWatermark(store, STREAM, watermark, pass.at);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
           if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
           if (isLast && covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, pass.at);
@@ -91,6 +92,14 @@ export class StorePass {
         for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
       }
     });
+  }
+
+  /** A pull may have set the first position while the first pass read; it goes back for nothing. */
+  #isOvertaken({ watermark, learned }: Pass, position: string): boolean {
+    const { timezone } = this.#follow;
+    const standing = watermark === undefined ? loadWatermark(this.#context.store, STREAM) : undefined;
+    if (standing === undefined || isToken(position, learned.form, timezone)) return false;
+    return isLater(standing, position, this.#follow);
   }
 
   #saveAnchors({ anchors, high }: Pass): void {
