@@ -144,10 +144,29 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
        WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 ORDER BY x.seqno`,
     )
     .all({ table: rules.table });
-  if (primary.length > 0) return primary.map(({ name, coll }) => ({ name, collation: ` COLLATE ${quoteName(coll)}` }));
+  if (primary.length > 0) {
+    const plain = primary.map(({ name }) => ({ name, collation: "" }));
+    const named = primary.map(({ coll, name }) => ({ name, collation: ` COLLATE ${quoteName(coll)}` }));
+    return isFollowed(store, rules, plain) ? plain : named;
+  }
   if (rowid !== undefined) return [{ name: rowid, collation: "" }];
   // Somebody has taken all three names: the key it is, as far as it tells rows apart.
   return rules.keys.map((name) => ({ name, collation: " COLLATE BINARY" }));
+}
+
+/**
+ * Whether SQLite goes on in this order from where a page ended. With its collation written out it reads from the first
+ * row on for every page, even where the column has that collation; without, another collation than the key's would do so.
+ */
+function isFollowed(store: Store, rules: FeedRules, order: readonly { name: string }[]): boolean {
+  const columns = order.map(({ name }) => quoteName(name)).join(", ");
+  const marks = order.map(() => "?").join(", ");
+  const plan = store
+    .prepare<{ detail: string }>(
+      `EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE (${columns}) > (${marks}) ORDER BY ${columns}`,
+    )
+    .all(...order.map(() => ""));
+  return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }
 
 /** Rows that no key can name. */

@@ -26,6 +26,7 @@ import {
   saveOwed,
   touchOwed,
 } from "../../src/feeds/feed-rows.ts";
+import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
 import { stockRules } from "../support/rules.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -279,4 +280,42 @@ describe("an approval", () => {
     owe("A", "-1", { isDrop: true });
     expect(sendable({ dropRound: 1 })).toEqual([]);
   });
+});
+
+describe("a table that is read page by page", () => {
+  it.each([
+    ["sku TEXT NOT NULL, quantity, PRIMARY KEY (sku)) WITHOUT ROWID", true],
+    ["sku TEXT NOT NULL COLLATE NOCASE, quantity, PRIMARY KEY (sku)) WITHOUT ROWID", true],
+    ["sku TEXT NOT NULL, place TEXT NOT NULL DEFAULT 'x', quantity, PRIMARY KEY (place, sku)) WITHOUT ROWID", true],
+    ["sku TEXT PRIMARY KEY, quantity)", true],
+    ["sku TEXT NOT NULL COLLATE NOCASE, quantity, PRIMARY KEY (sku COLLATE BINARY)) WITHOUT ROWID", true],
+    ["sku COLLATE NOCASE, place DEFAULT 'x', quantity, PRIMARY KEY (sku COLLATE BINARY, place)) WITHOUT ROWID", false],
+  ])(
+    "gives every row once, and SQLite goes on from where the last page ended where it can: %s",
+    (columns, isFollowed) => {
+      const { store } = start();
+      store.db.exec(
+        `CREATE TABLE goods (${columns}; INSERT INTO goods (sku, quantity) VALUES ('b', 1), ('A', 2), ('C', 3), ('d', 4), ('e', 5)`,
+      );
+      const texts: string[] = [];
+      const prepare = store.prepare.bind(store);
+      store.prepare = ((sql: string) => {
+        texts.push(sql);
+        return prepare(sql);
+      }) as typeof store.prepare;
+      const found: unknown[] = [];
+      for (let after: PageEnd | undefined; ; ) {
+        const page = loadSourcePage(store, { ...rules, table: "goods" }, after, 2);
+        if (page.end === undefined) break;
+        after = page.end;
+        found.push(...page.rows.map(({ sku }) => sku));
+      }
+      expect(found.sort()).toEqual(["A", "C", "b", "d", "e"]);
+      const sql = texts.findLast((text) => text.startsWith("SELECT") && text.includes("goods")) ?? "";
+      const plan = store.db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all("", ...(sql.match(/\?/g) ?? []).slice(1).map(() => "")) as { detail: string }[];
+      expect(plan.every(({ detail }) => detail.startsWith("SEARCH"))).toBe(isFollowed);
+    },
+  );
 });
