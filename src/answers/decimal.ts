@@ -34,6 +34,7 @@ export function parseDecimal(text: string): Decimal | undefined {
 
 /** The shortest text of the value, without exponent: `1.0` is `1`, `-0` is `0`, `0.250` is `0.25`. */
 export function formatDecimal({ coefficient, scale }: Decimal): string {
+  if (scale === 0) return coefficient.toString();
   const negative = coefficient < 0n;
   const digits = (negative ? -coefficient : coefficient).toString().padStart(scale + 1, "0");
   const whole = digits.slice(0, digits.length - scale);
@@ -72,7 +73,7 @@ export function compareDecimals(a: Decimal, b: Decimal): -1 | 0 | 1 {
 }
 
 function scaled(decimal: Decimal, scale: number): bigint {
-  return decimal.coefficient * 10n ** BigInt(scale - decimal.scale);
+  return scale === decimal.scale ? decimal.coefficient : decimal.coefficient * 10n ** BigInt(scale - decimal.scale);
 }
 
 /**
