@@ -1,7 +1,7 @@
 import { describeBytes } from "../backup/space-rule.ts";
 import { counted } from "../messages/counted.ts";
 import type { ConditionWords } from "./condition-words.ts";
-import { errorWords, holdWords } from "./status-words.ts";
+import { failureWords, holdWords } from "./status-words.ts";
 import { duration, englishStatus } from "./status-words-en.ts";
 
 const BY_ITSELF = "Nothing to do: it ends by itself.";
@@ -216,7 +216,7 @@ export const englishConditions = {
 
 /** `: the service cannot be reached`, or nothing where no pass has failed. */
 function because(error: string | null, why: string | null): string {
-  const words = (why ?? errorWords(error ?? "", englishStatus)).replace(/\.$/, "");
+  const words = failureWords({ error, why }, englishStatus);
   return words === "" ? "" : `: ${words}`;
 }
 

@@ -1,5 +1,5 @@
 import type { ConditionWords } from "./condition-words.ts";
-import { errorWords, holdWords } from "./status-words.ts";
+import { failureWords, holdWords } from "./status-words.ts";
 import { bytesOf, count as counted, duration, named, russianStatus } from "./status-words-ru.ts";
 
 const BY_ITSELF = "Ничего делать не нужно: пройдёт само.";
@@ -220,7 +220,7 @@ const CHANNELS: Readonly<Record<string, string>> = {
 };
 
 function because(error: string | null, why: string | null): string {
-  const words = (why ?? errorWords(error ?? "", russianStatus)).replace(/\.$/, "");
+  const words = failureWords({ error, why }, russianStatus);
   return words === "" ? "" : ` — ${words}`;
 }
 

@@ -1,6 +1,7 @@
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
+import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
 
 /*
@@ -73,11 +74,14 @@ export interface Facts {
   notices?: { name: "clock" | "credential" | "objects"; since: string; offsetS?: number; names?: string }[];
 }
 
-/** What the service wrote may hold anything, a customer's data included: here its meaning is told, never its words. */
+/**
+ * What the service wrote may hold anything, a customer's data included: here its meaning is told, never its words. Sentences that
+ * are the bridge's own stay, so that every surface shows the same.
+ */
 export function withoutForeignWords(facts: Facts): Facts {
   return {
     ...facts,
-    flows: facts.flows.map((flow) => ({ ...flow, error: null })),
+    flows: facts.flows.map((flow) => ({ ...flow, error: hasOwnWords(flow.errorCode ?? "") ? flow.error : null })),
     holds: facts.holds.map((hold) => ({ ...hold, detail: null })),
   };
 }

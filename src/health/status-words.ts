@@ -31,8 +31,13 @@ export function statusWords(language: Language): StatusWords {
 }
 
 /** What an error code means, for a person; a code of a later version stays as it is. */
-export function errorWords(code: string, { errors }: StatusWords): string {
+function errorWords(code: string, { errors }: StatusWords): string {
   return Object.hasOwn(errors, code) ? errors[code as ErrorCode] : code;
+}
+
+/** Why a flow fails, without a full stop: the sentence that may be shown, or what its code means; empty where no pass has failed. */
+export function failureWords({ error, why }: { error: string | null; why: string | null }, words: StatusWords): string {
+  return (why ?? errorWords(error ?? "", words)).replace(/\.$/, "");
 }
 
 /** What a hold means, for a person; its `detail` says more. */

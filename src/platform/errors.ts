@@ -82,6 +82,25 @@ export function isMachineFault({ code }: BridgeError): boolean {
   return code.startsWith("database_") || code.startsWith("disk_");
 }
 
+const OWN_WORDS: ReadonlySet<string> = new Set<ErrorCode>([
+  "database_refused",
+  "database_newer",
+  "migration_edited",
+  "database_busy",
+  "database_corrupt",
+  "disk_full",
+  "disk_failed",
+  "folder_missing",
+]);
+
+/**
+ * Whether the sentences of a code are the bridge's alone. They speak of files, disks and this machine, with their paths, and nothing
+ * in them was written by the service, in an order or by the ERP: whoever may ask for the status may read them.
+ */
+export function hasOwnWords(code: string): boolean {
+  return OWN_WORDS.has(code);
+}
+
 const EXIT_BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
   config_invalid: EXIT.config,
   node_too_old: EXIT.config,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../../src/health/facts.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { errorWords, holdWords, statusWords } from "../../src/health/status-words.ts";
+import { failureWords, holdWords, statusWords } from "../../src/health/status-words.ts";
 import { EXIT } from "../../src/platform/errors.ts";
 
 const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
@@ -113,8 +113,9 @@ describe("the status in Russian", () => {
 
   it("leaves a code that it does not know as it is", () => {
     for (const language of ["en", "ru"] as const) {
-      expect(errorWords("of_a_later_version", statusWords(language))).toBe("of_a_later_version");
-      expect(errorWords("toString", statusWords(language))).toBe("toString");
+      const told = (error: string) => failureWords({ error, why: null }, statusWords(language));
+      expect(told("of_a_later_version")).toBe("of_a_later_version");
+      expect(told("toString")).toBe("toString");
       expect(holdWords("__proto__", statusWords(language))).toBe("__proto__");
     }
   });
