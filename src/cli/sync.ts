@@ -7,7 +7,7 @@ import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
-import { sendAllAgain } from "../feeds/feed-rows.ts";
+import { doubtAcknowledged } from "../feeds/feed-rows.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/counted.ts";
@@ -126,9 +126,8 @@ function sendAgain(
   const store = openDatabase(loaded, "command");
   try {
     refuseOtherAccount(store, loaded);
-    store.write(() => {
-      for (const feed of feeds) sendAllAgain(store, feed, "a person's request");
-    });
+    const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: "a person's request" };
+    store.write(() => doubtAcknowledged(store, feeds, doubt));
   } finally {
     store.close();
   }

@@ -137,18 +137,6 @@ export function markDoubted(
   return last;
 }
 
-/** A new epoch, in which also what was accepted as gone goes once more. */
-export function sendAllAgain(store: Store, name: FeedName, because: string): void {
-  beginEpoch(store, name, because);
-  store
-    .prepare(
-      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)
-       SELECT feed_id, k0, k1, k2, k3 FROM feed_sent WHERE gone = 1 AND feed_id = (SELECT feed_id FROM feeds WHERE name = ?)
-       ON CONFLICT DO NOTHING`,
-    )
-    .run(name);
-}
-
 /**
  * Other rules than those that the feed was filled with: what was accepted or refused under the old ones says nothing
  * of the new. Rows that went to another address are owed to this one.

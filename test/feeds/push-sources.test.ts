@@ -4,7 +4,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
-import { sendAllAgain } from "../../src/feeds/feed-rows.ts";
+import { doubtAcknowledged } from "../../src/feeds/feed-rows.ts";
 import type { proveSource } from "../../src/feeds/prove-source.ts";
 import { ScanSource } from "../../src/feeds/scan-source.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
@@ -121,7 +121,8 @@ describe("a feed whose rows are those of a view", () => {
     clock.advance(120_000);
     await minute();
     requests();
-    bridge.store.write(() => sendAllAgain(bridge.store, "stocks", "somebody wants it"));
+    const doubt = { since: "", at: new Date(clock.nowMs()).toISOString(), because: "somebody wants it" };
+    bridge.store.write(() => doubtAcknowledged(bridge.store, ["stocks"], doubt));
     await minute();
     clock.advance(120_000);
     await minute();
