@@ -18,6 +18,8 @@ export interface TimestampForm {
 export interface Timestamp {
   /** Nanoseconds since 1970-01-01 UTC. */
   readonly instantNs: bigint;
+  /** The latest instant that the text may stand for: another one only where clocks were set back and it names no zone. */
+  readonly latestNs: bigint;
   readonly form: TimestampForm;
 }
 
@@ -72,7 +74,7 @@ function parseIso(text: string, zone: string): Timestamp | undefined {
   const offset = named === "" ? 0 : offsetOf(named);
   if (days === undefined || offset === undefined || h > 23 || m > 59 || s > 59) return undefined;
   const local = days * DAY_S + h * 3600 + m * 60 + s;
-  const utc = named === "" ? earliestInstant(local, zone) : local - offset;
+  const [utc, latest] = named === "" ? instantsOf(local, zone) : [local - offset, local - offset];
   const precision = separator === "" ? "day" : second === undefined ? "minute" : "second";
   const form: TimestampForm = {
     kind: "iso",
@@ -82,7 +84,8 @@ function parseIso(text: string, zone: string): Timestamp | undefined {
     zone: named,
     separator,
   };
-  return { instantNs: BigInt(utc) * SECOND_NS + BigInt(digits.padEnd(9, "0")), form };
+  const nanos = BigInt(digits.padEnd(9, "0"));
+  return { instantNs: BigInt(utc) * SECOND_NS + nanos, latestNs: BigInt(latest) * SECOND_NS + nanos, form };
 }
 
 /** Days since 1970-01-01, or undefined for a day that no calendar has. */
@@ -114,7 +117,8 @@ function parseEpoch(text: string): Timestamp | undefined {
     zone: "",
     separator: "",
   };
-  return { instantNs: BigInt(whole + digits.padEnd(nanoDigits, "0")), form };
+  const instantNs = BigInt(whole + digits.padEnd(nanoDigits, "0"));
+  return { instantNs, latestNs: instantNs, form };
 }
 
 const HTTP_FORM: TimestampForm = {
@@ -131,7 +135,8 @@ function parseHttp(text: string): Timestamp | undefined {
   const date = new Date(text);
   // Date is lenient; only what it writes back in the same letters is the form we know.
   if (Number.isNaN(date.getTime()) || date.toUTCString() !== text) return undefined;
-  return { instantNs: BigInt(date.getTime()) * 1_000_000n, form: HTTP_FORM };
+  const instantNs = BigInt(date.getTime()) * 1_000_000n;
+  return { instantNs, latestNs: instantNs, form: HTTP_FORM };
 }
 
 /**
@@ -172,16 +177,19 @@ export function unitNs(form: TimestampForm): bigint {
   return 10n ** BigInt(9 - before - form.fraction);
 }
 
-/** Whether `a` is later than `b`. False where either is missing or cannot be read: then only the service itself knows. */
+/**
+ * Whether `a` is later than `b`. False where either is missing or cannot be read, or where the hour that a zone has twice leaves it
+ * open: then only the service itself knows.
+ */
 export function isStrictlyNewer(a: string | null, b: string | null, zone: string): boolean {
   const left = a === null ? undefined : parseTimestamp(a, zone);
   const right = b === null ? undefined : parseTimestamp(b, zone);
-  return left !== undefined && right !== undefined && left.instantNs > right.instantNs;
+  return left !== undefined && right !== undefined && left.instantNs > right.latestNs;
 }
 
 /**
  * Whether `a` is earlier than `b`, as far as both can tell. False where they are written in different ways: a zone or a unit
- * that only one of them names may be understood wrongly.
+ * that only one of them names may be understood wrongly. Nor where the hour that a zone has twice leaves it open.
  */
 export function isOlder(a: string | null, b: string | null, zone: string): boolean {
   const left = a === null ? undefined : parseTimestamp(a, zone);
@@ -190,7 +198,7 @@ export function isOlder(a: string | null, b: string | null, zone: string): boole
   if (left.form.kind !== right.form.kind || left.form.zone !== right.form.zone) return false;
   const [fine, coarse] = [unitNs(left.form), unitNs(right.form)];
   const unit = fine > coarse ? fine : coarse;
-  return floorDiv(left.instantNs, unit) < floorDiv(right.instantNs, unit);
+  return floorDiv(left.latestNs, unit) < floorDiv(right.instantNs, unit);
 }
 
 function floorDiv(value: bigint, by: bigint): bigint {
@@ -202,14 +210,44 @@ function clampSecond(second: bigint): bigint {
   return second < FIRST_SECOND ? FIRST_SECOND : second > LAST_SECOND ? LAST_SECOND : second;
 }
 
-/** The earliest UTC second at which clocks of `zone` show `local`, or would have shown it without a skipped hour. */
-function earliestInstant(local: number, zone: string): number {
+/**
+ * The earliest and the latest UTC second at which clocks of `zone` show `local`: two where they were set back. Where an hour was
+ * skipped, the second at which they would have shown it.
+ */
+function instantsOf(local: number, zone: string): [earliest: number, latest: number] {
   // A day on either side is beyond every offset, and no zone changes its clocks twice within two days.
   const before = zoneOffset(local - DAY_S, zone);
   const after = zoneOffset(local + DAY_S, zone);
-  if (before === after) return local - before;
+  if (before === after) return [local - before, local - before];
   const candidates = [local - before, local - after].sort((x, y) => x - y);
-  return candidates.find((utc) => utc + zoneOffset(utc, zone) === local) ?? Math.min(...candidates);
+  const shown = candidates.filter((utc) => utc + zoneOffset(utc, zone) === local);
+  const earliest = shown[0] ?? Math.min(...candidates);
+  return [earliest, shown.at(-1) ?? earliest];
+}
+
+/** Further than the clocks of any zone are set back at once. */
+const SET_BACK_MAX_S = 3 * 3600;
+
+/**
+ * The instant from which a service that compares local texts of `zone` has to be asked, so that nothing since `fromNs` is left out:
+ * earlier than `fromNs` where the clocks were set back shortly afterwards, because what happened then bears a smaller text.
+ * @param nowNs nothing later has happened; undefined: that is not known
+ */
+export function beforeSetBack(fromNs: bigint, nowNs: bigint | undefined, zone: string): bigint {
+  const from = Number(fromNs / SECOND_NS);
+  const now = nowNs === undefined ? from + SET_BACK_MAX_S : Number(nowNs / SECOND_NS);
+  let until = Math.min(now, from + SET_BACK_MAX_S);
+  const setBack = zoneOffset(from, zone) - zoneOffset(until, zone);
+  if (until <= from || setBack <= 0) return fromNs;
+  // The second of the change lies between the two; from there the clocks show again what they showed `setBack` earlier.
+  let since = from;
+  while (until - since > 1) {
+    const middle = Math.floor((since + until) / 2);
+    if (zoneOffset(middle, zone) === zoneOffset(from, zone)) since = middle;
+    else until = middle;
+  }
+  const asked = BigInt(until - setBack) * SECOND_NS;
+  return asked < fromNs ? asked : fromNs;
 }
 
 /** A memo and no state: what it holds changes no answer, and zones are few. Building a formatter costs 50 µs. */

@@ -3,6 +3,7 @@
  * which position may be kept. All of it is pure; `read-pages.ts` asks, `store-pass.ts` stores.
  */
 import {
+  beforeSetBack,
   formatTimestamp,
   parseTimestamp,
   type ServedTimestamp,
@@ -79,7 +80,9 @@ export function planFirstAsk(
   let ns = instantOf(from.watermark, rules.timezone) ?? 0n;
   if (now !== undefined && now < ns) ns = now;
   ns -= BigInt(rules.overlapMs) * MS_NS;
-  return askAt(ns, from.form ?? ownForm(from.watermark, rules.timezone), rules);
+  const form = from.form ?? ownForm(from.watermark, rules.timezone);
+  const isLocal = rules.since === "iso" && form?.kind === "iso" && form.zone === "";
+  return askAt(isLocal ? beforeSetBack(ns, now, rules.timezone) : ns, form, rules);
 }
 
 /** The `since` from which a change with this timestamp is in the answer, whether the service counts its own boundary in or not. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   formatTimestamp,
+  isOlder,
   isStrictlyNewer,
   parseTimestamp,
   type Timestamp,
@@ -206,5 +207,21 @@ describe("isStrictlyNewer", () => {
     ["2026-11-20T16:51:25Z", "never", false],
   ])("%s after %s: %s", (a, b, expected) => {
     expect(isStrictlyNewer(a, b, "UTC")).toBe(expected);
+  });
+});
+
+describe("the hour that a zone has twice", () => {
+  const ZONE = "America/New_York";
+
+  it.each([
+    // Which of two texts within the hour was written first nobody can tell.
+    ["2026-11-01T01:10:00", "2026-11-01T01:50:00", false, false],
+    ["2026-11-01T01:50:00", "2026-11-01T01:10:00", false, false],
+    ["2026-11-01T00:59:59", "2026-11-01T01:10:00", true, false],
+    ["2026-11-01T02:00:00", "2026-11-01T01:50:00", false, true],
+    ["2026-11-02T01:10:00", "2026-11-02T01:50:00", true, false],
+    ["2026-11-01T01:10:00-04:00", "2026-11-01T01:50:00-04:00", true, false],
+  ])("leaves the order of its own texts open: %s and %s", (a, b, older, newer) => {
+    expect([isOlder(a, b, ZONE), isStrictlyNewer(a, b, ZONE)]).toEqual([older, newer]);
   });
 });

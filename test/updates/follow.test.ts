@@ -41,6 +41,23 @@ describe("the first since of a pass", () => {
     expect(firstSince(DATE, DATE, "2026-03-01T15:00:00.000+03:00")).toBe("2026-03-01T14:50:00.000+03:00");
   });
 
+  it.each([
+    // The clocks of New York show 01:00 to 02:00 twice on this day: from 05:00 and from 06:00 UTC.
+    ["2026-11-01T01:59:01", "2026-11-01T05:59:30Z", "2026-11-01T01:49:01"],
+    ["2026-11-01T01:59:01", "2026-11-01T06:10:00Z", "2026-11-01T01:00:00"],
+    ["2026-11-01T01:59:01", "2026-11-01T07:00:05Z", "2026-11-01T01:00:00"],
+    ["2026-11-01T00:40:00", "2026-11-01T06:10:00Z", "2026-11-01T00:30:00"],
+    ["2026-11-01T02:05:00", "2026-11-01T07:06:00Z", "2026-11-01T01:55:00"],
+    ["2026-11-01T02:30:00", "2026-11-01T07:31:00Z", "2026-11-01T02:20:00"],
+  ])("begins before the hour that a zone has twice: %s at %s", (watermark, now, since) => {
+    const serviceNow = new Date(now).toUTCString();
+    const asked = planFirstAsk(
+      { watermark, serviceNow, form: undefined },
+      { since: "iso", timezone: "America/New_York", overlapMs: 600_000 },
+    );
+    expect(asked.since).toBe(since);
+  });
+
   it("is cut and never rounded up where since is coarser than the timestamps", () => {
     expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix" })).toBe("1772365800");
     expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix_ms" })).toBe("1772365800999");
