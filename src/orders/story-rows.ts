@@ -37,19 +37,15 @@ export function loadOrderStory(store: Store, orderId: string): OrderStory {
     order,
     events,
     batches: batchesOf(store, events),
-    erp: onlyRow(
-      store
-        .prepare<OrderStory["erp"]>(
-          `SELECT e.erp_number AS erpNumber, e.seen_revision AS seenRevision, e.state, e.error, e.note
+    erp: store
+      .prepare<NonNullable<OrderStory["erp"]>>(
+        `SELECT e.erp_number AS erpNumber, e.seen_revision AS seenRevision, e.state, e.error, e.note
          FROM erp_orders e WHERE e.order_id = ?`,
-        )
-        .get(orderId),
-    ),
-    waiting: onlyRow(
-      store
-        .prepare<OrderStory["waiting"]>("SELECT blocked, since FROM erp_queue WHERE order_key = ?")
-        .get(order.orderKey),
-    ),
+      )
+      .get(orderId),
+    waiting: store
+      .prepare<NonNullable<OrderStory["waiting"]>>("SELECT blocked, since FROM erp_queue WHERE order_key = ?")
+      .get(order.orderKey),
     requests: store
       .prepare(
         `SELECT id, status, requested_at AS requestedAt, state, http_status AS httpStatus, answered_at AS answeredAt,
