@@ -102,7 +102,8 @@ describe("the size of the database", () => {
     const t = await startTestBridge();
     const before = databaseBytes(t.bridge.store);
     t.bridge.store.db.exec("CREATE TABLE x (y); INSERT INTO x VALUES (zeroblob(1000000))");
-    expect(databaseBytes(t.bridge.store) - before).toBeGreaterThan(1_000_000);
+    // Pages that were free are used first.
+    expect(databaseBytes(t.bridge.store) - before).toBeGreaterThan(900_000);
   });
 });
 
