@@ -14,9 +14,11 @@ import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, p
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { dismissObservations } from "../probe/observations.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
+import { acceptNewForms, hasNewForms } from "../statuses/status-rows.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { asTyped, type Command, load, requireDatabase, unknownWord } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
@@ -35,6 +37,9 @@ const AREAS: Record<string, readonly JobName[]> = {
   account: [],
   observations: [],
 };
+
+/** Areas whose resumption is of statuses too. */
+const OF_STATUSES: ReadonlySet<string> = new Set(["statuses", "orders"]);
 
 const ROWS_PER_STATEMENT = 1_000;
 
@@ -114,6 +119,7 @@ function lift(
     // Somebody has looked at what is answered, and says that it is an acceptance.
     if (reason === "answer") {
       acceptForms(store, endpoints);
+      if (OF_STATUSES.has(area)) acceptNewForms(store, isoTime(Date.now()));
       acceptSigns(store, area);
     }
     // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
@@ -141,7 +147,11 @@ function standingReasons(store: Store, area: string, endpoints: readonly string[
     .flatMap((flow) => loadHoldsOf(store, flow))
     .flatMap(({ reason }) => (OF_FLOW_OR_AREA.has(reason) ? [reason] : []));
   const answered: HoldReason[] =
-    listUnaccepted(store, endpoints).length > 0 || isListDoubted(store, area) ? ["answer"] : [];
+    listUnaccepted(store, endpoints).length > 0 ||
+    isListDoubted(store, area) ||
+    (OF_STATUSES.has(area) && hasNewForms(store))
+      ? ["answer"]
+      : [];
   return [...new Set([...own, ...ofFlows, ...answered])];
 }
 

@@ -104,6 +104,8 @@ export const statusRequests = sqliteTable("status_requests", {
   revisionBefore: integer("revision_before"),
   timestampBefore: text("stamp_before"),
   leftAt: text("left_at"),
+  firstSentAt: text("first_sent_at"),
+  newForm: text("new_form"),
 });
 
 export const batches = sqliteTable("batches", {

@@ -58,6 +58,8 @@ export interface Params extends Record<HoldCode, Hold> {
   /** `times`: how often the service has served the last of them at least. */
   unnamed_batches: Count & { times: number };
   late_confirms: Count;
+  /** Sent long ago, and what became of them is not known. */
+  unsettled_statuses: Count;
   refused_statuses: Count;
   refused_rows: Count;
   quarantined: Count;
@@ -158,6 +160,7 @@ export const CONDITIONS = {
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
   hold_cut: hold("cut", "warning"),
   hold_answer: hold("answer", "warning"),
+  unsettled_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "unsettled status requests" }),
   refused_statuses: trait("warning", { alert: "refused status requests" }),
   quarantined: trait("warning", { alert: "quarantine $", command: QUARANTINE }),
   blocked_orders: trait("warning", { alert: "orders blocked by the ERP" }),

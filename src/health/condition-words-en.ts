@@ -149,6 +149,12 @@ export const englishConditions = {
     next: "They are sent again. If it stays, show the batch to the service's support: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "late confirms: nothing is left of it.",
   },
+  unsettled_statuses: {
+    text: ({ count, since }) =>
+      `${counted(count, "status", "statuses")} sent and not settled since ${since}: what became of ${count === 1 ? "it" : "them"} is not known.`,
+    next: "The orders are read until they show it. What the service answered: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Where it answers in a new form and accepts in it, erp-bridge resume statuses --hold answer says so.",
+    recovery: () => "unsettled status requests: nothing is left of it.",
+  },
   refused_statuses: counts(
     (n) => `${counted(n, "status request")} refused by the service.`,
     "Insert a new request, or delete the refused one. The service's words: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",

@@ -147,6 +147,12 @@ export const russianConditions = {
     next: "Подтверждения отправляются снова. Если не проходит, покажите пачку поддержке сервиса: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "Все подтверждения приняты.",
   },
+  unsettled_statuses: {
+    text: ({ count, since }) =>
+      `${counted(count, ["смена статуса отправлена", "смены статуса отправлены", "смен статуса отправлено"])}, но с ${since} неизвестно, выполнил ли ${count === 1 ? "её" : "их"} сервис.`,
+    next: "Заказы перечитываются, пока статус не появится. Что ответил сервис: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Если сервис стал отвечать иначе, но запросы принимает, подтвердите это: erp-bridge resume statuses --hold answer.",
+    recovery: () => "Отправленных смен статуса с неизвестным исходом больше нет.",
+  },
   refused_statuses: counts(
     (n) => `${counted(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
     "Добавьте новый запрос или удалите отклонённый. Слова сервиса: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",

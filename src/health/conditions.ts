@@ -44,6 +44,8 @@ const UNANSWERED_MS = 5_000;
 const SILENT_MS = 60_000;
 /** A confirm that fails for so long is told apart from passing trouble, which the flow itself shows. */
 const CONFIRM_LATE_MS = 15 * 60_000;
+/** A status that has left is settled within a minute or two where all is well. */
+const UNSETTLED_MS = 15 * 60_000;
 /** A flow that runs so rarely may wait for its first turn: until then its silence says nothing. */
 const RARE_S = 3_600;
 
@@ -196,6 +198,9 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));
   if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, CONFIRM_LATE_MS))
     list.push(make("late_confirms", "orders", failedConfirms.since, { count: failedConfirms.count }));
+  const unsettled = (facts.unsettledRequests ?? []).filter((since) => isLongAgo(since, nowMs, UNSETTLED_MS));
+  if (unsettled.length > 0)
+    list.push(make("unsettled_statuses", "statuses", unsettled[0] ?? null, { count: unsettled.length }));
   if (refusedRequests > 0) list.push(make("refused_statuses", "statuses", null, { count: refusedRequests }));
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)

@@ -12,7 +12,7 @@ import { loadErpWrites } from "../feeds/erp-writes.ts";
 import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "../orders/batch-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
-import { countRefusedRequests } from "../statuses/status-rows.ts";
+import { countRefusedRequests, listUnsettledSince } from "../statuses/status-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts, FlowFacts } from "./facts.ts";
 import { loadNotices } from "./notices.ts";
@@ -66,6 +66,7 @@ export function loadFacts(store: Store): Facts {
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
     refusedRequests: countRefusedRequests(store),
+    unsettledRequests: listUnsettledSince(store),
     acceptedByStatusOnly: store
       .prepare<{ name: string }>("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()

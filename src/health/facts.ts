@@ -51,6 +51,8 @@ export interface Facts {
   /** Stored batches whose confirm fails, and since when the oldest of them waits. */
   failedConfirms?: { count: number; since: string | null };
   refusedRequests: number;
+  /** Requests that have left and are not settled: when each left first, the oldest first. */
+  unsettledRequests?: readonly string[];
   /** Feeds whose last acceptance was told by the status code alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;

@@ -17,7 +17,8 @@ export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-
 export function reopenRequests(store: Store, orderId: string): void {
   store
     .prepare(
-      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL
+      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL,
+         first_sent_at = NULL
        WHERE order_id = ? AND state = 'refused' AND ${NO_ORDER} AND NOT EXISTS (
          SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,
     )
@@ -59,7 +60,7 @@ export function reopenLost(
     timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
   const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
   const reopen = store.prepare(
-    `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL,
+    `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL, first_sent_at = NULL,
        last_error = 'the service has gone back to an earlier version of the order' WHERE id = ?`,
   );
   const reopened = stays < 0 ? sent : sent.slice(0, stays);

@@ -76,6 +76,10 @@ export class AnswerForms {
     return this.#learned.fresh.length > 0;
   }
 
+  isNew(form: AnswerForm): boolean {
+    return isUnusual(this.#learned, form);
+  }
+
   judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, own?: ReadonlySet<string>): JudgedAnswer {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;

@@ -256,6 +256,28 @@ export function statusRetryMs(attempts: number): number {
   return Math.min(RETRY_FIRST_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 10), RETRY_LONGEST_MS);
 }
 
+/** After so long a status that was answered in a new form, and does not show at its order, is sent again: so often, and no more. */
+const UNSEEN_REPEATS_MS = [60 * MINUTE_MS, 24 * 60 * MINUTE_MS] as const;
+const UNSEEN_LONGEST_MS = 60 * MINUTE_MS;
+
+/**
+ * What becomes of a status that has come, by its answer, and that its order does not show: a service may do later what it has
+ * accepted, and would do it once for each request.
+ */
+export function planUnseen({
+  sinceMs,
+  repeats,
+}: {
+  sinceMs: number;
+  repeats: number;
+}): { kind: "repeat" } | { kind: "wait"; ms: number; repeatMs: number | undefined } {
+  const repeatMs = UNSEEN_REPEATS_MS[repeats];
+  if (repeatMs !== undefined && sinceMs >= repeatMs) return { kind: "repeat" };
+  // Ever more seldom, by what it has waited already.
+  const ms = Math.min(Math.max(sinceMs, RETRY_FIRST_MS), UNSEEN_LONGEST_MS);
+  return { kind: "wait", ms: Math.min(ms, (repeatMs ?? Number.POSITIVE_INFINITY) - sinceMs), repeatMs };
+}
+
 /** What became known of an order since a request for it left. */
 export interface OrderMoves {
   /** The status that was sent has been seen on the order. */

@@ -2,7 +2,7 @@
  * Brings one status request one step further: decides, sends, and finds out what became of it. `sending` is committed
  * with the status then known before the request leaves; after a lost answer, a refusal or a crash the order is read, and
  * what was read is stored in the transaction that settles the request, so that nothing is ever sent again blindly and no
- * refusal is believed of a status that the order has. What was refused how often is known to the process alone: after a
+ * refusal is believed of a status that the order has. What was answered in a new form has come, and is sent again twice at most. What was refused how often is known to the process alone: after a
  * restart it is found out anew.
  */
 
@@ -12,7 +12,7 @@ import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import { type AnswerForm, ENDPOINT } from "../service/answer-form.ts";
+import { type AnswerForm, describeForm, ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { sendStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -23,6 +23,7 @@ import {
   isRefusalBelieved,
   MOVED_AGAIN_MS,
   planStatus,
+  planUnseen,
   type RequestedOrder,
   type StatusPlan,
   type StatusRules,
@@ -30,6 +31,7 @@ import {
 import {
   hasOtherRequest,
   hasStatusPathMatched,
+  loadNewForm,
   loadOpenRequest,
   loadOrderMoves,
   loadRequestedOrder,
@@ -38,7 +40,9 @@ import {
   markRequestRefused,
   markSending,
   markSent,
+  type NewFormAnswer,
   type StatusRequest,
+  saveNewForm,
   saveRequestError,
   saveStatusPathMatched,
 } from "./status-rows.ts";
@@ -88,8 +92,6 @@ export class StatusSettler {
   readonly #movedAtMs = new Map<bigint, number>();
   /** Requests that the service has refused and that are to be asked again before that is believed. */
   readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
-  /** The new form in which a request was answered. */
-  readonly #unusual = new Map<bigint, AnswerForm>();
   /** Requests that a new form was answered to without effect: each speaks once, so that one order hides no proof of others. */
   readonly #disproved = new Set<bigint>();
   readonly #forms: AnswerForms;
@@ -119,7 +121,6 @@ export class StatusSettler {
     this.#lostAtMs.delete(id);
     this.#movedAtMs.delete(id);
     this.#refusals.delete(id);
-    this.#unusual.delete(id);
     this.#disproved.delete(id);
     this.#looked.delete(id);
   }
@@ -208,7 +209,7 @@ export class StatusSettler {
     if (plan.kind === "send" && !isLookedAt) {
       const leftMs = Date.parse(client.serviceNow ?? "");
       const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);
-      markSending(store, id, { status: plan.status, before: order, leftAt });
+      markSending(store, id, { status: plan.status, before: order, leftAt, at });
       this.#looked.delete(id);
     }
     return { plan, order, isLookedAt };
@@ -255,11 +256,7 @@ export class StatusSettler {
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
     const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
-    if (
-      judged.isUnusual &&
-      !(await commit(this.#context, signal, () => this.#forms.saveUnusual(judged.form).isUsual))
-    ) {
-      this.#unusual.set(sent.id, judged.form);
+    if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, {
         area: "orders",
@@ -279,6 +276,34 @@ export class StatusSettler {
     this.forget(sent.id);
     this.#accepted += 1;
     return { kind: "settled", as: "sent" };
+  }
+
+  /** Inside a transaction. Returns whether the form counts as an acceptance all the same. */
+  #saveUnusual(id: bigint, form: AnswerForm): boolean {
+    const { store, clock } = this.#context;
+    if (this.#forms.saveUnusual(form).isUsual) return true;
+    const { at = isoTime(clock.nowMs()), repeats = 0 } = loadNewForm(store, id) ?? {};
+    saveNewForm(store, id, { form, at, repeats });
+    return false;
+  }
+
+  /**
+   * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
+   * form. An answer that speaks against an acceptance says nothing, and the status goes again.
+   */
+  #planUnseen(id: bigint, { form, at, repeats }: NewFormAnswer): { waitMs: number } | "sent" | "again" {
+    const { store, clock } = this.#context;
+    if (!this.#forms.isNew(form)) {
+      markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
+      return "sent";
+    }
+    const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats });
+    if (form.doubt !== null || plan.kind === "repeat") {
+      if (plan.kind === "repeat") saveNewForm(store, id, { form, at, repeats: repeats + 1 });
+      return "again";
+    }
+    saveRequestError(store, id, notSeen(form, at, plan.repeatMs));
+    return { waitMs: plan.ms };
   }
 
   /** The method and the path as they are configured. */
@@ -396,7 +421,8 @@ export class StatusSettler {
     const untilMs = lostAtMs + this.#options.quietMs;
     const isQuiet = clock.monotonicMs() >= untilMs;
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
-    const unusual = this.#unusual.get(id);
+    const answered = loadNewForm(store, id);
+    const unusual = answered?.form;
     let reason = "";
     add(counts, "requests");
     const verdict = await this.#reader.read(
@@ -417,6 +443,8 @@ export class StatusSettler {
           markSent(store, id, { httpStatus: null, at });
           return "sent";
         }
+        const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered) : "again";
+        if (unseen !== "again") return unseen;
         if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
         if (compared === "former") {
           markPendingAgain(store, id, null);
@@ -435,6 +463,8 @@ export class StatusSettler {
     if (verdict instanceof BridgeError) throw verdict;
     if (unusual !== undefined && verdict === "again") this.#disproved.add(id);
     if (verdict === "lost") return { kind: "lost", untilMs, error };
+    if (typeof verdict === "object")
+      return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
     if (verdict === "moved") {
       this.#movedAtMs.set(id, movedAtMs);
       return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
@@ -491,6 +521,14 @@ function changedMeanwhile({ statusSent, statusBefore }: Sent, now: string | null
     return `changed meanwhile: the order is ${named(now)} again and was changed in between; whether ${sent} was there is not known`;
   }
   return `changed meanwhile: the order was ${named(statusBefore)} and is ${named(now)} now; whether ${sent} was there in between is not known`;
+}
+
+function notSeen(form: AnswerForm, at: string, repeatMs: number | undefined): string {
+  const shape = describeForm(form);
+  if (repeatMs === undefined)
+    return `answered in a new form, ${shape}, and not seen at the order since ${at}; it is not sent again by itself`;
+  const again = isoTime(Date.parse(at) + repeatMs);
+  return `answered in a new form, ${shape}, and not seen at the order since ${at}; if that stays so, it is sent once more at ${again}`;
 }
 
 function named(status: string | null): string {

@@ -11,6 +11,7 @@ import type { ColumnValue } from "../feeds/feed.ts";
 import { findNotUtf8 } from "../feeds/utf8.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
+import type { AnswerForm } from "../service/answer-form.ts";
 import type { OrderMoves, RequestedOrder, WantedStatus } from "./plan-status.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
@@ -45,6 +46,9 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
   ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
   ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
+
+/** Of more it is told that there are so many. */
+const UNSETTLED_MAX = 10_000;
 
 const OPEN = "state IN ('pending', 'sending')";
 /** Whether the new status of some order must be read back. */
@@ -164,6 +168,7 @@ export function markSending(
     before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined;
     /** By the service's own clock, where it tells one. */
     leftAt: string | null;
+    at: string;
   },
 ): boolean {
   const { status = null, revision = null, updatedAt = null } = sent.before ?? {};
@@ -171,10 +176,10 @@ export function markSending(
     store
       .prepare(
         `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
-           stamp_before = ?, left_at = ?, echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+           stamp_before = ?, left_at = ?, first_sent_at = coalesce(first_sent_at, ?), echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
          WHERE id = ? AND state = 'pending'`,
       )
-      .run(sent.status, status, revision, updatedAt, sent.leftAt, id).changes > 0
+      .run(sent.status, status, revision, updatedAt, sent.leftAt, sent.at, id).changes > 0
   );
 }
 
@@ -231,7 +236,7 @@ export function markSent(store: Store, id: bigint, answer: { httpStatus: number 
   return (
     store
       .prepare(
-        `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL,
+        `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL, new_form = NULL,
            echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
          WHERE id = ? AND ${OPEN}`,
       )
@@ -248,7 +253,7 @@ export function markRequestRefused(
   return (
     store
       .prepare(
-        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?,
+        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?, new_form = NULL,
            echo = CASE WHEN ? THEN echo END
          WHERE id = ? AND ${OPEN}`,
       )
@@ -269,6 +274,61 @@ export function markPendingAgain(
       `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ? WHERE id = ? AND ${OPEN}`,
     )
     .run(failure.httpStatus, failure.reason, id);
+}
+
+/** The new form in which a request was answered. */
+export interface NewFormAnswer {
+  form: AnswerForm;
+  /** When it was answered so first. */
+  at: string;
+  /** How often it was sent again since, because its order did not show it. */
+  repeats: number;
+}
+
+/** Nothing where the column holds what the bridge has not written. */
+export function loadNewForm(store: Store, id: bigint): NewFormAnswer | undefined {
+  const row = store
+    .prepare<{ text: string | null }>("SELECT new_form AS text FROM status_requests WHERE id = ?")
+    .get(id);
+  try {
+    const answer = JSON.parse(row?.text ?? "null") as NewFormAnswer | null;
+    return answer === null || Number.isNaN(Date.parse(answer.at)) || !answer.form?.names ? undefined : answer;
+  } catch {
+    return undefined;
+  }
+}
+
+export function saveNewForm(store: Store, id: bigint, answer: NewFormAnswer): void {
+  store.prepare(`UPDATE status_requests SET new_form = ? WHERE id = ? AND ${OPEN}`).run(JSON.stringify(answer), id);
+}
+
+/** A person says that the answers in new forms were acceptances. Returns how many requests waited for that. */
+export function acceptNewForms(store: Store, at: string): number {
+  return store
+    .prepare(
+      `UPDATE status_requests SET state = 'sent', answered_at = ?, last_error = NULL, new_form = NULL,
+         echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
+       WHERE state = 'sending' AND new_form IS NOT NULL`,
+    )
+    .run(at).changes;
+}
+
+export function hasNewForms(store: Store): boolean {
+  return (
+    store.prepare("SELECT 1 FROM status_requests WHERE state = 'sending' AND new_form IS NOT NULL LIMIT 1").get() !==
+    undefined
+  );
+}
+
+/** Open requests that have left before: when each left first, the oldest first. */
+export function listUnsettledSince(store: Store): string[] {
+  return store
+    .prepare<string>(
+      `SELECT first_sent_at FROM status_requests INDEXED BY status_requests_open
+       WHERE ${OPEN} AND first_sent_at IS NOT NULL ORDER BY first_sent_at LIMIT ${UNSETTLED_MAX}`,
+    )
+    .pluck()
+    .all();
 }
 
 /** The outcome is still unknown, and others go first. */

@@ -47,6 +47,17 @@ describe("resume", () => {
     expect(shop.standing()).toEqual([]);
   });
 
+  it("settles statuses that wait because they were answered in a new form", async () => {
+    const shop = await startHeld();
+    const [order] = shop.rows<{ id: string }>("SELECT order_id AS id FROM orders");
+    shop.write(
+      `INSERT INTO status_requests (order_id, status, state, new_form) VALUES ('${order!.id}', 'paid', 'sending', '{}')`,
+    );
+    const { code, out } = await shop.command("resume", "statuses", "--hold", "answer");
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining("statuses: goes on (answer)") });
+    expect(shop.rows("SELECT state, new_form FROM status_requests")).toEqual([{ state: "sent", new_form: null }]);
+  });
+
   it("leaves the guard to approve, and knows the names of holds", async () => {
     const shop = await startHeld(["stocks", "guard"]);
     for (const words of [[], ["--hold", "guard"]]) {

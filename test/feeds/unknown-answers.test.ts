@@ -238,6 +238,7 @@ describe("a status that is answered in another form than usual", () => {
     const id = ask(ids[3]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, when, do: answer('{"job":"a1"}'), times: 1 });
     await sendFor(3);
+    await sendFor(when === "before" ? 60 : 0);
     expect(request(id)).toMatchObject({ state: "sent", last_error: null });
     expect(effects(ids[3])).toEqual(["paid"]);
     expect(posts()).toHaveLength(when === "before" ? 5 : 4);

@@ -92,6 +92,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   erp_silent: { erpWrites: [{ feed: "stocks", since: ago(120), withinS: 60 }] },
   hold_cut: held("updates", "cut"),
   hold_answer: held("stocks", "answer"),
+  unsettled_statuses: { unsettledRequests: [ago(60), ago(16), ago(14)] },
   refused_statuses: { refusedRequests: 4 },
   quarantined: flows("orders", { quarantined: 2 }),
   blocked_orders: flows("erp", { quarantined: 2 }),

@@ -191,6 +191,10 @@ export const jobs = {
     "тем временем изменилось: было {before}, теперь {now}; был ли между ними {sent}, неизвестно",
   "changed meanwhile: the order is {now} again and was changed in between; whether {sent} was there is not known":
     "тем временем изменилось: снова {now}, но между тем заказ менялся; был ли {sent}, неизвестно",
+  "answered in a new form, {shape}, and not seen at the order since {at}; it is not sent again by itself":
+    "ответ пришёл в новом виде ({shape}), и статуса у заказа не видно с {at}; сам по себе он больше не отправляется",
+  "answered in a new form, {shape}, and not seen at the order since {at}; if that stays so, it is sent once more at {again}":
+    "ответ пришёл в новом виде ({shape}), и статуса у заказа не видно с {at}; если так и останется, он будет отправлен ещё раз в {again}",
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
