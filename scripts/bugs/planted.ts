@@ -16,8 +16,8 @@ const otherWatermark = (name: string, how: string): PlantedBug =>
   one(
     name,
     FOLLOW_JOB,
-    "if (isLast && watermark !== undefined) saveWatermark(store, STREAM, watermark, pass.at);",
-    `if (isLast && watermark !== undefined) saveWatermark(store, STREAM, ${how}, pass.at);`,
+    "            saveWatermark(store, STREAM, watermark, pass.at);",
+    `            saveWatermark(store, STREAM, ${how}, pass.at);`,
   );
 
 const CONFIRM_IMPORT: Edit = {
@@ -84,8 +84,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: FOLLOW,
-        find: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,",
-        replace: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  return askAt(ns,",
+        find: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  const form = from.form",
+        replace:
+          "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  const form = from.form",
       },
       {
         file: FOLLOW,
@@ -113,7 +114,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {`,
   ),
   {
-    ...one("no overlap", FOLLOW, "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  return askAt(ns,", "  return askAt(ns,"),
+    ...one(
+      "no overlap",
+      FOLLOW,
+      "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  const form = from.form",
+      "  const form = from.form",
+    ),
     draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", timestamp: "late" } },
   },
   one(
