@@ -1,12 +1,14 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import type { Command as BridgeCommand } from "./cli/command.ts";
 import type { InitOptions } from "./cli/init-answers.ts";
 import { Progress } from "./cli/progress.ts";
-import { speakHelp } from "./cli/spoken-help.ts";
+import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
 import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
 import { localeLanguage } from "./messages/locale.ts";
+import type { Message } from "./messages/message.ts";
 import { m } from "./messages/messages.ts";
+import type { Say } from "./messages/render.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
 import { systemClock } from "./platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
@@ -32,42 +34,52 @@ export async function main(argv: readonly string[], plain: PlainTerminal = proce
   } catch (error) {
     const isUsage = error instanceof CommanderError;
     if (isUsage && error.exitCode === 0) return EXIT.ok;
-    const named = isUsage ? new BridgeError("usage", error.message.replace(/^error: /, "")) : asError(error);
-    const { code, message, hint } = named;
+    const named = isUsage ? new BridgeError("usage", usageMessage(error)) : asError(error);
+    const { code, message, text, hint } = named;
     if (argv.includes("--json")) terminal.out(jsonLine({ error: { code, message, hint: hint ?? null } }));
-    // commander has told its own in full.
-    if (!isUsage) terminal.err(m.common.about({ subject: "erp-bridge", text: named.text }));
-    if (!isUsage && hint !== undefined) terminal.err(m.common.indented({ text: hint }));
+    // Where no command is named, the help was shown instead.
+    if (isUsage && error.code !== "commander.help") terminal.err(m.help.error({ text }));
+    if (!isUsage) terminal.err(m.common.about({ subject: "erp-bridge", text }));
+    if (hint !== undefined) terminal.err(m.common.indented({ text: hint }));
     return exitCodeOf(named);
   }
 }
 
-type Add = (parent: Command, usage: string, summary: string, example: string) => Command;
+type Add = (parent: Command, usage: string, summary: Message, example: string) => Command;
 /** A command is read only when it is called: none waits for the others. */
 type Act = <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => Promise<void>;
 
+interface Tools {
+  say: Say;
+  add: Add;
+  act: Act;
+}
+
 /** All commands, with their help in the terminal's language. `done` is told the exit code of the one that runs. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
-  const program = speakHelp(new Command("erp-bridge"), terminal.say ?? String)
-    .description("Keeps a shop's local SQLite ERP database in step with an online sales service.")
-    .version(VERSION)
+  const say = terminal.say ?? String;
+  const program = speakHelp(new Command("erp-bridge"), say)
+    .description(say(m.help.program))
+    .version(VERSION, "-V, --version", say(m.help.versionOption))
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.out(text.trimEnd()),
-      writeErr: (text) => terminal.err(text.trimEnd()),
+      writeOut: (text) => terminal.out(text.trimEnd(), "as it is"),
+      writeErr: (text) => terminal.err(text.trimEnd(), "as it is"),
+      // Told by main, in the reader's language.
+      outputError: () => {},
     })
-    .addHelpText("after", exampleText("init --config config.yaml"))
+    .addHelpText("after", exampleText(say, "init --config config.yaml"))
     .showSuggestionAfterError();
 
-  const add = (parent: Command, usage: string, summary: string, example: string) =>
+  const add: Add = (parent, usage, summary, example) =>
     parent
       .command(usage)
-      .description(summary)
-      .option("-c, --config <file>", "configuration file (default: $ERP_BRIDGE_CONFIG or /etc/erp-bridge/config.yaml)")
-      .option("-i, --instance <name>", "instead of --config: /etc/erp-bridge/NAME.yaml")
-      .option("--json", "results in a stable machine form")
-      .addHelpText("after", exampleText(example));
-  const act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
+      .description(say(summary))
+      .option("-c, --config <file>", say(m.help.optionConfig))
+      .option("-i, --instance <name>", say(m.help.optionInstance))
+      .option("--json", say(m.help.optionJson))
+      .addHelpText("after", exampleText(say, example));
+  const act: Act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
     const [command, { configFileOf }] = await Promise.all([load(), import("./cli/command.ts")]);
     const json = common.json === true;
     const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
@@ -79,200 +91,148 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     }
   };
 
-  add(program, "run", "the daemon: keeps everything in step until it is stopped", "run --config config.yaml").action(
-    (common: Common) => act(async () => (await import("./cli/run.ts")).run, common, {}),
+  add(program, "run", m.help.run, "run --config config.yaml").action((common: Common) =>
+    act(async () => (await import("./cli/run.ts")).run, common, {}),
   );
-  add(
-    program,
-    "sync",
-    "one pass of the named jobs, now; beside a running daemon it asks the daemon",
-    "sync orders stocks",
-  )
-    .argument("[jobs...]", `of ${JOB_NAMES.join(", ")}; without a name all but reconcile`)
-    .option("--dry-run", "what would be sent, old and new value, from the database alone")
-    .option("--only <key>", "of one feed only this row, for example A-1 or A-1/north")
-    .option(
-      "--again",
-      "of the named feeds every row, also what the service has accepted: it was restored or lost something",
-    )
+  add(program, "sync", m.help.sync, "sync orders stocks")
+    .argument("[jobs...]", say(m.help.syncJobs({ jobs: JOB_NAMES.join(", ") })))
+    .option("--dry-run", say(m.help.syncDryRun))
+    .option("--only <key>", say(m.help.syncOnly))
+    .option("--again", say(m.help.syncAgain))
     .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string; again?: boolean }) =>
       act(async () => (await import("./cli/sync.ts")).sync, options, { ...options, jobs: jobs ?? [] }),
     );
-  add(program, "check", "configuration, database, permissions and disk", "check --online")
-    .option("--online", "also credentials, subscription and clocks, harmlessly")
+  add(program, "check", m.help.check, "check --online")
+    .option("--online", say(m.help.checkOnline))
     .action((options: Common & { online?: boolean }) =>
       act(async () => (await import("./cli/check.ts")).check, options, options),
     );
-  add(program, "status", "is all well? one sentence, then a line a flow", "status --json")
-    .option("--watch", "again every two seconds, until it is interrupted")
+  add(program, "status", m.help.status, "status --json")
+    .option("--watch", say(m.help.statusWatch))
     .action((options: Common & { watch?: boolean }) =>
       act(async () => (await import("./cli/status.ts")).status, options, options),
     );
-  addRepairs(program, add, act);
-  add(program, "resume", "lift a hold after its cause was put right", "resume imports")
-    .argument("<area>", "orders, updates, statuses, imports, a feed, account, or observations")
-    .option(
-      "--hold <reason>",
-      "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
-    )
+  const tools = { say, add, act };
+  addRepairs(program, tools);
+  add(program, "resume", m.help.resume, "resume imports")
+    .argument("<area>", say(m.help.resumeArea))
+    .option("--hold <reason>", say(m.help.resumeHold))
     .action((area: string, options: Common & { hold?: string }) =>
       act(async () => (await import("./cli/resume.ts")).resume, options, { area, hold: options.hold }),
     );
-  add(program, "approve", "let through what a feed's guard holds", "approve stocks")
-    .argument("<feed>", "stocks, prices, catalog or images")
+  add(program, "approve", m.help.approve, "approve stocks")
+    .argument("<feed>", say(m.help.approveFeed))
     .action((feed: string, common: Common) =>
       act(async () => (await import("./cli/approve.ts")).approve, common, { feed }),
     );
-  const config = addGroup(program, "config", "the configuration", "config show");
-  add(config, "show", "the effective configuration, without secrets", "config show").action((common: Common) =>
+  const config = addGroup(program, say, "config", m.help.config, "config show");
+  add(config, "show", m.help.configShow, "config show").action((common: Common) =>
     act(async () => (await import("./cli/config.ts")).configShow, common, {}),
   );
-  add(
-    config,
-    "check",
-    "whether a running daemon would take it over, quickly; systemctl reload asks it first",
-    "config check",
-  ).action((common: Common) => act(async () => (await import("./cli/config.ts")).configCheck, common, {}));
-  add(
-    config,
-    "schema",
-    "JSON Schema of the configuration file, for editors",
-    "config schema > erp-bridge.schema.json",
-  ).action((common: Common) => act(async () => (await import("./cli/config.ts")).configSchemaCommand, common, {}));
-  addBeginnings(program, add, act);
+  add(config, "check", m.help.configCheck, "config check").action((common: Common) =>
+    act(async () => (await import("./cli/config.ts")).configCheck, common, {}),
+  );
+  add(config, "schema", m.help.configSchema, "config schema > erp-bridge.schema.json").action((common: Common) =>
+    act(async () => (await import("./cli/config.ts")).configSchemaCommand, common, {}),
+  );
+  addBeginnings(program, tools);
   addSandbox(program, terminal, done);
   return program;
 }
 
 /** What looks into what is stored and puts it right. */
-function addRepairs(program: Command, add: Add, act: Act): void {
-  add(program, "order", "one order's story: received, stored, confirmed, changed, taken by the ERP", "order 1001")
-    .argument("<name>", "its id or its number")
+function addRepairs(program: Command, { say, add, act }: Tools): void {
+  add(program, "order", m.help.order, "order 1001")
+    .argument("<name>", say(m.help.orderName))
     .action((name: string, common: Common) =>
       act(async () => (await import("./cli/order.ts")).order, common, { name }),
     );
-  add(
-    program,
-    "backup",
-    "a consistent, verified copy of the database, also while the daemon runs",
-    "backup /mnt/disk/bridge-monday.db",
-  )
-    .argument("<file>", "the copy; it must not exist yet")
+  add(program, "backup", m.help.backup, "backup /mnt/disk/bridge-monday.db")
+    .argument("<file>", say(m.help.backupFile))
     .action((file: string, common: Common) =>
       act(async () => (await import("./cli/backup.ts")).backup, common, { file }),
     );
-  add(
-    program,
-    "restore",
-    "puts a copy in the database's place and brings over what it lacks",
-    "restore /mnt/disk/bridge-monday.db",
-  )
-    .argument("<file>", "a copy made by backup or by the daemon")
-    .option("--yes", "do not ask")
+  add(program, "restore", m.help.restore, "restore /mnt/disk/bridge-monday.db")
+    .argument("<file>", say(m.help.restoreFile))
+    .option("--yes", say(m.help.restoreYes))
     .action((file: string, options: Common & { yes?: boolean }) =>
       act(async () => (await import("./cli/restore.ts")).restore, options, { ...options, file }),
     );
-  const quarantine = addGroup(program, "quarantine", "records that could not be used", "quarantine list");
-  add(
-    quarantine,
-    "list",
-    "all of them and the batches that could not be read, with the reason",
-    "quarantine list",
-  ).action((common: Common) => act(async () => (await import("./cli/quarantine.ts")).quarantineList, common, {}));
-  add(quarantine, "show", "one record with its payload", "quarantine show 17")
-    .argument("<name>", "its number, or batch:NUMBER")
+  const quarantine = addGroup(program, say, "quarantine", m.help.quarantine, "quarantine list");
+  add(quarantine, "list", m.help.quarantineList, "quarantine list").action((common: Common) =>
+    act(async () => (await import("./cli/quarantine.ts")).quarantineList, common, {}),
+  );
+  add(quarantine, "show", m.help.quarantineShow, "quarantine show 17")
+    .argument("<name>", say(m.help.quarantineName))
     .action((name: string, common: Common) =>
       act(async () => (await import("./cli/quarantine.ts")).quarantineShow, common, { name }),
     );
-  add(quarantine, "retry", "read records again with the present mapping, or send rows again", "quarantine retry --all")
-    .argument("[names...]", "their numbers, or batch:NUMBER")
-    .option("--all", "everything that is held")
+  add(quarantine, "retry", m.help.quarantineRetry, "quarantine retry --all")
+    .argument("[names...]", say(m.help.quarantineNames))
+    .option("--all", say(m.help.quarantineAll))
     .action((names: string[], options: Common & { all?: boolean }) =>
       act(async () => (await import("./cli/quarantine-retry.ts")).quarantineRetry, options, {
         names,
         ...(options.all === undefined ? {} : { all: options.all }),
       }),
     );
-  add(quarantine, "drop", "take records out of the way; they stay in the table quarantine", "quarantine drop 17")
-    .argument("<names...>", "their numbers, or batch:NUMBER")
+  add(quarantine, "drop", m.help.quarantineDrop, "quarantine drop 17")
+    .argument("<names...>", say(m.help.quarantineNames))
     .action((names: string[], common: Common) =>
       act(async () => (await import("./cli/quarantine.ts")).quarantineDrop, common, { names }),
     );
-  add(
-    program,
-    "remap",
-    "derive columns and lines again after the mapping was corrected, without the service",
-    "remap --dry-run",
-  )
-    .option("--dry-run", "only say what would change")
+  add(program, "remap", m.help.remap, "remap --dry-run")
+    .option("--dry-run", say(m.help.remapDryRun))
     .action((options: Common & { dryRun?: boolean }) =>
       act(async () => (await import("./cli/remap.ts")).remapCommand, options, options),
     );
 }
 
 /** What a newcomer needs before anything runs. */
-function addBeginnings(program: Command, add: Add, act: Act): void {
-  add(program, "init", "a commented configuration and an empty database", "init --config config.yaml")
-    .option("--base-url <url>", "address of the service")
-    .option("--client-id <id>", "client id from the service's API access settings")
-    .option("--client-secret-file <file>", "where the secret is, or is to be written (0600); never the secret itself")
-    .option("--database <file>", "the SQLite file")
-    .option("--alert-webhook <url>", "address that receives alerts")
-    .option("--alert-command <program>", "program that is started with alerts")
-    .option("--force", "keep what is there under another name, and make a new one")
+function addBeginnings(program: Command, { say, add, act }: Tools): void {
+  add(program, "init", m.help.init, "init --config config.yaml")
+    .option("--base-url <url>", say(m.help.initBaseUrl))
+    .option("--client-id <id>", say(m.help.initClientId))
+    .option("--client-secret-file <file>", say(m.help.initSecretFile))
+    .option("--database <file>", say(m.help.initDatabase))
+    .option("--alert-webhook <url>", say(m.help.initWebhook))
+    .option("--alert-command <program>", say(m.help.initCommand))
+    .option("--force", say(m.help.initForce))
     .addOption(new Option("--client-secret [secret]").hideHelp())
     .action((options: Common & InitOptions & { clientSecret?: unknown }) => {
       if (options.clientSecret === undefined)
         return act(async () => (await import("./cli/init.ts")).init, options, options);
-      throw new BridgeError(
-        "usage",
-        "A secret on the command line can be read by every user of this machine; it was not used.",
-        {
-          hint: "Give it on standard input, in ERP_BRIDGE_CLIENT_SECRET or in a file: --client-secret-file FILE",
-        },
-      );
+      throw new BridgeError("usage", m.help.secretTyped, {
+        hint: m.help.secretElsewhere,
+      });
     });
-  add(program, "probe", "find out, as harmlessly as it can be done, what the interface document leaves open", "probe")
-    .option("--yes", "also the two requests that could have an effect, without asking")
+  add(program, "probe", m.help.probe, "probe")
+    .option("--yes", say(m.help.probeYes))
     .action((options: Common & { yes?: boolean }) =>
       act(async () => (await import("./cli/probe.ts")).probe, options, options),
     );
 }
 
 function addSandbox(program: Command, terminal: Terminal, done: (exitCode: number) => void): void {
+  const say = terminal.say ?? String;
   program
     .command("sandbox")
-    .description("a local stand-in for the service, for trying the bridge without an account")
-    .option("-p, --port <port>", "port on 127.0.0.1, 0 for any free one", portNumber, 8080)
-    .option("--seed <seed>", "makes the same orders again", wholeNumber, 1)
-    .option("--rate <orders>", "new orders a minute", wholeNumber, 6)
-    .option("--client-id <id>", "client id to accept", "sandbox")
-    .option("--client-secret <secret>", "client secret to accept", "sandbox-secret")
-    .option("--switches <file>", "JSON file with switches: how the service behaves")
-    .addHelpText("after", exampleText("sandbox --port 8080 --rate 30"))
+    .description(say(m.help.sandbox))
+    .option("-p, --port <port>", say(m.help.sandboxPort), portNumber, 8080)
+    .option("--seed <seed>", say(m.help.sandboxSeed), wholeNumber, 1)
+    .option("--rate <orders>", say(m.help.sandboxRate), wholeNumber, 6)
+    .option("--client-id <id>", say(m.help.sandboxClientId), "sandbox")
+    .option("--client-secret <secret>", say(m.help.sandboxClientSecret), "sandbox-secret")
+    .option("--switches <file>", say(m.help.sandboxSwitches))
+    .addHelpText("after", exampleText(say, "sandbox --port 8080 --rate 30"))
     .action(async (options) => done(await (await import("./cli/sandbox.ts")).sandbox(terminal, options)));
 }
 
 /** A command that only leads to others. */
-function addGroup(program: Command, name: string, summary: string, example: string): Command {
-  return program.command(name).description(summary).addHelpText("after", exampleText(example));
+function addGroup(program: Command, say: Say, name: string, summary: Message, example: string): Command {
+  return program.command(name).description(say(summary)).addHelpText("after", exampleText(say, example));
 }
 
-function exampleText(example: string): string {
-  return `\nExample:\n  erp-bridge ${example}`;
+function exampleText(say: Say, command: string): string {
+  return say(m.help.example({ command }));
 }
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError("It must be a whole number.");
-  return value;
-}
-
-function portNumber(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > PORT_MAX)
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${PORT_MAX}.`);
-  return value;
-}
-
-const PORT_MAX = 65_535;

@@ -1,14 +1,87 @@
-import { type Command, Help } from "commander";
+import { type Command, type CommanderError, Help, InvalidArgumentError } from "commander";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { Say } from "../messages/render.ts";
 
-/** Makes help speak: each text before it is laid out, so that columns and line breaks fit the words. */
+const TITLES: Readonly<Record<string, Message>> = {
+  "Usage:": m.help.usageTitle,
+  "Arguments:": m.help.argumentsTitle,
+  "Options:": m.help.optionsTitle,
+  "Commands:": m.help.commandsTitle,
+};
+
+/** Has commander say its own words of a help in the reader's language; they have to be known before they are laid out. */
 export function speakHelp(program: Command, say: Say): Command {
   const plain = new Help();
-  return program.configureHelp({
-    styleTitle: say,
-    commandDescription: (command) => say(plain.commandDescription(command)),
-    subcommandDescription: (command) => say(plain.subcommandDescription(command)),
-    optionDescription: (option) => say(plain.optionDescription(option)),
-    argumentDescription: (argument) => say(plain.argumentDescription(argument)),
-  });
+  return program
+    .helpOption("-h, --help", say(m.help.helpOption))
+    .helpCommand("help [command]", say(m.help.helpOption))
+    .configureHelp({
+      styleTitle: (title) => say(TITLES[title] ?? m.common.foreign({ text: title })),
+      optionDescription: (option) =>
+        option.defaultValue === undefined
+          ? plain.optionDescription(option)
+          : say(m.help.withDefault({ text: option.description, value: JSON.stringify(option.defaultValue) })),
+    });
+}
+
+/** Rules for the values of options: commander hands on the words of a refusal alone. */
+const WHOLE_NUMBER = m.help.wholeNumber;
+const PORT_MAX = 65_535;
+const PORT_NUMBER = m.help.wholeNumberTo({ max: PORT_MAX });
+
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError(String(WHOLE_NUMBER));
+  return value;
+}
+
+export function portNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > PORT_MAX) throw new InvalidArgumentError(String(PORT_NUMBER));
+  return value;
+}
+
+function ruleOf(text: string): Message {
+  return [WHOLE_NUMBER, PORT_NUMBER].find((rule) => String(rule) === text) ?? m.common.foreign({ text });
+}
+
+/** What commander says of a command line, which it tells in English only. */
+const REFUSALS: readonly [RegExp, (...parts: string[]) => Message][] = [
+  [/^unknown option '(.*)'$/s, (option = "") => m.help.unknownOption({ option })],
+  [/^unknown command '(.*)'$/s, (command = "") => m.help.unknownCommand({ command })],
+  [/^missing required argument '(.*)'$/s, (argument = "") => m.help.argumentMissing({ argument })],
+  [/^option '(.*)' argument missing$/s, (option = "") => m.help.valueMissing({ option })],
+  [
+    /^option '(.*?)' argument '(.*)' is invalid\. (.*)$/s,
+    (option = "", value = "", rule = "") => m.help.valueWrong({ option, value, rule: ruleOf(rule) }),
+  ],
+  [
+    /^too many arguments for '(.*?)'\. Expected (\d+) arguments? but got (\d+): (.*)\.$/s,
+    (command = "", expected = "", given = "", names = "") =>
+      m.help.tooManyArguments({ command, expected: Number(expected), given: Number(given), names }),
+  ],
+];
+const SUGGESTIONS: readonly [RegExp, (names: string) => Message][] = [
+  [/\n\(Did you mean one of (.*)\?\)$/s, (names) => m.help.suggestedNames({ names })],
+  [/\n\(Did you mean (.*)\?\)$/s, (name) => m.help.suggestedName({ name })],
+];
+
+/** The refusal of a command line as a message. */
+export function usageMessage({ message }: CommanderError): Message {
+  const text = message.replace(/^error: /, "");
+  for (const [pattern, suggest] of SUGGESTIONS) {
+    const [end, names] = pattern.exec(text) ?? [];
+    if (end !== undefined && names !== undefined)
+      return m.common.lines({ lines: [refusalOf(text.slice(0, -end.length)), suggest(names)] });
+  }
+  return refusalOf(text);
+}
+
+function refusalOf(text: string): Message {
+  for (const [pattern, refuse] of REFUSALS) {
+    const found = pattern.exec(text);
+    if (found !== null) return refuse(...found.slice(1));
+  }
+  return m.common.foreign({ text });
 }

@@ -2,6 +2,7 @@ import { check } from "./en/check.ts";
 import { common } from "./en/common.ts";
 import { config } from "./en/config.ts";
 import { daemon } from "./en/daemon.ts";
+import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
@@ -10,4 +11,4 @@ import { questions } from "./en/questions.ts";
 import { web } from "./en/web.ts";
 
 /** Every text that a person reads, by area, in English. */
-export const en = { check, common, config, daemon, init, keys, kinds, probe, questions, web };
+export const en = { check, common, config, daemon, help, init, keys, kinds, probe, questions, web };

@@ -3,6 +3,7 @@ import { check } from "./ru/check.ts";
 import { common } from "./ru/common.ts";
 import { config } from "./ru/config.ts";
 import { daemon } from "./ru/daemon.ts";
+import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
@@ -11,4 +12,4 @@ import { questions } from "./ru/questions.ts";
 import { web } from "./ru/web.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
-export const ru = { check, common, config, daemon, init, keys, kinds, probe, questions, web } satisfies typeof en;
+export const ru = { check, common, config, daemon, help, init, keys, kinds, probe, questions, web } satisfies typeof en;

@@ -3,7 +3,6 @@ import { commands } from "./russian/commands.ts";
 import { composed } from "./russian/composed.ts";
 import { config } from "./russian/config.ts";
 import { faults } from "./russian/faults.ts";
-import { commanderHelp, help } from "./russian/help.ts";
 import { images } from "./russian/images.ts";
 import { jobs } from "./russian/jobs.ts";
 import { meanings } from "./russian/meanings.ts";
@@ -18,7 +17,6 @@ export const RUSSIAN_MESSAGES = {
   commands,
   config,
   faults,
-  help,
   images,
   jobs,
   meanings,
@@ -29,6 +27,6 @@ export const RUSSIAN_MESSAGES = {
 };
 
 /** What comes together only while the program runs. */
-export const RUSSIAN_PARTS = { composed, commanderHelp };
+export const RUSSIAN_PARTS = { composed };
 
 export const RUSSIAN = [...Object.values(RUSSIAN_MESSAGES), ...Object.values(RUSSIAN_PARTS)];

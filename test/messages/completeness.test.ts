@@ -85,7 +85,6 @@ describe("the Russian catalogue", () => {
       "daemon",
       "database",
       "feeds",
-      "main.ts",
       "orders",
       "service",
       "statuses",
