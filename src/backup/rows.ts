@@ -7,6 +7,7 @@ import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { isUnknownHere } from "../database/verify-tables.ts";
+import type { Message } from "../messages/message.ts";
 
 export type Value = string | number | bigint | Buffer | null;
 export type Row = Value[];
@@ -67,7 +68,7 @@ export class CarryReport {
   /** Orders whose newest content could not be read: they are owed a read at the service. */
   readonly damagedOrders: string[] = [];
   /** What was left as it was, and why. */
-  readonly notes: string[] = [];
+  readonly notes: (Message | string)[] = [];
 
   add(what: string, count: number): void {
     if (count > 0) this.counts[what] = (this.counts[what] ?? 0) + count;

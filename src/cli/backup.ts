@@ -6,6 +6,7 @@ import { describeBytes } from "../backup/space-rule.ts";
 import { showConfig } from "../config/show.ts";
 import { isNameOfDatabase } from "../database/copy-names.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
@@ -40,10 +41,9 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
       });
     const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
     if (call.json) call.terminal.out(jsonLine(made));
-    else call.terminal.out(`${made.file}: a verified copy (${describeBytes(made.bytes)}).`);
+    else call.terminal.out(m.restore.copyMade({ file: made.file, size: describeBytes(made.bytes) }));
     if (!call.json && made.skipped.length > 0) {
-      const names = made.skipped.join(", ");
-      call.terminal.out(inertText(`Copied, but not verified, because only the ERP has what they need: ${names}.`));
+      call.terminal.out(m.restore.notVerified({ names: made.skipped.map(inertText) }));
     }
     return EXIT.ok;
   } finally {
@@ -57,13 +57,13 @@ function refuseOwnName(target: string, database: string): void {
   const folder = path.dirname(target);
   const real = path.join(existsSync(folder) ? realpathSync(folder) : folder, path.basename(target));
   if (!isNameOfDatabase(real, database)) return;
-  throw new BridgeError("usage", `${target} is a name that belongs to the database itself.`, {
-    hint: "Choose another name.",
+  throw new BridgeError("usage", m.restore.databaseName({ target }), {
+    hint: m.restore.otherName,
   });
 }
 
 function stepOf({ step, share }: CopyProgress, bytes: number): Step {
-  if (step === "verifying") return { what: "Verifying the copy" };
+  if (step === "verifying") return { what: m.restore.verifyingCopy };
   const total = bytes / BYTES_PER_MB;
-  return { what: "Copying", unit: "MB", done: share * total, total };
+  return { what: m.restore.copying, unit: "MB", done: share * total, total };
 }

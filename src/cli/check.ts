@@ -49,7 +49,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   ];
   if (online === true) {
     const asked = await call.progress.during(
-      () => ({ what: "Asking the service" }),
+      () => ({ what: m.check.askingService }),
       () => probeService(loaded, systemClock),
     );
     results.push(...asked);
@@ -60,7 +60,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
 
 function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
   try {
-    const message = describeDatabase(loaded, () => void progress.announce("Looking through the database"));
+    const message = describeDatabase(loaded, () => void progress.announce(m.check.lookingThrough));
     return { check: "database", ok: true, message, exitCode: EXIT.ok };
   } catch (error) {
     const { message, hint } = asError(error);

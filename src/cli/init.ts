@@ -5,6 +5,7 @@ import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
 import { checkAccount } from "../daemon/account.ts";
 import { probeService, sendTestAlerts } from "../daemon/ask-outside.ts";
 import { removeNote } from "../database/progress-note.ts";
+import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -81,7 +82,7 @@ async function decide(call: Call, file: string, given: InitOptions, places: Plac
       : await readAnswers(terminal, given, places);
     const loaded = parseConfig({ text: configText(file, answers, answers.secret), file, env: terminal.env });
     const checks = await call.progress.during(
-      () => ({ what: "Asking the service" }),
+      () => ({ what: m.check.askingService }),
       () => probeService(loaded, systemClock),
     );
     const failed = checks.filter(({ ok }) => !ok);

@@ -1,4 +1,5 @@
-import { duration } from "../health/status-words-en.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { Clock } from "../platform/ports.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -8,10 +9,23 @@ const DRAW_EVERY_MS = 250;
 /** Looking takes a twentieth of the time at most, however long one look takes. */
 const LOOK_SHARE = 20;
 
+/** What is counted. */
+const UNITS = {
+  orders: m.progress.orders,
+  ordersToRead: m.progress.ordersToRead,
+  ordersCompared: m.progress.ordersCompared,
+  payloadsSeen: m.progress.payloadsSeen,
+  records: m.progress.records,
+  requests: m.progress.requests,
+  rows: m.progress.rows,
+  rowsCompared: m.progress.rowsCompared,
+  MB: m.progress.megabytes,
+} as const;
+
 /** How far something is. Counts that are not known are left out. */
 export interface Step {
-  what: string;
-  unit?: string;
+  what: Message | string;
+  unit?: keyof typeof UNITS;
   done?: number;
   total?: number;
 }
@@ -25,7 +39,7 @@ export class Progress {
   /** The terminal to write to: it takes the line away first. */
   readonly terminal: Terminal;
   readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
-  readonly #draw: ((line: string) => void) | undefined;
+  readonly #draw: ((line: Message | string) => void) | undefined;
   #isDrawn = false;
   #drawnMs = 0;
   #begunMs: number | undefined;
@@ -53,7 +67,8 @@ export class Progress {
     if (this.#draw === undefined) return;
     const nowMs = this.#clock.monotonicMs();
     this.#begunMs ??= nowMs;
-    if (this.#first?.what !== step.what) this.#first = { what: step.what, done: step.done ?? 0, atMs: nowMs };
+    const what = String(step.what);
+    if (this.#first?.what !== what) this.#first = { what, done: step.done ?? 0, atMs: nowMs };
     if (nowMs - this.#begunMs < QUIET_MS || (this.#isDrawn && nowMs - this.#drawnMs < DRAW_EVERY_MS)) return;
     this.#drawnMs = nowMs;
     this.#isDrawn = true;
@@ -64,10 +79,10 @@ export class Progress {
    * Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts.
    * Gives whether anybody watches.
    */
-  announce(what: string): boolean {
+  announce(what: Message): boolean {
     if (this.#draw === undefined) return false;
     this.#isDrawn = true;
-    this.#draw(`${what} …`);
+    this.#draw(m.progress.next({ what }));
     return true;
   }
 
@@ -121,16 +136,28 @@ function quietly(look: () => Step | undefined): Step | undefined {
 }
 
 /** `stocks: 1200 of 60000 rows, 300/s, 196 s left` */
-export function describeStep(step: Step, { from, elapsedMs }: { from: number; elapsedMs: number }): string {
-  const { what, unit, done, total } = step;
+export function describeStep(step: Step, { from, elapsedMs }: { from: number; elapsedMs: number }): Message {
+  const { what, unit, total } = step;
   const elapsedS = elapsedMs / 1000;
-  if (done === undefined) return `${what}, ${duration(Math.floor(elapsedS))} …`;
-  const counted = `${Math.floor(done)}${total === undefined ? "" : ` of ${Math.floor(Math.max(done, total))}`}`;
-  const parts = [`${what}: ${counted}${unit === undefined ? "" : ` ${unit}`}`];
-  const rate = elapsedS > 0 ? (done - from) / elapsedS : 0;
-  if (rate > 0) parts.push(`${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`);
-  if (rate > 0 && total !== undefined && total > done) {
-    parts.push(`${duration(Math.ceil((total - done) / rate))} left`);
+  if (step.done === undefined || unit === undefined)
+    return m.progress.working({ what, time: spanOf(Math.floor(elapsedS)) });
+  const done = Math.floor(step.done);
+  const parts = [
+    total === undefined
+      ? m.progress.done({ done, unit: UNITS[unit] })
+      : m.progress.doneOf({ done, total: Math.floor(Math.max(step.done, total)), unit: UNITS[unit] }),
+  ];
+  const rate = elapsedS > 0 ? (step.done - from) / elapsedS : 0;
+  if (rate > 0) parts.push(m.progress.rate({ rate: String(rate >= 10 ? Math.round(rate) : rate.toFixed(1)) }));
+  if (rate > 0 && total !== undefined && total > step.done) {
+    parts.push(m.progress.left({ time: spanOf(Math.ceil((total - step.done) / rate)) }));
   }
-  return parts.join(", ");
+  return m.progress.far({ what, parts });
+}
+
+function spanOf(seconds: number): Message {
+  if (seconds < 120) return m.progress.seconds({ n: seconds });
+  if (seconds < 7_200) return m.progress.minutes({ n: Math.floor(seconds / 60) });
+  if (seconds < 172_800) return m.progress.hours({ n: Math.floor(seconds / 3_600) });
+  return m.progress.days({ n: Math.floor(seconds / 86_400) });
 }

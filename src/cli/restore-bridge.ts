@@ -1,3 +1,4 @@
+import { m } from "../messages/messages.ts";
 /*
  * Puts a copy back in the database's place. Keeps the guarantee that nothing that either file holds is lost: everything
  * happens on a new file, DATABASE.RANDOM.restoring, and only when that is complete, checked and flushed do the names change. The
@@ -38,7 +39,7 @@ import { asBridgeError } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { finishSwap, isSwapUnfinished, retireSavedCopy, swapDatabase } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
 import { confirmNames } from "../orders/confirm.ts";
 import { createClient } from "../pass/build-client.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
@@ -56,7 +57,7 @@ export interface RestoreOptions {
   /** Asked once everything is known and nothing has changed; false ends it. */
   agree: (plan: RestorePlan) => Promise<boolean>;
   /** One line for each longer step. */
-  onStep: (words: string) => void;
+  onStep: (step: Message) => void;
 }
 
 export interface RestorePlan {
@@ -84,9 +85,9 @@ export interface RestoreReport {
   carried: Record<string, number>;
   journal: Replayed & { torn: number; damaged: number };
   /** What a person should know, in whole sentences. */
-  notes: string[];
+  notes: (Message | string)[];
   /** What could not be brought back; null where nothing is missing. */
-  gap: string | null;
+  gap: Message | null;
 }
 
 /** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
@@ -111,7 +112,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
     const store = openWork(work, options.migrationsFolder, clock);
     try {
       refuseAccount(copy, loaded);
-      if (existsSync(database)) options.onStep(`Verifying ${database}`);
+      if (existsSync(database)) options.onStep(m.restore.verifying({ file: database }));
       replaced = examineReplaced(database, { db: store.db, facts: copy }, options.migrationsFolder);
       if (!(await options.agree(planOf(database, copy, replaced)))) return undefined;
       return await build({ ...options, database, work, copy, store, replaced });
@@ -127,23 +128,22 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
 
 /** A duplicate, because looking into a copy may write beside it, and bringing it up to date writes into it. */
 function takeCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
-  if (!existsSync(file))
-    throw new BridgeError("usage", `There is no file ${file}.`, { hint: "Copies lie in backup.dir." });
+  if (!existsSync(file)) throw new BridgeError("usage", m.restore.noFile({ file }), { hint: m.restore.copiesLie });
   const stat = statSync(file);
-  if (!stat.isFile()) throw new BridgeError("usage", `${file} is no file.`, { hint: "Copies lie in backup.dir." });
+  if (!stat.isFile()) throw new BridgeError("usage", m.restore.notFile({ file }), { hint: m.restore.copiesLie });
   const { size, ino, dev } = stat;
   const mine = statSync(database, { throwIfNoEntry: false });
-  if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", `${file} is the database itself.`);
-  if (isLocked(file) !== undefined) throw new BridgeError("usage", `${file} is in use by another erp-bridge.`);
+  if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", m.restore.isDatabase({ file }));
+  if (isLocked(file) !== undefined) throw new BridgeError("usage", m.restore.inUse({ file }));
   removeWork(database);
   const free = readDiskSpace(path.dirname(database)).free;
   if (free < 2 * size) {
     throw new BridgeError(
       "disk_full",
-      `Restoring needs ${describeBytes(2 * size)}, and ${describeBytes(free)} are free beside ${database}.`,
+      m.restore.noRoom({ needed: describeBytes(2 * size), free: describeBytes(free), database }),
     );
   }
-  onStep(`Verifying ${file}`);
+  onStep(m.restore.verifying({ file }));
   try {
     for (const suffix of ["", "-wal"]) {
       if (!existsSync(`${file}${suffix}`)) continue;
@@ -166,13 +166,9 @@ function openWork(work: string, migrationsFolder: string, clock: Clock): Store {
 function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
   if (copy.account === null || copy.account === accountOf(config)) return;
   const [url, id] = JSON.parse(copy.account) as [string, string];
-  throw new BridgeError(
-    "account_changed",
-    `The copy belongs to another account (${id} at ${url}); nothing was changed.`,
-    {
-      hint: "Use the configuration of that account, or name another copy.",
-    },
-  );
+  throw new BridgeError("account_changed", m.restore.otherAccount({ id, url }), {
+    hint: m.restore.useItsConfiguration,
+  });
 }
 
 function planOf(database: string, copy: CopyFacts, replaced: Replaced): RestorePlan {
@@ -196,7 +192,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
   const copied = numbersOfCopy(store);
   if (replaced.state === "there") {
-    onStep("Bringing over what the copy lacks");
+    onStep(m.restore.carrying);
     const { db, continues } = replaced;
     const carry = { from: db, to: store, report, continues, at };
     carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
@@ -215,16 +211,17 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   // What an earlier restore or a start could not find stays told until a person has looked.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
-  const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
+  const stillOpen = open === null ? null : m.common.plain({ text: open });
+  const gap = isComplete ? stillOpen : describeGap({ copy, replaced, report, lack, journal, open, at });
   if (gap !== null && !isComplete) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
     doubtRequests(store, loaded.config.statuses.map);
     if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
-    tellGap(store, gap, at);
+    tellGap(store, String(gap), at);
   }
   // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.
   store.write(() => markSettled(store.db, note));
-  onStep("Verifying the result");
+  onStep(m.restore.verifyingResult);
   verifyResult(store);
   store.close();
   if (replaced.state === "there") refuseWritten(replaced, versionBefore, options.database);
@@ -266,7 +263,7 @@ async function replay(options: BuildOptions, report: CarryReport): Promise<Resto
   const folder = loaded.config.backup.journal;
   const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0 };
   if (folder === null || !existsSync(folder)) return totals;
-  options.onStep("Reading the journal");
+  options.onStep(m.restore.readingJournal);
   const client = createClient({ loaded, clock });
   const { signal } = new AbortController();
   const owner = ownerOf(store, loaded);
@@ -277,16 +274,14 @@ async function replay(options: BuildOptions, report: CarryReport): Promise<Resto
       if (torn) totals.torn += 1;
       if (damagedBytes > 0) {
         totals.damaged += 1;
-        report.notes.push(
-          `${file} is damaged in its middle (${describeBytes(damagedBytes)}); the rest of it was read.`,
-        );
+        report.notes.push(m.restore.journalDamaged({ file, size: describeBytes(damagedBytes) }));
       }
       for (const entry of entries) {
         if (isForeign({ account: entry.note.account, database: entry.note.database }, owner)) foreign.add(file);
         else await job.store(entry, signal);
       }
     }
-    if (foreign.size > 0) report.notes.push(`Another shop's journal was left alone: ${[...foreign].join(", ")}.`);
+    if (foreign.size > 0) report.notes.push(m.restore.journalForeign({ files: [...foreign] }));
     return { ...totals, ...job.replayed };
   } finally {
     await client.close();
@@ -311,47 +306,41 @@ interface Gap {
   at: string;
 }
 
-function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): string {
-  const from = copy.copiedAt ?? "an unknown time";
-  const parts = [`Restored at ${at} from a copy of ${from}.`];
-  if (replaced.state === "gone") parts.push(`The database that it replaces ${replaced.why}.`);
-  else if (!replaced.continues) parts.push("The database that it replaces was not made from the one that was copied.");
-  else if (lack.length === 0) parts.push("The database that it replaces could be read only in part.");
-  parts.push(
-    ...lack,
-    `Orders that were handed out and confirmed between ${from} and ${at} and are not in the database now will not be ` +
-      "handed out again; of these, updates bring back only those that change.",
-  );
-  if (journal.batches > 0)
-    parts.push(
-      `The journal brought back ${counted(journal.batches, "batch", "batches")} with ${counted(journal.orders, "order")}.`,
-    );
+function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): Message {
+  const from = copy.copiedAt ?? m.restore.unknownTime;
+  const parts: Message[] = [m.restore.restoredAt({ at, from })];
+  if (replaced.state === "gone") parts.push(m.restore.replaced({ why: m.common.plain({ text: replaced.why }) }));
+  else if (!replaced.continues) parts.push(m.restore.replacedForeign);
+  else if (lack.length === 0) parts.push(m.restore.replacedPartly);
+  parts.push(...lack.map((text) => m.common.plain({ text })), m.restore.ordersMissing({ from, at }));
+  if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
   const { length } = report.damagedOrders;
-  if (length > 0)
-    parts.push(`${counted(length, "order")} not readable there; what cannot be read is read from the service.`);
-  if (report.damaged.size > 0) parts.push(`Not all could be read of: ${[...report.damaged].sort().join(", ")}.`);
-  if (open !== null) parts.push(`Open from before: ${open.replace(WHAT_TO_DO, "").slice(0, OPEN_GAP_CHARACTERS)}`);
-  parts.push(
-    "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have " +
-      "the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
-  );
-  return parts.join(" ");
+  if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));
+  if (report.damaged.size > 0) parts.push(m.restore.tablesUnread({ tables: [...report.damaged].sort() }));
+  if (open !== null)
+    parts.push(
+      m.restore.openBefore({
+        text: m.common.plain({ text: open.replace(WHAT_TO_DO, "").slice(0, OPEN_GAP_CHARACTERS) }),
+      }),
+    );
+  parts.push(m.restore.erpTablesOld);
+  return m.common.sentences({ parts });
 }
 
 function verifyResult(store: Store): void {
   const [found] = verifyTables(store.db, "integrity_check", 1).problems;
   if (found === undefined) return;
-  throw new BridgeError("database_corrupt", `The restored database came out damaged (${found}); nothing was changed.`, {
-    hint: "Look at the disk and at the memory of this machine.",
+  throw new BridgeError("database_corrupt", m.restore.resultDamaged({ found }), {
+    hint: m.restore.checkMachine,
   });
 }
 
 /** What another program writes into the file that it has open would stay behind in the replaced one. */
 function refuseOpen(database: string): void {
-  const openers = listOpeners(database).map(({ pid, name }) => `${name} (process ${pid})`);
+  const openers = listOpeners(database).map(({ pid, name }) => m.restore.opener({ name, pid }));
   if (openers.length === 0) return;
-  throw new BridgeError("instance_running", `${database} is open in ${openers.join(", ")}; nothing was changed.`, {
-    hint: "Stop it, restore, and start it again: it must open the database anew.",
+  throw new BridgeError("instance_running", m.restore.open({ database, openers }), {
+    hint: m.restore.stopIt,
   });
 }
 
@@ -365,8 +354,8 @@ function refuseWritten(replaced: Replaced & { state: "there" }, before: number, 
   const isWritten = wasWritten(replaced, before);
   replaced.db.close();
   if (!isWritten) return;
-  throw new BridgeError("database_busy", `Another program wrote to ${database} meanwhile; nothing was changed.`, {
-    hint: "Stop the ERP's writing while the backup is restored, and try again.",
+  throw new BridgeError("database_busy", m.restore.writtenMeanwhile({ database }), {
+    hint: m.restore.stopErp,
   });
 }
 

@@ -1,6 +1,8 @@
 import path from "node:path";
 import { MIGRATIONS_FOLDER } from "../database/migrate.ts";
-import { counted, describeCounts } from "../messages/counted.ts";
+import { describeCounts } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
@@ -13,8 +15,8 @@ export const restore: Command<{ file: string; yes?: boolean }> = async (call, { 
   const loaded = load(call);
   const isAsking = yes !== true;
   if (isAsking && call.terminal.input?.isInteractive !== true) {
-    throw new BridgeError("usage", "restore replaces the database, and nobody can be asked here.", {
-      hint: "Say so with --yes.",
+    throw new BridgeError("usage", m.restore.nobodyToAsk, {
+      hint: m.restore.sayYes,
     });
   }
   const report = await restoreDatabase({
@@ -24,16 +26,16 @@ export const restore: Command<{ file: string; yes?: boolean }> = async (call, { 
     clock: systemClock,
     log: createTerminalLog(loaded.config, call.terminal),
     // Without a terminal a line for each step stays: it says how far a restore came that was broken off.
-    onStep: (words) => {
-      if (!call.progress.announce(words)) call.terminal.err(`${words}…`);
+    onStep: (what) => {
+      if (!call.progress.announce(what)) call.terminal.err(m.progress.step({ what }));
     },
     agree: async (plan) => {
       for (const line of describePlan(plan)) call.terminal.err(line);
-      return !isAsking || isYes(await call.terminal.input?.ask("Go on? [y/N] "));
+      return !isAsking || isYes(await call.terminal.input?.ask(m.restore.goOn));
     },
   });
   if (report === undefined) {
-    call.terminal.err("Nothing was changed.");
+    call.terminal.err(m.restore.nothingChanged);
     return EXIT.failed;
   }
   tell(call, report);
@@ -44,26 +46,22 @@ function isYes(answer: string | undefined): boolean {
   return /^y(es)?$/i.test(answer?.trim() ?? "");
 }
 
-function describePlan({ copy, database, replaced }: RestorePlan): string[] {
-  const lines = [
-    `The copy shows ${copy.copiedAt ?? "an unknown time"}: ${counted(copy.orders, "order")}, the last received ${copy.lastOrderAt ?? "never"}.`,
+function describePlan({ copy, database, replaced }: RestorePlan): Message[] {
+  const lines: Message[] = [
+    m.restore.copyShows({
+      at: copy.copiedAt ?? m.restore.unknownTime,
+      orders: copy.orders,
+      last: copy.lastOrderAt ?? m.restore.never,
+    }),
   ];
   if (replaced.state === "gone") {
-    lines.push(
-      `${database} ${replaced.why}: what was received since the copy is not brought back, except from a journal.`,
-    );
+    lines.push(m.restore.replacesGone({ database, why: m.common.plain({ text: replaced.why }) }));
   } else {
-    const orders = replaced.orders === null ? "cannot be read in full" : `has ${counted(replaced.orders, "order")}`;
-    lines.push(
-      `${database} ${orders}, last written ${replaced.activeAt ?? "at an unknown time"}; it is kept under another name.`,
-    );
-    if (replaced.damage !== null)
-      lines.push(`${database} is damaged (${replaced.damage}): something of it may be missing.`);
-    lines.push(
-      replaced.continues
-        ? "What the copy lacks is brought over from it, the ERP's tables as they are there."
-        : "It was not made from the one that was copied: only what the copy lacks is brought over from it.",
-    );
+    const orders =
+      replaced.orders === null ? m.restore.notReadInFull : m.restore.hasOrders({ orders: replaced.orders });
+    lines.push(m.restore.replacedKept({ database, orders, at: replaced.activeAt ?? m.restore.atUnknownTime }));
+    if (replaced.damage !== null) lines.push(m.restore.replacedDamaged({ database, damage: replaced.damage }));
+    lines.push(replaced.continues ? m.restore.carriesOver : m.restore.carriesLack);
   }
   return lines;
 }
@@ -73,21 +71,17 @@ function tell({ json, terminal }: Call, report: RestoreReport): void {
     terminal.out(jsonLine(report));
     return;
   }
-  terminal.out(`${report.database} was restored from the copy of ${report.copiedAt ?? "an unknown time"}.`);
-  if (report.replaced !== null) terminal.out(`The replaced database is ${report.replaced}.`);
-  const carried = describeCounts(report.carried);
-  if (Object.keys(report.carried).length > 0) terminal.out(`Brought over from it: ${carried}.`);
+  const { database, copiedAt } = report;
+  terminal.out(m.restore.restored({ database, at: copiedAt ?? m.restore.unknownTime }));
+  if (report.replaced !== null) terminal.out(m.restore.replacedIs({ replaced: report.replaced }));
+  const carried = m.common.plain({ text: describeCounts(report.carried) });
+  if (Object.keys(report.carried).length > 0) terminal.out(m.restore.broughtOver({ carried }));
   const { batches, orders, unread, torn } = report.journal;
-  if (batches + unread > 0)
-    terminal.out(
-      `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}${unread > 0 ? `, ${unread} that cannot be read yet` : ""}.`,
-    );
-  if (torn > 0)
-    terminal.out(
-      `${counted(torn, "journal file")} with an unfinished entry at the end; its batch was never confirmed.`,
-    );
+  if (unread > 0) terminal.out(m.restore.journalPartly({ batches, orders, unread }));
+  else if (batches > 0) terminal.out(m.restore.fromJournal({ batches, orders }));
+  if (torn > 0) terminal.out(m.restore.tornFiles({ torn }));
   for (const note of report.notes) terminal.out(note);
-  if (report.gap === null) terminal.out("Nothing is missing. Start the daemon: systemctl start erp-bridge");
-  else terminal.out(`! ${report.gap}`);
-  terminal.out("Programs that had the database open, such as the ERP, must open it again.");
+  if (report.gap === null) terminal.out(m.restore.complete);
+  else terminal.out(m.restore.gap({ gap: report.gap }));
+  terminal.out(m.restore.reopen);
 }

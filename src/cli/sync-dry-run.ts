@@ -33,7 +33,7 @@ export async function previewSync(call: Call, loaded: LoadedConfig, { names, onl
       let done = 0;
       const onRow = () => {
         done += 1;
-        call.progress.show({ what: job, unit: "rows compared", done });
+        call.progress.show({ what: job, unit: "rowsCompared", done });
       };
       await proveSourceOf(loaded, job);
       for (const row of previewSends(store, loaded, job, onRow)) {

@@ -6,17 +6,19 @@ import type { Store } from "../database/store.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { loadReconcileState } from "../reconcile/reconcile-rows.ts";
 
+type Unit = "orders" | "ordersToRead" | "ordersCompared" | "payloadsSeen" | "requests" | "rows";
+
 export interface WorkLeft {
   /** What is counted. */
-  unit: string;
+  unit: Unit;
   /** What waits; undefined where only the service knows. */
   left?: number;
   /** What there is so far; undefined where only what waits can be counted. */
   done?: number;
 }
 
-const WAITING: Partial<Record<JobName, { unit: string; sql: string }>> = {
-  updates: { unit: "orders to read", sql: "SELECT count(*) FROM owed_reads" },
+const WAITING: Partial<Record<JobName, { unit: Unit; sql: string }>> = {
+  updates: { unit: "ordersToRead", sql: "SELECT count(*) FROM owed_reads" },
   statuses: {
     unit: "requests",
     sql: "SELECT count(*) FROM status_requests INDEXED BY status_requests_open WHERE state IN ('pending', 'sending')",
@@ -38,7 +40,7 @@ export function loadWorkLeft(store: Store, job: JobName): WorkLeft {
     const owed = count(`SELECT count(*) FROM feed_outbox WHERE feed_id = ${id} AND state = 'waiting'`, job);
     return { unit: "rows", left: owed + count(`SELECT count(*) FROM feed_dirty WHERE feed_id = ${id}`, job) };
   }
-  const { unit, sql } = WAITING[job] as { unit: string; sql: string };
+  const { unit, sql } = WAITING[job] as { unit: Unit; sql: string };
   return { unit, left: count(sql) };
 }
 
@@ -48,8 +50,8 @@ function loadRoundLeft(store: Store): WorkLeft {
   if (round === null) return { unit: "orders" };
   const { sound = 0, damaged = 0, checked = 0 } = round.counts;
   return round.phase === "scrub"
-    ? { unit: "payloads looked at", done: sound + damaged }
-    : { unit: "orders compared", done: checked };
+    ? { unit: "payloadsSeen", done: sound + damaged }
+    : { unit: "ordersCompared", done: checked };
 }
 
 export function countOrders(store: Store): number {

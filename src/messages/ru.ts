@@ -8,8 +8,24 @@ import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
 import { probe } from "./ru/probe.ts";
+import { progress } from "./ru/progress.ts";
 import { questions } from "./ru/questions.ts";
+import { restore } from "./ru/restore.ts";
 import { web } from "./ru/web.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
-export const ru = { check, common, config, daemon, help, init, keys, kinds, probe, questions, web } satisfies typeof en;
+export const ru = {
+  check,
+  common,
+  config,
+  daemon,
+  help,
+  init,
+  keys,
+  kinds,
+  probe,
+  progress,
+  questions,
+  restore,
+  web,
+} satisfies typeof en;

@@ -230,7 +230,7 @@ describe("restoring with a journal", () => {
       for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
     });
     expect(report.journal).toMatchObject({ batches: 1, orders: 8, torn: 0, unread: 0 });
-    expect(report.gap).toContain("The journal brought back 1 batch with 8 orders.");
+    expect(String(report.gap)).toContain("The journal brought back 1 batch with 8 orders.");
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
     const confirms = scene.sandbox.ledger.ofKind("confirm").length;
     await drain(scene);

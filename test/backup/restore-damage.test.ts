@@ -38,7 +38,7 @@ describe("restoring beside a damaged database", () => {
       db.close();
     });
     expect(report.complete).toBe(false);
-    expect(report.gap).toContain("1 order not readable there");
+    expect(String(report.gap)).toContain("1 order not readable there");
     expect(scene.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: late[1] }]);
     await drain(scene);
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
@@ -62,7 +62,7 @@ describe("restoring beside a damaged database", () => {
       closeSync(fd);
     });
     expect(report.complete).toBe(false);
-    expect(report.gap).toContain("feed_sent");
+    expect(String(report.gap)).toContain("feed_sent");
     await drain(scene);
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
     expect(scene.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
@@ -76,7 +76,7 @@ describe("restoring beside a damaged database", () => {
       for (const suffix of ["-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
       writeFileSync(scene.database, "x".repeat(8192));
     });
-    expect(report.gap).toContain("cannot be read");
+    expect(String(report.gap)).toContain("cannot be read");
     expect(existsSync(report.replaced!)).toBe(true);
     const fresh = createOrders(scene, 2);
     await drain(scene);
@@ -169,16 +169,17 @@ describe("restoring beside a database that holds less than was stored", () => {
     await liveADay(scene);
     const sent = scene.sandbox.ledger.ofKind("import").length;
     const report = await scene.restore(() => spoil(scene));
-    expect(report).toMatchObject({ complete: false, gap: expect.stringMatching(words) });
+    expect(report.complete).toBe(false);
+    expect(String(report.gap)).toMatch(words);
     expect(scene.rows("SELECT area, reason, detail FROM holds")).toEqual([
-      { area: "orders", reason: "restored", detail: report.gap },
+      { area: "orders", reason: "restored", detail: String(report.gap) },
     ]);
     await drain(scene);
     expect(scene.sandbox.ledger.ofKind("import").length).toBeGreaterThan(sent);
     // What a person has not answered yet stays, however often it is restored.
     const again = await scene.restore();
     expect(again.complete).toBe(false);
-    expect(again.gap).toMatch(words);
+    expect(String(again.gap)).toMatch(words);
     expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
   });
 

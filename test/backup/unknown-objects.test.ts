@@ -41,7 +41,7 @@ describe("objects that only the ERP's SQLite can read", () => {
     );
     const report = await scene.restore();
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
-    expect(report.notes.join(" ")).toMatch(/erp_/);
+    expect(report.notes.map(String).join(" ")).toMatch(/erp_/);
     await drain(scene);
     expect(scene.rows("SELECT count(*) AS n FROM erp_generated")).toEqual([{ n: 1 }]);
   });

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { describeStep, Progress } from "../../src/cli/progress.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
+import type { Message } from "../../src/messages/message.ts";
+import { m } from "../../src/messages/messages.ts";
+import { render } from "../../src/messages/render.ts";
 import { FakeClock } from "../support/bridge.ts";
 
 /** Everything that was written, in its order: drawn lines begin with `~`, a line that is taken away is `~` alone. */
@@ -12,7 +15,7 @@ function watched(options: { isOn?: boolean; isWatched?: boolean } = {}) {
     isTerminal: true,
     out: (text) => void seen.push(`out ${text}`),
     err: (text) => void seen.push(`err ${text}`),
-    ...(options.isWatched !== false && { draw: (line: string) => void seen.push(`~${line}`) }),
+    ...(options.isWatched !== false && { draw: (line: Message | string) => void seen.push(`~${line}`) }),
   };
   const progress = new Progress({ terminal, clock, isOn: options.isOn ?? true });
   return { progress, clock, seen };
@@ -97,20 +100,33 @@ describe("progress", () => {
 
   it("announces at once what stops the whole process, and takes it away before the next line", () => {
     const all = watched();
-    expect(all.progress.announce("Looking through the database")).toBe(true);
+    expect(all.progress.announce(m.check.lookingThrough)).toBe(true);
     all.progress.terminal.out("sound");
-    expect(watched({ isOn: false }).progress.announce("nothing")).toBe(false);
+    expect(watched({ isOn: false }).progress.announce(m.check.lookingThrough)).toBe(false);
     expect(all.seen).toEqual(["~Looking through the database …", "~", "out sound"]);
   });
 
   it("leaves out what is not known", () => {
     const after = (elapsedMs: number) => ({ from: 0, elapsedMs });
-    expect(describeStep({ what: "Verifying the copy" }, after(5_400))).toBe("Verifying the copy, 5 s …");
-    expect(describeStep({ what: "orders", unit: "orders", done: 0 }, after(3_000))).toBe("orders: 0 orders");
-    expect(describeStep({ what: "orders", unit: "orders", done: 9 }, after(3_000))).toBe("orders: 9 orders, 3.0/s");
-    expect(describeStep({ what: "stocks", unit: "rows", done: 70_000, total: 100_000 }, after(70_000))).toBe(
+    const told = (...given: Parameters<typeof describeStep>) => String(describeStep(...given));
+    expect(told({ what: m.restore.verifyingCopy }, after(5_400))).toBe("Verifying the copy, 5 s …");
+    expect(told({ what: "orders", unit: "orders", done: 0 }, after(3_000))).toBe("orders: 0 orders");
+    expect(told({ what: "orders", unit: "orders", done: 9 }, after(3_000))).toBe("orders: 9 orders, 3.0/s");
+    expect(told({ what: "stocks", unit: "rows", done: 70_000, total: 100_000 }, after(70_000))).toBe(
       "stocks: 70000 of 100000 rows, 1000/s, 30 s left",
     );
-    expect(describeStep({ what: "stocks", done: 5, total: 4 }, after(1_000))).toBe("stocks: 5 of 5, 5.0/s");
+    expect(told({ what: "stocks", unit: "rows", done: 5, total: 4 }, after(1_000))).toBe("stocks: 5 of 5 rows, 5.0/s");
+  });
+
+  it("is told in the language of whoever waits, with its spans", () => {
+    const told = (total: number, elapsedMs: number) =>
+      render("ru", describeStep({ what: "stocks", unit: "rows", done: 10, total }, { from: 0, elapsedMs }));
+    expect(told(1_970, 1_000)).toBe("stocks: строк: 10 из 1970, 10/с, осталось 3 мин");
+    expect(told(100, 10_000)).toBe("stocks: строк: 10 из 100, 1.0/с, осталось 90 с");
+    expect(told(1_000, 100_000)).toBe("stocks: строк: 10 из 1000, 0.1/с, осталось 2 ч");
+    expect(told(10_000, 1_000_000)).toBe("stocks: строк: 10 из 10000, 0.0/с, осталось 11 дней");
+    expect(render("ru", describeStep({ what: m.restore.verifyingCopy }, { from: 0, elapsedMs: 5_400 }))).toBe(
+      "Проверка копии, 5 с …",
+    );
   });
 });
