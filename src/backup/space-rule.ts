@@ -1,3 +1,6 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+
 /** What a file system has left, in bytes. */
 export interface DiskSpace {
   /** For this program: without what the system keeps back for its administrator. */
@@ -32,7 +35,12 @@ export function judgeSpace(space: DiskSpace, isStopped: boolean): "room" | "low"
 }
 
 /** `90 MB`, `1.5 GB` */
+export function sizeOf(bytes: number): Message {
+  if (bytes < MB) return m.common.kilobytes({ n: String(Math.ceil(bytes / 1024)) });
+  if (bytes < 1024 * MB) return m.common.megabytes({ n: String(Math.floor(bytes / MB)) });
+  return m.common.gigabytes({ n: (bytes / 1024 / MB).toFixed(1) });
+}
+
 export function describeBytes(bytes: number): string {
-  if (bytes < MB) return `${Math.ceil(bytes / 1024)} KB`;
-  return bytes < 1024 * MB ? `${Math.floor(bytes / MB)} MB` : `${(bytes / 1024 / MB).toFixed(1)} GB`;
+  return String(sizeOf(bytes));
 }

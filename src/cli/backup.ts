@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { inertText } from "../answers/inert-text.ts";
 import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
-import { describeBytes } from "../backup/space-rule.ts";
+import { sizeOf } from "../backup/space-rule.ts";
 import { showConfig } from "../config/show.ts";
 import { isNameOfDatabase } from "../database/copy-names.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
@@ -41,7 +41,7 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
       });
     const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
     if (call.json) call.terminal.out(jsonLine(made));
-    else call.terminal.out(m.restore.copyMade({ file: made.file, size: describeBytes(made.bytes) }));
+    else call.terminal.out(m.restore.copyMade({ file: made.file, size: sizeOf(made.bytes) }));
     if (!call.json && made.skipped.length > 0) {
       call.terminal.out(m.restore.notVerified({ names: made.skipped.map(inertText) }));
     }

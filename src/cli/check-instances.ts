@@ -2,40 +2,42 @@ import { existsSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 import type { CheckResult } from "./check.ts";
 
 /** What two instances of one machine must not share, and what comes of it. */
 interface Shared {
   of: (config: LoadedConfig["config"]) => string | null;
-  problem: (value: string, file: string) => string;
+  problem: (value: string, file: string) => Message;
   exitCode: ExitCode;
 }
 
 const NOT_SHARED: readonly Shared[] = [
   {
     of: accountOf,
-    problem: (_, file) => `${file} names the same account: each instance would take the other's orders`,
+    problem: (_, file) => m.check.sameAccount({ file }),
     exitCode: EXIT.config,
   },
   {
     of: ({ database }) => realPath(database.path),
-    problem: (value, file) => `${file} names the same database, ${value}`,
+    problem: (value, file) => m.check.sameDatabase({ file, value }),
     exitCode: EXIT.config,
   },
   {
     of: ({ http }) => (http.listen === null ? null : `${http.listen.host}:${http.listen.port}`),
-    problem: (value, file) => `${file} listens on ${value} as well: only one of the two has a status page`,
+    problem: (value, file) => m.check.samePort({ file, address: value }),
     exitCode: EXIT.attention,
   },
   {
     of: ({ backup }) => (backup.journal === null ? null : realPath(backup.journal)),
-    problem: (value, file) => `${file} keeps its journal in ${value} as well; give each instance a folder of its own`,
+    problem: (value, file) => m.check.sameJournal({ file, folder: value }),
     exitCode: EXIT.attention,
   },
   {
     of: ({ backup }) => realPath(backup.dir),
-    problem: (value, file) => `${file} keeps its copies in ${value} as well; give each instance a folder of its own`,
+    problem: (value, file) => m.check.sameCopies({ file, folder: value }),
     exitCode: EXIT.attention,
   },
 ];
@@ -75,7 +77,7 @@ export function checkInstances(loaded: LoadedConfig, env: NodeJS.ProcessEnv): Ch
     }),
   );
   if (found.length > 0) return found;
-  const message = `account, database, folders and port are shared with none of: ${others.map(({ file }) => path.basename(file)).join(", ")}`;
+  const message = m.check.nothingShared({ names: others.map(({ file }) => path.basename(file)) });
   return [{ check: "instances", ok: true, message, exitCode: EXIT.ok }];
 }
 

@@ -2,6 +2,8 @@ import { createServer } from "node:net";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { loadPageSilent } from "../health/page-silence.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import type { CheckResult } from "./check.ts";
@@ -12,19 +14,19 @@ import type { CheckResult } from "./check.ts";
  */
 export async function checkListen(loaded: LoadedConfig): Promise<CheckResult> {
   const { listen } = loaded.config.http;
-  if (listen === null) return told(true, "switched off: no health, no metrics, no status page");
+  if (listen === null) return told(true, m.check.pageOff);
   const address = listen.host.includes(":") ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`;
   if (!isDaemonRunning(loaded)) {
     const problem = await tryListening(listen);
-    if (problem === undefined) return told(true, `${address} is free`);
-    return told(false, `${address} cannot be listened on (${problem}): there will be no status page; orders go on`);
+    if (problem === undefined) return told(true, m.check.addressFree({ address }));
+    return told(false, m.check.addressTaken({ address, problem }));
   }
   const silence = loadSilence(loaded);
-  if (silence === undefined) return told(true, `the running bridge answers on http://${address}/`);
-  return told(false, `the running bridge cannot listen on ${silence.address} (${silence.error}); orders go on`);
+  if (silence === undefined) return told(true, m.check.pageAnswers({ address }));
+  return told(false, m.check.pageSilent({ address: silence.address, error: silence.error }));
 }
 
-function told(ok: boolean, message: string): CheckResult {
+function told(ok: boolean, message: Message): CheckResult {
   return { check: "http", ok, message, exitCode: ok ? EXIT.ok : EXIT.attention };
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { readDiskSpace } from "../backup/disk-space.ts";
-import { describeBytes, judgeSpace } from "../backup/space-rule.ts";
+import { judgeSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { probeService } from "../daemon/ask-outside.ts";
@@ -24,7 +24,7 @@ import { jsonLine } from "./terminal.ts";
 export interface CheckResult {
   check: string;
   ok: boolean;
-  message: Message | string;
+  message: Message;
   exitCode: ExitCode;
 }
 
@@ -35,7 +35,7 @@ const LONG_FROM_BYTES = 256 * 1024 * 1024;
 export const check: Command<{ online?: boolean }> = async (call, { online }) => {
   const loaded = load(call);
   const results: CheckResult[] = [
-    { check: "configuration", ok: true, message: `${loaded.file} is valid`, exitCode: EXIT.ok },
+    { check: "configuration", ok: true, message: m.check.valid({ file: loaded.file }), exitCode: EXIT.ok },
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
     checkDatabase(call, loaded),
     ...checkObjects(loaded),
@@ -63,10 +63,12 @@ function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
     const message = describeDatabase(loaded, () => void progress.announce(m.check.lookingThrough));
     return { check: "database", ok: true, message, exitCode: EXIT.ok };
   } catch (error) {
-    const { message, hint } = asError(error);
-    const text = hint === undefined ? message : `${message} ${hint}`;
-    return { check: "database", ok: false, message: text, exitCode: exitCodeOf(error) };
+    return { check: "database", ok: false, message: inFull(asError(error)), exitCode: exitCodeOf(error) };
   }
+}
+
+function inFull({ text, hint }: BridgeError): Message {
+  return hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
 }
 
 /** What the ERP has put on the bridge's tables. What else is wrong with the database is told by its own check. */
@@ -76,7 +78,7 @@ function checkObjects(loaded: LoadedConfig): CheckResult[] {
     try {
       const found = new ErpObjects(store).list();
       if (found.length === 0) return [];
-      const message = `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${describeObjects(found)}.`;
+      const message = m.check.erpObjects({ names: describeObjects(found) });
       return [{ check: "database", ok: false, message, exitCode: EXIT.attention }];
     } finally {
       store.close();
@@ -87,21 +89,21 @@ function checkObjects(loaded: LoadedConfig): CheckResult[] {
 }
 
 /** Whether a bridge could work on it: it may be written, is sound, and belongs to this account. Changes nothing. */
-function describeDatabase(loaded: LoadedConfig, onLong: () => void): string {
+function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message {
   const file = resolveDatabasePath(loaded.config.database.path);
   const bytes = checkDatabaseFile(file, "write");
-  if (bytes === undefined) return `${file} does not exist yet and is made at the first start`;
+  if (bytes === undefined) return m.check.notThereYet({ file });
   if (bytes >= LONG_FROM_BYTES) onLong();
   const store = openDatabase(loaded, "readonly");
   try {
     refuseOtherAccount(store, loaded);
     const [found] = verifyTables(store.db, "quick_check", 1).problems;
     if (found !== undefined) {
-      throw new BridgeError("database_corrupt", `${file} is damaged (${found}).`, {
-        hint: "Restore a backup: erp-bridge restore FILE.",
+      throw new BridgeError("database_corrupt", m.check.damaged({ file, found }), {
+        hint: m.check.restoreBackup,
       });
     }
-    return `${file} is sound${isLocked(file) === undefined ? "" : "; a bridge is running on it"}`;
+    return isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
   } finally {
     store.close();
   }
@@ -114,17 +116,21 @@ async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
   return looks.map(({ feed, source, makesWritersWait, error }) => {
     const name = `imports.${feed}`;
     if (error !== undefined) {
-      const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-      return { check: name, ok: false, message: text, exitCode: exitCodeOf(error) };
+      return { check: name, ok: false, message: inFull(error), exitCode: exitCodeOf(error) };
     }
     return makesWritersWait
       ? {
           check: name,
           ok: false,
-          message: `${source} is not in WAL mode: programs that write it wait while it is read`,
+          message: m.check.notWal({ source: m.common.plain({ text: source }) }),
           exitCode: EXIT.attention,
         }
-      : { check: name, ok: true, message: `${source} can be read`, exitCode: EXIT.ok };
+      : {
+          check: name,
+          ok: true,
+          message: m.check.readable({ source: m.common.plain({ text: source }) }),
+          exitCode: EXIT.ok,
+        };
   });
 }
 
@@ -134,26 +140,26 @@ function checkRuntime(): CheckResult {
   const built = loadBuildDate();
   const months = built === undefined ? undefined : monthsTooOld(built, Date.now());
   if (months !== undefined) {
-    const message = `Node ${node} came with a package that is ${months} months old: install a newer one, for its security fixes`;
+    const message = m.check.nodeOld({ node, months });
     return { check: "node", ok: false, message, exitCode: EXIT.attention };
   }
-  const known = isMended(node) ? "" : `; ${BROTLI_ADVISORY} is known against it, in a part that is never used here`;
-  return { check: "node", ok: true, message: `Node ${node}${known}`, exitCode: EXIT.ok };
+  const message = isMended(node) ? m.check.node({ node }) : m.check.nodeAdvisory({ node, advisory: BROTLI_ADVISORY });
+  return { check: "node", ok: true, message, exitCode: EXIT.ok };
 }
 
 function checkDisk(loaded: LoadedConfig): CheckResult {
   const folder = path.dirname(loaded.config.database.path);
   try {
     const space = readDiskSpace(folder);
-    const free = describeBytes(space.free);
+    const free = sizeOf(space.free);
     return judgeSpace(space, false) === "room"
-      ? { check: "disk", ok: true, message: `${free} free in ${folder}`, exitCode: EXIT.ok }
-      : { check: "disk", ok: false, message: `only ${free} free in ${folder}`, exitCode: EXIT.attention };
+      ? { check: "disk", ok: true, message: m.check.freeIn({ free, folder }), exitCode: EXIT.ok }
+      : { check: "disk", ok: false, message: m.check.fewFree({ free, folder }), exitCode: EXIT.attention };
   } catch (error) {
     return {
       check: "disk",
       ok: false,
-      message: `${folder} cannot be looked at: ${asError(error).message}`,
+      message: m.check.notLooked({ folder, why: asError(error).text }),
       exitCode: EXIT.config,
     };
   }
@@ -171,23 +177,23 @@ function checkCopies({ config: { backup } }: LoadedConfig): CheckResult[] {
           {
             check: "backup",
             ok: false,
-            message: `${folder} ${lacks}; no copy can be kept there`,
+            message: m.check.noCopies({ folder, lacks }),
             exitCode: EXIT.attention,
           },
         ];
   });
 }
 
-function whyUnwritable(folder: string): string | undefined {
+function whyUnwritable(folder: string): Message | undefined {
   try {
     const found = statSync(folder, { throwIfNoEntry: false });
     if (found === undefined)
-      return path.dirname(folder) === folder ? "is not a folder" : whyUnwritable(path.dirname(folder));
-    if (!found.isDirectory()) return "is not a folder";
+      return path.dirname(folder) === folder ? m.check.notFolder : whyUnwritable(path.dirname(folder));
+    if (!found.isDirectory()) return m.check.notFolder;
     accessSync(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch {
-    return "may not be written";
+    return m.check.notWritable;
   }
 }
 
@@ -196,17 +202,17 @@ function checkImages({ config }: LoadedConfig): CheckResult[] {
   if (importPath === null || send === "url" || folder === null) return [];
   const lacks = whyUnreadable(folder);
   return lacks === undefined
-    ? [{ check: "images", ok: true, message: `${folder} can be read`, exitCode: EXIT.ok }]
-    : [{ check: "images", ok: false, message: `${folder} ${lacks}; no image is sent`, exitCode: EXIT.attention }];
+    ? [{ check: "images", ok: true, message: m.check.readable({ source: folder }), exitCode: EXIT.ok }]
+    : [{ check: "images", ok: false, message: m.check.noImages({ folder, lacks }), exitCode: EXIT.attention }];
 }
 
-function whyUnreadable(folder: string): string | undefined {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return "is not a folder";
+function whyUnreadable(folder: string): Message | undefined {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return m.check.notFolder;
   try {
     accessSync(folder, constants.R_OK | constants.X_OK);
     return undefined;
   } catch {
-    return "may not be read";
+    return m.check.notReadable;
   }
 }
 
@@ -223,7 +229,6 @@ function report({ json, terminal }: Call, results: readonly CheckResult[]): void
   for (const result of results) terminal.out(describeCheck(result));
 }
 
-export function describeCheck({ check, ok, message }: CheckResult): Message {
-  const text = typeof message === "string" ? m.common.plain({ text: message }) : message;
+export function describeCheck({ check, ok, message: text }: CheckResult): Message {
   return ok ? m.check.passed({ check, text }) : m.check.failed({ check, text });
 }

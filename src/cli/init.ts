@@ -46,7 +46,7 @@ export const init: Command<InitOptions> = async (call, options) => {
   const written = loadConfig({ file, env: call.terminal.env });
   becomeOwnerOf(data, call.terminal.env);
   const alerts = await call.progress.during(
-    () => ({ what: "Sending a test message" }),
+    () => ({ what: m.init.sendingTest }),
     () => sendTestAlerts(written, systemClock),
   );
   const exitCode = worstOf([
@@ -59,8 +59,8 @@ export const init: Command<InitOptions> = async (call, options) => {
 
 function refuseExisting(file: string, { force }: InitOptions): void {
   if (force === true || !existsSync(file)) return;
-  throw new BridgeError("usage", `${file} is there already; nothing was changed.`, {
-    hint: `Try it with: erp-bridge check --online${configFlag(file)}. With --force the old one is kept beside the new one.`,
+  throw new BridgeError("usage", m.init.alreadyThere({ file }), {
+    hint: m.init.tryIt({ flag: configFlag(file) }),
   });
 }
 
@@ -89,8 +89,9 @@ async function decide(call: Call, file: string, given: InitOptions, places: Plac
     const isRefused = failed.some(({ exitCode }) => exitCode === EXIT.credentials);
     const isFar = failed.some(({ exitCode }) => exitCode === EXIT.unreachable);
     if (!isAsking || round >= ROUNDS_MAX || !(isRefused || isFar)) return { answers, loaded, checks };
-    for (const { check, message } of failed) terminal.err(`  ${check}: ${message}`);
-    const again = await input.ask(isRefused ? "Type the credentials again? [Y/n] " : "Type the address again? [Y/n] ");
+    for (const { check, message } of failed)
+      terminal.err(m.common.indented({ text: m.common.about({ subject: check, text: message }) }));
+    const again = await input.ask(isRefused ? m.init.credentialsAgain : m.init.addressAgain);
     if (/^n/i.test(again.trim())) return { answers, loaded, checks };
     retry = { before: answers, again: isRefused ? "credentials" : "address" };
   }
@@ -170,12 +171,12 @@ function writeFiles(file: string, answers: Answers, { force }: InitOptions): str
     if (code === undefined) throw error;
     const name = dest ?? place ?? file;
     if (code === "EEXIST") {
-      throw new BridgeError("usage", `${name} is there already and was not changed.`, {
-        hint: "Name it with --client-secret-file and give no other secret, or keep it beside a new one with --force.",
+      throw new BridgeError("usage", m.init.notReplaced({ name }), {
+        hint: m.init.nameSecretFile,
       });
     }
-    throw new BridgeError("config_invalid", `${name} could not be written (${code}).`, {
-      hint: "Run erp-bridge init as the user who may write there, or choose another place with --config.",
+    throw new BridgeError("config_invalid", m.init.notWritten({ name, code }), {
+      hint: m.init.runAsOwner,
     });
   }
   return kept.filter((name) => name !== undefined);
@@ -210,18 +211,19 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
     );
     return;
   }
-  terminal.out(`Configuration: ${file}`);
-  terminal.out(
-    `Client secret: ${answers.secretFile}${answers.isSecretThere ? " (as it was)" : " (readable by its owner alone)"}`,
-  );
-  terminal.out(`Database:      ${answers.database}${madeDatabase ? " (empty)" : " (it was there already)"}`);
-  for (const name of kept) terminal.out(`Kept:          ${name}`);
+  terminal.out(m.init.madeConfig({ file }));
+  const { secretFile, database } = answers;
+  terminal.out(answers.isSecretThere ? m.init.secretAsItWas({ secretFile }) : m.init.secretMade({ secretFile }));
+  terminal.out(madeDatabase ? m.init.databaseMade({ database }) : m.init.databaseThere({ database }));
+  for (const name of kept) terminal.out(m.init.kept({ name }));
   for (const check of checks) terminal.out(describeCheck(check));
   for (const { channel, error } of alerts) {
     terminal.out(
-      error === undefined ? `ok   alerts: the ${channel} took a test message` : `FAIL alerts: the ${channel}: ${error}`,
+      error === undefined
+        ? m.init.alertTaken({ channel })
+        : m.init.alertFailed({ channel, error: m.common.plain({ text: error }) }),
     );
   }
   terminal.out("");
-  terminal.out(isWell ? `Next: ${next}` : `When that is put right: ${next}`);
+  terminal.out(isWell ? m.init.next({ next }) : m.init.nextWhenRight({ next }));
 }

@@ -24,7 +24,7 @@ import {
   raiseNumbers,
   tellGap,
 } from "../backup/settle.ts";
-import { describeBytes } from "../backup/space-rule.ts";
+import { sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf, ownerOf } from "../daemon/account.ts";
 import { orderRulesOf } from "../daemon/build-jobs.ts";
@@ -138,10 +138,7 @@ function takeCopy({ file, onStep }: RestoreOptions, database: string, work: stri
   removeWork(database);
   const free = readDiskSpace(path.dirname(database)).free;
   if (free < 2 * size) {
-    throw new BridgeError(
-      "disk_full",
-      m.restore.noRoom({ needed: describeBytes(2 * size), free: describeBytes(free), database }),
-    );
+    throw new BridgeError("disk_full", m.restore.noRoom({ needed: sizeOf(2 * size), free: sizeOf(free), database }));
   }
   onStep(m.restore.verifying({ file }));
   try {
@@ -274,7 +271,7 @@ async function replay(options: BuildOptions, report: CarryReport): Promise<Resto
       if (torn) totals.torn += 1;
       if (damagedBytes > 0) {
         totals.damaged += 1;
-        report.notes.push(m.restore.journalDamaged({ file, size: describeBytes(damagedBytes) }));
+        report.notes.push(m.restore.journalDamaged({ file, size: sizeOf(damagedBytes) }));
       }
       for (const entry of entries) {
         if (isForeign({ account: entry.note.account, database: entry.note.database }, owner)) foreign.add(file);

@@ -12,4 +12,7 @@ export const common = {
   lines: ({ lines }: { lines: readonly string[] }) => lines.join("\n"),
   indented: ({ text }: { text: Said }) => `  ${text}`,
   about: ({ subject, text }: { subject: string; text: Said }) => `${subject}: ${text}`,
+  kilobytes: ({ n }: { n: string }) => `${n} KB`,
+  megabytes: ({ n }: { n: string }) => `${n} MB`,
+  gigabytes: ({ n }: { n: string }) => `${n} GB`,
 };

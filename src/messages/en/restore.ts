@@ -28,7 +28,7 @@ export const restore = {
   notFile: ({ file }: { file: string }) => `${file} is no file.`,
   isDatabase: ({ file }: { file: string }) => `${file} is the database itself.`,
   inUse: ({ file }: { file: string }) => `${file} is in use by another erp-bridge.`,
-  noRoom: ({ needed, free, database }: { needed: string; free: string; database: string }) =>
+  noRoom: ({ needed, free, database }: { needed: Said; free: Said; database: string }) =>
     `Restoring needs ${needed}, and ${free} are free beside ${database}.`,
   otherAccount: ({ id, url }: { id: string; url: string }) =>
     `The copy belongs to another account (${id} at ${url}); nothing was changed.`,
@@ -36,7 +36,7 @@ export const restore = {
   carrying: "Bringing over what the copy lacks",
   verifyingResult: "Verifying the result",
   readingJournal: "Reading the journal",
-  journalDamaged: ({ file, size }: { file: string; size: string }) =>
+  journalDamaged: ({ file, size }: { file: string; size: Said }) =>
     `${file} is damaged in its middle (${size}); the rest of it was read.`,
   journalForeign: ({ files }: { files: readonly string[] }) =>
     `Another shop's journal was left alone: ${files.join(", ")}.`,
@@ -64,7 +64,7 @@ export const restore = {
   writtenMeanwhile: ({ database }: { database: string }) =>
     `Another program wrote to ${database} meanwhile; nothing was changed.`,
   stopErp: "Stop the ERP's writing while the backup is restored, and try again.",
-  copyMade: ({ file, size }: { file: string; size: string }) => `${file}: a verified copy (${size}).`,
+  copyMade: ({ file, size }: { file: string; size: Said }) => `${file}: a verified copy (${size}).`,
   notVerified: ({ names }: { names: readonly string[] }) =>
     `Copied, but not verified, because only the ERP has what they need: ${names.join(", ")}.`,
   databaseName: ({ target }: { target: string }) => `${target} is a name that belongs to the database itself.`,

@@ -10,4 +10,7 @@ export const common = {
   lines: ({ lines }) => lines.join("\n"),
   indented: ({ text }) => `  ${text}`,
   about: ({ subject, text }) => `${subject}: ${text}`,
+  kilobytes: ({ n }) => `${n.replace(".", ",")} КБ`,
+  megabytes: ({ n }) => `${n.replace(".", ",")} МБ`,
+  gigabytes: ({ n }) => `${n.replace(".", ",")} ГБ`,
 } satisfies typeof en;

@@ -20,4 +20,26 @@ export const init = {
   optionProblem: ({ option, problem }) => `${option} ${problem}`,
   answerProblem: ({ answer, problem }) => `  «${answer}» ${problem}`,
   secretProblem: ({ problem }) => `  секрет ${problem}`,
+  sendingTest: "Отправка пробного сообщения",
+  alreadyThere: ({ file }) => `${file}: файл уже есть; ничего не изменено.`,
+  tryIt: ({ flag }) =>
+    `Проверьте его: erp-bridge check --online${flag}. С --force прежний файл останется рядом с новым.`,
+  credentialsAgain: "Ввести учётные данные ещё раз? [Y/n] ",
+  addressAgain: "Ввести адрес ещё раз? [Y/n] ",
+  notReplaced: ({ name }) => `${name}: файл уже есть и не изменён.`,
+  nameSecretFile:
+    "Укажите его в --client-secret-file и не задавайте другого секрета либо сохраните его рядом с новым: --force.",
+  notWritten: ({ name, code }) => `${name}: записать не удалось (${code}).`,
+  runAsOwner:
+    "Запустите erp-bridge init от имени пользователя с правом записи туда или укажите другое место в --config.",
+  madeConfig: ({ file }) => `Настройки: ${file}`,
+  kept: ({ name }) => `Сохранено: ${name}`,
+  alertTaken: ({ channel }) => `ok   alerts: ${channel}: пробное сообщение принято`,
+  alertFailed: ({ channel, error }) => `СБОЙ alerts: ${channel}: ${error}`,
+  next: ({ next }) => `Дальше: ${next}`,
+  nextWhenRight: ({ next }) => `Когда это будет исправлено: ${next}`,
+  secretAsItWas: ({ secretFile }) => `Client secret: ${secretFile} (без изменений)`,
+  secretMade: ({ secretFile }) => `Client secret: ${secretFile} (доступен только владельцу)`,
+  databaseMade: ({ database }) => `База: ${database} (пустая)`,
+  databaseThere: ({ database }) => `База: ${database} (уже была)`,
 } satisfies typeof en;
