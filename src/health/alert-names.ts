@@ -31,6 +31,7 @@ const SUBJECTS: Partial<Record<Code, string>> = {
   unread_batches: "orders",
   refused_confirms: "orders",
   unnamed_batches: "orders",
+  late_reads: "updates",
   unsettled_statuses: "statuses",
   refused_statuses: "statuses",
   blocked_orders: "erp",

@@ -58,6 +58,8 @@ export interface Params extends Record<HoldCode, Hold> {
   /** `times`: how often the service has served the last of them at least. */
   unnamed_batches: Count & { times: number };
   late_confirms: Count;
+  /** `why`: what came of the oldest at last, where that may be shown. */
+  late_reads: Count & { why: string | null };
   /** Sent long ago, and what became of them is not known. */
   unsettled_statuses: Count;
   refused_statuses: Count;
@@ -156,6 +158,7 @@ export const CONDITIONS = {
   refused_confirms: trait("error", { alert: "refused confirms" }),
   unnamed_batches: trait("error", { alert: "batches without ids", command: QUARANTINE }),
   late_confirms: trait("error"),
+  late_reads: trait("error", { settleMs: AFTER_A_PASS, alert: "late reads" }),
   orders_untaken: trait("error", { unhealthy: "untaken", settleMs: AFTER_A_PASS, alert: "erp reads" }),
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
   hold_cut: hold("cut", "warning"),

@@ -155,6 +155,12 @@ export const englishConditions = {
     next: "The orders are read until they show it. What the service answered: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Where it answers in a new form and accepts in it, erp-bridge resume statuses --hold answer says so.",
     recovery: () => "unsettled status requests: nothing is left of it.",
   },
+  late_reads: {
+    text: ({ count, since, why }) =>
+      `${counted(count, "order")} not read since ${since}${because(null, why)}; what is stored of ${count === 1 ? "it" : "them"} may be out of date.`,
+    next: "What was answered: SELECT order_id, since, last_error FROM owed_reads. They are read again by themselves, each at least once an hour; if it stays, show the answers to the service's support.",
+    recovery: () => "late reads: nothing is left of it.",
+  },
   refused_statuses: counts(
     (n) => `${counted(n, "status request")} refused by the service.`,
     "Insert a new request, or delete the refused one. The service's words: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",

@@ -153,6 +153,12 @@ export const russianConditions = {
     next: "Заказы перечитываются, пока статус не появится. Что ответил сервис: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Если сервис стал отвечать иначе, но запросы принимает, подтвердите это: erp-bridge resume statuses --hold answer.",
     recovery: () => "Отправленных смен статуса с неизвестным исходом больше нет.",
   },
+  late_reads: {
+    text: ({ count, since, why }) =>
+      `${counted(count, ["заказ не прочитан", "заказа не прочитаны", "заказов не прочитано"])} с ${since}${because(null, why)}; данные в базе могли устареть.`,
+    next: "Что ответил сервис: SELECT order_id, since, last_error FROM owed_reads. Заказы запрашиваются снова, каждый не реже раза в час; если не проходит, покажите ответы поддержке сервиса.",
+    recovery: () => "Все изменённые заказы прочитаны.",
+  },
   refused_statuses: counts(
     (n) => `${counted(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
     "Добавьте новый запрос или удалите отклонённый. Слова сервиса: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",

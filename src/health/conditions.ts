@@ -42,10 +42,8 @@ const WAL_ALARM_BYTES = 256 * 1024 * 1024;
 const UNANSWERED_MS = 5_000;
 /** It gives a sign of life every second; a busy disk or a large write may stop it for a while. */
 const SILENT_MS = 60_000;
-/** A confirm that fails for so long is told apart from passing trouble, which the flow itself shows. */
-const CONFIRM_LATE_MS = 15 * 60_000;
-/** A status that has left is settled within a minute or two where all is well. */
-const UNSETTLED_MS = 15 * 60_000;
+/** What is owed for so long is told by its age alone, whatever keeps it; passing trouble is shown by the flow itself. */
+const LATE_MS = 15 * 60_000;
 /** A flow that runs so rarely may wait for its first turn: until then its silence says nothing. */
 const RARE_S = 3_600;
 
@@ -62,6 +60,7 @@ export function listConditions(facts: Facts, now: Now, limits: Limits): Conditio
     ...facts.holds.map(({ area, reason, since }) => make(codeOfHold(reason), area, since, { reason })),
     ...facts.flows.flatMap((flow) => ofFlow(flow, facts, now)),
     ...ofOrders(facts, now, limits),
+    ...ofReads(facts, now),
     ...ofFeeds(facts, now),
     ...ofMachine(facts),
   ];
@@ -196,11 +195,11 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   if (refusedBatches > 0) list.push(make("refused_confirms", "orders", null, { count: refusedBatches }));
   if (unnamedBatches !== undefined && unnamedBatches.count > 0)
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));
-  if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, CONFIRM_LATE_MS))
+  if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, LATE_MS))
     list.push(make("late_confirms", "orders", failedConfirms.since, { count: failedConfirms.count }));
-  const unsettled = (facts.unsettledRequests ?? []).filter((since) => isLongAgo(since, nowMs, UNSETTLED_MS));
-  if (unsettled.length > 0)
-    list.push(make("unsettled_statuses", "statuses", unsettled[0] ?? null, { count: unsettled.length }));
+  const unsettled = findLate(facts.unsettledRequests ?? [], nowMs);
+  if (unsettled !== undefined)
+    list.push(make("unsettled_statuses", "statuses", unsettled.since, { count: unsettled.count }));
   if (refusedRequests > 0) list.push(make("refused_statuses", "statuses", null, { count: refusedRequests }));
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)
@@ -208,6 +207,23 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   if (erp !== undefined && isLongAgo(erp.waitingSince, nowMs, limits.erpReadWithinMs))
     list.push(make("orders_untaken", "erp", erp.waitingSince, { ageS: ageOf(erp.waitingSince, nowMs) }));
   return list;
+}
+
+/** While the flow that reads stands still, that says it. */
+function ofReads(facts: Facts, now: Now): Condition[] {
+  const { times = [], why = null } = facts.owedReads ?? {};
+  const late = findLate(times, now.nowMs);
+  const flow = facts.flows.find(({ flow: name }) => name === "updates");
+  const isTold =
+    !now.isRunning ||
+    (flow !== undefined && (ofFlow(flow, facts, now).length > 0 || holdsThatStop(flow, facts).length > 0));
+  return late === undefined || isTold ? [] : [make("late_reads", "updates", late.since, { count: late.count, why })];
+}
+
+/** What is owed since long ago. `times`: since when each of it is owed, the oldest first. */
+function findLate(times: readonly string[], nowMs: number): { count: number; since: string } | undefined {
+  const late = times.filter((since) => isLongAgo(since, nowMs, LATE_MS));
+  return late[0] === undefined ? undefined : { count: late.length, since: late[0] };
 }
 
 function ofFeeds({ flows, erpWrites = [] }: Facts, { nowMs }: Now): Condition[] {

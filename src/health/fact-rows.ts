@@ -11,6 +11,7 @@ import type { Store } from "../database/store.ts";
 import { loadErpWrites } from "../feeds/erp-writes.ts";
 import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "../orders/batch-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
+import { loadOwedTimes } from "../pass/position-rows.ts";
 import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
 import { countRefusedRequests, listUnsettledSince } from "../statuses/status-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
@@ -65,6 +66,7 @@ export function loadFacts(store: Store): Facts {
     refusedBatches: countRefusedConfirms(store),
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
+    owedReads: loadOwedTimes(store),
     refusedRequests: countRefusedRequests(store),
     unsettledRequests: listUnsettledSince(store),
     acceptedByStatusOnly: store

@@ -50,6 +50,8 @@ export interface Facts {
   unnamedBatches?: { count: number; times: number };
   /** Stored batches whose confirm fails, and since when the oldest of them waits. */
   failedConfirms?: { count: number; since: string | null };
+  /** Orders that are to be read: since when each, the oldest first, and what came of that one at last. */
+  owedReads?: { times: readonly string[]; why: string | null };
   refusedRequests: number;
   /** Requests that have left and are not settled: when each left first, the oldest first. */
   unsettledRequests?: readonly string[];
@@ -85,5 +87,6 @@ export function withoutForeignWords(facts: Facts): Facts {
     ...facts,
     flows: facts.flows.map((flow) => ({ ...flow, error: hasOwnWords(flow.errorCode ?? "") ? flow.error : null })),
     holds: facts.holds.map((hold) => ({ ...hold, detail: null })),
+    ...(facts.owedReads === undefined ? {} : { owedReads: { ...facts.owedReads, why: null } }),
   };
 }

@@ -93,6 +93,19 @@ export function countDueReads(store: Store, at: string): number {
   return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
+/** Of more it is told that there are so many. */
+const TIMES_MAX = 10_000;
+
+/** Since when each read is owed, the oldest first, and what came of that one at last. */
+export function loadOwedTimes(store: Store): { times: string[]; why: string | null } {
+  const rows = store
+    .prepare<{ since: string; why: string | null }>(
+      `SELECT since, last_error AS why FROM owed_reads ORDER BY since, order_id LIMIT ${TIMES_MAX}`,
+    )
+    .all();
+  return { times: rows.map(({ since }) => since), why: rows[0]?.why ?? null };
+}
+
 export function loadQueuedRead(store: Store, orderId: string): QueuedRead | undefined {
   return store.prepare<QueuedRead>(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId);
 }

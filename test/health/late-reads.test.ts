@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import type { Code } from "../../src/health/condition-traits.ts";
+import { type Condition, exitCodeOfAll, listConditions } from "../../src/health/conditions.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
+import { withoutForeignWords } from "../../src/health/facts.ts";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { ago, factsOf, flowOf, LIMITS, RUNNING } from "../support/conditions.ts";
+import { type IllOrders, NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
+
+const MINUTE_MS = 60_000;
+const NOT_SAID: readonly Code[] = ["disk_low"];
+
+function conditionsOf(test: IllOrders): Condition[] {
+  const now = { nowMs: test.clock.nowMs(), isRunning: true };
+  // Ages of flows are by the real clock.
+  return listConditions({ ...loadFacts(test.bridge.store), flows: [] }, now, LIMITS).filter(
+    ({ code }) => !NOT_SAID.includes(code),
+  );
+}
+
+async function pollFor(test: IllOrders, minutes: number): Promise<void> {
+  for (let polls = 0; polls < minutes; polls++) await test.poll();
+}
+
+const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+describe("an order that is to be read and cannot be", () => {
+  it.each<[string, (other: string) => FaultAction]>([
+    ["a refusal", () => ({ kind: "status", status: 403, body: '{"error":"archived"}' })],
+    ["an error of the service", () => ({ kind: "status", status: 500, body: "" })],
+    ["a web page with 404", () => WEB_PAGE_404],
+    ["another order", (other) => raw(other)],
+    ["what cannot be read", () => raw('{"id":')],
+  ])("is told of after a quarter of an hour, whatever is answered: %s", async (_, answer) => {
+    const test = await startWithIll(4);
+    const [first, second, other] = test.ids as [string, string, string];
+    for (const id of [first, second]) {
+      test.ill.set(id, answer(test.sandbox.service.newestText(other)!));
+      test.change(id, { status: "paid" });
+    }
+    await pollFor(test, 10);
+    expect(conditionsOf(test)).toEqual([]);
+    // The service answers for other orders.
+    test.change(other, { status: "paid" });
+    await pollFor(test, 10);
+    expect(test.statusOf(other).status).toBe("paid");
+    const found = conditionsOf(test).filter(({ code }) => code === "late_reads");
+    const [{ since }] = test.rows<{ since: string }>("SELECT min(since) AS since FROM owed_reads") as [
+      { since: string },
+    ];
+    expect(found).toEqual([
+      { code: "late_reads", subject: "updates", since, params: { count: 2, why: expect.stringMatching(/\S/) } },
+    ]);
+    expect(exitCodeOfAll(found)).toBe(2);
+    test.ill.clear();
+    await test.poll(60 * MINUTE_MS);
+    expect(conditionsOf(test)).toEqual([]);
+  });
+
+  it("is not told of where it is missing, or is read again later as a precaution", async () => {
+    const test = await startWithIll(4);
+    const [missing, later, other] = test.ids as [string, string, string];
+    test.ill.set(missing, NO_SUCH_ORDER);
+    test.change(missing, { status: "paid" });
+    test.change(other, { status: "paid" });
+    test.rows(
+      "INSERT INTO later_reads (order_id, begun_at, step, due_at) VALUES (?, ?, 0, ?) RETURNING 1",
+      later,
+      "2026-01-01T00:00:00.000Z",
+      "2099-01-01T00:00:00.000Z",
+    );
+    for (let polls = 0; polls < 30; polls++) {
+      await test.poll();
+      expect(conditionsOf(test)).toEqual([]);
+    }
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
+  });
+
+  it("is told of by its age alone, by the flow where that stands still, and without the service's words to everybody", () => {
+    const owedReads = { times: [ago(40), ago(16), ago(14)], why: "answered with 403: Anna" };
+    const codes = (over: Parameters<typeof factsOf>[0], now = RUNNING) =>
+      listConditions(factsOf({ owedReads, ...over }), now, LIMITS).map(({ code }) => code);
+    expect(listConditions(factsOf({ owedReads }), RUNNING, LIMITS)).toEqual([
+      { code: "late_reads", subject: "updates", since: ago(40), params: { count: 2, why: owedReads.why } },
+    ]);
+    expect(codes({ owedReads: { times: [ago(14)], why: "answered with 403" } })).toEqual([]);
+    expect(codes({ owedReads: { times: [ago(16)], why: null } })).toEqual(["late_reads"]);
+    expect(codes({ flows: [flowOf("updates", { enabled: false })] })).toEqual(["late_reads"]);
+    expect(codes({ flows: [flowOf("updates", { failingSince: ago(2), errorCode: "unreachable" })] })).toEqual([
+      "flow_failing",
+    ]);
+    expect(codes({ holds: [{ area: "orders", reason: "payment", since: ago(5), detail: null }] })).toEqual([
+      "hold_payment",
+    ]);
+    expect(codes({}, { ...RUNNING, isRunning: false })).toEqual(["not_running"]);
+    expect(JSON.stringify(withoutForeignWords(factsOf({ owedReads })))).not.toContain("Anna");
+  });
+});
