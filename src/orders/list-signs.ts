@@ -5,7 +5,7 @@
  */
 
 import { type JsonPath, resolvePath } from "../answers/json-path.ts";
-import { elementsInSlices, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
@@ -25,6 +25,8 @@ export interface Sign {
   isClear: boolean;
   /** Of records: some of their ids, in lower case. */
   ids?: readonly string[];
+  /** So many elements of the list itself hold nothing. */
+  empty?: number;
 }
 
 export interface ListSigns {
@@ -55,10 +57,15 @@ export interface LearnedSigns {
   /** An empty list has been read. */
   hasEmpty: boolean;
   known: Record<string, KnownSign>;
+  /** Since when batches with empty records are served, by this machine's clock: by batch, and all of them without a whole one in between. */
+  emptySince?: Readonly<Record<string, string>>;
 }
 
 export const NO_SIGNS_LEARNED: LearnedSigns = { hasEmpty: false, known: {} };
 
+/** The key of {@link LearnedSigns.emptySince} for whatever batch it is. */
+export const ANY_BATCH = "any";
+const EMPTY_SINCE_MAX = 20;
 const KNOWN_MAX = 60;
 const DEPTH_MAX = 8;
 const PLACES_MAX = 5_000;
@@ -150,6 +157,36 @@ export function* readSignsInSlices(
   }
   const hasOthers = size > 0 && signs.some(({ kind }) => kind === "records");
   return { signs, size, ids: hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set() };
+}
+
+/** Elements that hold nothing, `null`, `{}`, `[]` and `""`: perhaps orders that the service could not write. */
+export function countEmptyRecords(bytes: Buffer, elements: readonly Span[]): number {
+  return elements.filter((element) => {
+    const { start, end } = element;
+    const kind = kindOf(bytes, element);
+    if (kind === "null") return true;
+    if (kind === "object" || kind === "array") return skipBlanks(bytes, start + 1) === end - 1;
+    return kind === "string" && end - start === 2;
+  }).length;
+}
+
+/** @param path of the list */
+export function withEmptyRecords(answer: ListSigns, path: string, empty: number): ListSigns {
+  if (empty === 0) return answer;
+  const sign: Sign = { kind: "omitted", place: `${path}[]`, says: true, isClear: true, empty };
+  return { ...answer, signs: [...answer.signs, sign] };
+}
+
+/** A batch was served. One without empty records ends the time of those that had some. The same object where nothing is new. */
+export function noteEmptyRecords(
+  learned: LearnedSigns,
+  { batch, hasEmpty, at }: { batch: string; hasEmpty: boolean; at: string },
+): LearnedSigns {
+  const { [ANY_BATCH]: any, [batch]: own, ...others } = learned.emptySince ?? {};
+  if (hasEmpty ? any !== undefined && own !== undefined : any === undefined && own === undefined) return learned;
+  if (!hasEmpty) return { ...learned, emptySince: others };
+  const kept = Object.entries(others).slice(1 - EMPTY_SINCE_MAX);
+  return { ...learned, emptySince: { ...Object.fromEntries(kept), [batch]: own ?? at, [ANY_BATCH]: any ?? at } };
 }
 
 function isContainer(bytes: Buffer, span: Span): boolean {

@@ -41,7 +41,7 @@ import { confirmNames, confirmNamesOrders } from "./confirm.ts";
 import { ingestRecord } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
-import { readSignsInSlices } from "./list-signs.ts";
+import { countEmptyRecords, readSignsInSlices } from "./list-signs.ts";
 import { newestInSlices } from "./newest-records.ts";
 import { describeMiss, type OrderField } from "./order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
@@ -202,7 +202,6 @@ export class StoreBatches {
     const reading = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
     const signs = await readInTurns(clock, answer, reading, signal);
     await this.#watch.judge(signs, signal);
-    const shortfall = await this.#watch.judgeBatch(signs, signal);
     if (list.elements === undefined) return undefined;
     const matched = findMatchedPaths(this.#context.store, {
       bytes,
@@ -214,6 +213,9 @@ export class StoreBatches {
     const batchId = readBatchId(bytes, list.root, rules);
     const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
     const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
+    const empty = this.#isSettled(batchId, fingerprint) ? undefined : countEmptyRecords(bytes, list.elements);
+    const batch = batchId === null ? fingerprint : hash("sha256", batchId, "hex");
+    const shortfall = await this.#watch.judgeBatch(signs, { batch, empty }, signal);
     return {
       body,
       bytes,
@@ -224,6 +226,13 @@ export class StoreBatches {
       matched,
       error: list.error === undefined ? shortfall : reportedError(list.error),
     };
+  }
+
+  /** Whether empty records say nothing: no confirm covers them, or the batch was stored as it is. */
+  #isSettled(batchId: string | null, fingerprint: string): boolean {
+    return (
+      confirmNamesOrders(this.#rules.confirm, batchId) || loadBatch(this.#context.store, fingerprint) !== undefined
+    );
   }
 
   async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {

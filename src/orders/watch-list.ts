@@ -9,7 +9,9 @@ import { counted } from "../messages/counted.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import {
+  ANY_BATCH,
   acceptDoubted,
   describeSigns,
   doubtSigns,
@@ -25,16 +27,31 @@ import {
   learnSizes,
   learnWhole,
   NO_SIGNS_LEARNED,
+  noteEmptyRecords,
   saysMore,
+  withEmptyRecords,
 } from "./list-signs.ts";
 
 type Endpoint = "orders" | "updates";
+
+/** An order that the service cannot write at the moment may come with the same batch later. */
+const EMPTY_WAIT_MS = 3_600_000;
+const EMPTY_TIMES_MAX = 100;
+
+interface ServedBatch {
+  /** The same text is the same batch. */
+  batch: string;
+  /** Records of it that hold nothing; undefined where they say nothing of the batch. */
+  empty: number | undefined;
+}
 
 export class WatchList {
   readonly #context: JobContext;
   readonly #endpoint: Endpoint;
   /** The path of the list, for a message. */
   readonly #path: string;
+  /** Monotonic. */
+  readonly #emptySinceMs = new Map<string, number>();
 
   constructor(context: JobContext, endpoint: Endpoint, path: string) {
     this.#context = context;
@@ -82,16 +99,49 @@ export class WatchList {
    * A batch was read. Gives an error where the answer says that the batch holds more than its list shows: what came is stored then, and a
    * confirm that names the batch alone would cover what did not come.
    */
-  async judgeBatch(signs: ListSigns, signal: AbortSignal): Promise<BridgeError | undefined> {
-    const learned = loadSigns(this.#context.store, this.#endpoint);
-    const found = findShortfall(learned, signs);
-    await this.#save(learned, learnSizes(learned, signs), signal);
+  async judgeBatch(signs: ListSigns, served: ServedBatch, signal: AbortSignal): Promise<BridgeError | undefined> {
+    const { store, clock, log } = this.#context;
+    const learned = loadSigns(store, this.#endpoint);
+    const { batch, empty } = served;
+    const all = withEmptyRecords(signs, this.#path, empty ?? 0);
+    const found = findShortfall(learned, all);
+    const sizes = learnSizes(learned, all);
+    const note = { batch, hasEmpty: empty !== 0, at: isoTime(clock.nowMs()) };
+    const after = empty === undefined ? sizes : noteEmptyRecords(sizes, note);
+    await this.#save(learned, after, signal);
     if (found.length === 0) return undefined;
+    if (found.some((sign) => sign.empty === undefined))
+      return new BridgeError(
+        "answer_shape",
+        `The answer says that its batch holds more than the ${counted(signs.size, "record", "records")} in it (${this.#tell(found)}); the batch is not confirmed.`,
+        { hint: this.#hint },
+      );
+    if (this.#hasWaited(after, batch)) {
+      log.warn(
+        { empty, size: signs.size },
+        "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.",
+      );
+      return undefined;
+    }
     return new BridgeError(
       "answer_shape",
-      `The answer says that its batch holds more than the ${counted(signs.size, "record", "records")} in it (${this.#tell(found)}); the batch is not confirmed.`,
-      { hint: this.#hint },
+      `Empty records (null, {} or []) in the batch: ${empty} of ${signs.size}. It is confirmed once it has been served so for an hour.`,
+      { hint: `If no order is behind them: erp-bridge resume ${this.#endpoint} --hold answer` },
     );
+  }
+
+  /** Whether the batch, or batches with empty records and no other, have been served for long enough. By the monotonic clock while the process lives. */
+  #hasWaited({ emptySince = {} }: LearnedSigns, batch: string): boolean {
+    const { clock } = this.#context;
+    return [batch, ANY_BATCH].some((key) => {
+      const since = emptySince[key];
+      if (since === undefined) return false;
+      const waitedMs = Math.min(Math.max(clock.nowMs() - Date.parse(since), 0), EMPTY_WAIT_MS);
+      const sinceMs = this.#emptySinceMs.get(`${key} ${since}`) ?? clock.monotonicMs() - waitedMs;
+      if (this.#emptySinceMs.size >= EMPTY_TIMES_MAX) this.#emptySinceMs.clear();
+      this.#emptySinceMs.set(`${key} ${since}`, sinceMs);
+      return clock.monotonicMs() - sinceMs >= EMPTY_WAIT_MS;
+    });
   }
 
   /** What says that a page of changes does not hold all that are due. */

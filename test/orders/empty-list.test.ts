@@ -198,3 +198,112 @@ describe("a batch whose answer says that it is not whole", () => {
     expect(confirmBodies(t).some((text) => text?.includes("b-1"))).toBe(true);
   });
 });
+
+describe("a batch with records that hold nothing", () => {
+  const MINUTE_MS = 60_000;
+  const EMPTY = { code: "answer_shape", message: expect.stringContaining("Empty records") };
+
+  async function start(confirmForm: "batch_id" | "order_ids" = "batch_id") {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm } } });
+    createOrders(t, 1);
+    await t.run("orders");
+    let rule: number | undefined;
+    /** From now on this is what waits. */
+    const serve = (batch: string | null, orders: readonly string[], beside: readonly string[]) => {
+      if (rule !== undefined) t.sandbox.faults.remove(rule);
+      const records = [...orders.map((id) => t.sandbox.service.newestText(id)), ...beside].join(",");
+      const id = batch === null ? "" : `"batch_id":"${batch}",`;
+      rule = t.sandbox.faults.add({
+        match: { path: "orders" },
+        times: "forever",
+        do: { kind: "raw", contentType: "application/json", body: `{${id}"orders":[${records}]}` },
+      });
+    };
+    const poll = async (minutes: number) => {
+      t.clock.advance(minutes * MINUTE_MS);
+      return await t.run("orders");
+    };
+    const isConfirmed = (batch: string) => confirmBodies(t).some((body) => body?.includes(batch));
+    return { t, serve, poll, isConfirmed };
+  }
+
+  it.each(["null", "{ }", "[]", '""'])("is stored, and not confirmed until the orders have come: %s", async (empty) => {
+    const { t, serve, poll, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    serve("b-hollow", ids.slice(0, 2), [empty]);
+    for (let polls = 0; polls < 5; polls++) expect((await poll(10)).error).toMatchObject(EMPTY);
+    expect(isConfirmed("b-hollow")).toBe(false);
+    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 3 }]);
+    serve("b-hollow", ids, []);
+    expect((await poll(1)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 4 }]);
+  });
+
+  it("is confirmed after an hour of being served so, with what holds nothing in quarantine, and a restart loses no minute", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    serve("b-hollow", createOrders(t, 2), ["null", "null"]);
+    expect((await poll(1)).error).toMatchObject(EMPTY);
+    expect((await poll(30)).error).toMatchObject(EMPTY);
+    await t.restart();
+    expect((await poll(29)).error).toMatchObject(EMPTY);
+    expect(isConfirmed("b-hollow")).toBe(false);
+    expect((await poll(1)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+    expect(t.rows("SELECT kind, payload, state FROM quarantine")).toEqual([
+      { kind: "order", payload: "null", state: "held" },
+    ]);
+    // The batch that comes again is the one that was confirmed.
+    expect((await poll(1)).error).toBeNull();
+  });
+
+  it("stops no shop where each answer has one, whatever the batch is called", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    const ids: string[] = [];
+    for (let polls = 0; polls < 7; polls++) {
+      ids.push(...createOrders(t, 1));
+      serve(`b-${polls}-`, ids, ["null"]);
+      expect((await poll(10)).error === null).toBe(polls === 6);
+    }
+    serve("b-next", createOrders(t, 1), ["null"]);
+    expect((await poll(1)).error).toBeNull();
+    expect([isConfirmed("b-0-"), isConfirmed("b-6-"), isConfirmed("b-next")]).toEqual([false, true, true]);
+    serve("b-whole", createOrders(t, 1), []);
+    await poll(1);
+    serve("b-later", createOrders(t, 1), ["null"]);
+    expect((await poll(1)).error).toMatchObject(EMPTY);
+    expect(isConfirmed("b-later")).toBe(false);
+  });
+
+  it("waits an hour also where whole batches are served in between", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    const ids = createOrders(t, 1);
+    for (let polls = 0; polls < 3; polls++) {
+      serve("b-hollow", ids, ["null"]);
+      expect((await poll(10)).error).toMatchObject(EMPTY);
+      serve(`b-whole-${polls}`, createOrders(t, 1), []);
+      expect((await poll(10)).error).toBeNull();
+    }
+    serve("b-hollow", ids, ["null"]);
+    expect((await poll(10)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+  });
+
+  it("is confirmed at once where the confirm names the orders that came", async () => {
+    const { t, serve, poll } = await start("order_ids");
+    const [id] = createOrders(t, 1) as [string];
+    serve(null, [id], ["null"]);
+    expect((await poll(1)).error).toBeNull();
+    expect(confirmBodies(t).at(-1)).toContain(id);
+  });
+
+  it("is confirmed once a person says that nothing is missing", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    serve("b-hollow", createOrders(t, 1), ["null"]);
+    await poll(1);
+    expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
+    t.bridge.store.write(() => acceptSigns(t.bridge.store, "orders"));
+    expect((await poll(1)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+  });
+});
