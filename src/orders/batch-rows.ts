@@ -300,8 +300,8 @@ export function loadFailedConfirms(store: Store): { count: number; since: string
 export interface ConfirmTimes {
   /** `refusedUntil`: what the service said keeps its confirm from leaving before. */
   waits: { id: number; tries: number; dueAt: string; refusedUntil?: string }[];
-  /** Refused after an attempt of unknown outcome: confirmed once the service has not served it for long. */
-  doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined }[];
+  /** Refused after an attempt of unknown outcome, or answered in another way than usual: confirmed once the service has not served it for long. */
+  doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
   refusedAgainAt: string;
 }

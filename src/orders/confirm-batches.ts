@@ -4,6 +4,7 @@
  */
 
 import { readOrderId } from "../answers/uuid.ts";
+import { counted } from "../messages/counted.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, planHold, stopsPass } from "../pass/holds.ts";
@@ -11,6 +12,7 @@ import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import { type AnswerForm, ENDPOINT } from "../service/answer-form.ts";
 import { confirmBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -69,17 +71,21 @@ const DOUBTS_MAX = 200;
 
 /** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
 type Outcome =
-  | { verdict: "confirmed"; usual?: AnswerForm }
-  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; unusual?: AnswerForm };
+  | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts }
+  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: DoubtedFor };
 
-/** A batch that was refused after an attempt of unknown outcome, or answered in a new form. */
-interface Doubt {
+/** What of an answer speaks against its acceptance: a new form, or the name of a count that was smaller than the batch. */
+interface DoubtedFor {
+  form?: AnswerForm | undefined;
+  count?: string | undefined;
+}
+
+/** A batch that was refused after an attempt of unknown outcome, answered in a new form, or counted in part. */
+interface Doubt extends DoubtedFor {
   row: BatchRow;
   orderIds: ReadonlySet<string>;
   sinceMs: number;
   polls: number;
-  /** The form of its answer, where that was a new one. */
-  form?: AnswerForm | undefined;
 }
 
 interface Wait {
@@ -102,6 +108,8 @@ export class ConfirmBatches {
   readonly #doubts = new Map<number, Doubt>();
   /** The new form in which the confirm of a batch was answered last. */
   readonly #unusual = new Map<number, AnswerForm>();
+  /** Batches of which the service has counted a part. */
+  readonly #short = new Set<number>();
   /** Batches that this process has seen refused without any doubt. */
   readonly #refused = new Set<number>();
   /** How often the connection broke off in the confirm of a batch, or was never made, while orders were answered. */
@@ -132,11 +140,12 @@ export class ConfirmBatches {
       this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS), refusedUntilMs });
     }
     for (const id of times.refused) this.#refused.add(id);
-    for (const { id, since, polls, form } of times.doubts) {
+    for (const { id, since, polls, form, count } of times.doubts) {
       const row = loadBatchOf(store, id);
       if (row?.state !== "stored") continue;
       const sinceMs = monotonicMs - clamped(nowMs - Date.parse(since), UNSERVED_MS);
-      this.#doubts.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form });
+      this.#doubts.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form, count });
+      if (count !== undefined) this.#short.add(id);
     }
   }
 
@@ -152,7 +161,13 @@ export class ConfirmBatches {
         dueAt: at(untilMs),
         ...(refusedUntilMs > 0 ? { refusedUntil: at(refusedUntilMs) } : {}),
       })),
-      doubts: [...this.#doubts].map(([id, { sinceMs, polls, form }]) => ({ id, since: at(sinceMs), polls, form })),
+      doubts: [...this.#doubts].map(([id, { sinceMs, polls, form, count }]) => ({
+        id,
+        since: at(sinceMs),
+        polls,
+        form,
+        count,
+      })),
       refused: [...this.#refused],
       refusedAgainAt: at(this.#refusedAgainMs),
     };
@@ -197,6 +212,7 @@ export class ConfirmBatches {
       const at = isoTime(clock.nowMs());
       const isNews = await commit(this.#context, pass.signal, () => {
         if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
+        if (doubt.count !== undefined) this.#forms.saveCountOfChanges(doubt.count);
         this.#forget(id);
         this.#saveTimes();
         return markConfirmed(store, doubt.row, at);
@@ -204,7 +220,7 @@ export class ConfirmBatches {
       count(pass, "confirmed", Number(isNews));
       log.info(
         { batch: doubt.row.batchId },
-        "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.",
+        "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
       );
     }
   }
@@ -248,7 +264,7 @@ export class ConfirmBatches {
       const body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
       const answer = await confirmBatch(this.#context.client, body, signal);
       const acceptance = readAcceptance(answer);
-      if (acceptance.kind === "accepted") return await this.#judge(answer.body, acceptance, signal);
+      if (acceptance.kind === "accepted") return await this.#judge({ row, wasTried }, answer.body, acceptance, signal);
       if (acceptance.kind === "error") {
         return {
           verdict: "refused",
@@ -273,14 +289,39 @@ export class ConfirmBatches {
     }
   }
 
-  async #judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, signal: AbortSignal): Promise<Outcome> {
+  async #judge(
+    sent: { row: BatchRow; wasTried: boolean },
+    body: Buffer,
+    acceptance: Acceptance & { kind: "accepted" },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { short, ...taught } = this.#findShort(sent, readCounts(body, acceptance.root));
+    if (short !== undefined) return short;
     const judged = this.#forms.judge(body, acceptance);
     const { form } = judged;
-    if (!judged.isUnusual) return { verdict: "confirmed", usual: form };
+    if (!judged.isUnusual) return { verdict: "confirmed", usual: form, ...taught };
     if (await commit(this.#context, signal, () => this.#forms.saveUnusual(form).isUsual))
       return { verdict: "confirmed" };
     const failure = new BridgeError("answer_unknown", unknownForm("POST", "/orders/confirm", judged));
-    return { verdict: "retry", failure, isSaid: false, unusual: form };
+    return { verdict: "retry", failure, isSaid: false, because: { form } };
+  }
+
+  /**
+   * Whether a count of the answer that was the size of every batch is smaller. A repeat may count only what is new, and teaches
+   * nothing, unless it repeats such an answer.
+   */
+  #findShort(
+    { row, wasTried }: { row: BatchRow; wasTried: boolean },
+    counts: AnswerCounts,
+  ): { short?: Outcome; counts?: AnswerCounts } {
+    if (row.state !== "stored" || (wasTried && !this.#short.has(row.id))) return {};
+    if (!this.#mayDoubt(row)) return {};
+    const size = idsServed(row);
+    const short = this.#forms.findShort(counts, { size, isPart: true, needsProof: true });
+    if (short === undefined) return wasTried ? {} : { counts };
+    const words = `The confirm of a batch of ${counted(size, "order")} was answered with ${short.name}: ${short.count}.`;
+    const failure = new BridgeError("answer_unknown", words);
+    return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
   }
 
   async #note(
@@ -293,7 +334,7 @@ export class ConfirmBatches {
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
       this.#forbidden.batches.clear();
-      const { usual } = outcome;
+      const { usual, counts } = outcome;
       // The service no longer knows what it was asked to forget in a new form.
       const proved = usual === undefined ? (this.#unusual.get(row.id) ?? this.#doubts.get(row.id)?.form) : undefined;
       this.#forget(row.id);
@@ -301,6 +342,7 @@ export class ConfirmBatches {
         const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
         if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
         if (proved !== undefined) this.#forms.saveProof(proved, true);
+        if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));
         return news;
       });
       count(pass, "confirmed", confirmed);
@@ -325,13 +367,17 @@ export class ConfirmBatches {
       });
       return;
     }
-    const { unusual } = outcome;
-    if (unusual !== undefined) {
+    const { because } = outcome;
+    if (because?.form !== undefined) {
       if (this.#unusual.size >= WAITS_MAX) this.#unusual.clear();
-      this.#unusual.set(row.id, unusual);
+      this.#unusual.set(row.id, because.form);
     }
-    if (unusual !== undefined && row.state === "stored" && this.#mayDoubt(row)) {
-      this.#doubt(row, unusual);
+    if (because?.count !== undefined) {
+      if (this.#short.size >= WAITS_MAX) this.#short.clear();
+      this.#short.add(row.id);
+    }
+    if (because !== undefined && row.state === "stored" && this.#mayDoubt(row)) {
+      this.#doubt(row, because);
       this.#wait(row);
       await commit(this.#context, pass.signal, () => {
         this.#saveTimes();
@@ -395,22 +441,22 @@ export class ConfirmBatches {
     return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);
   }
 
-  #doubt(row: BatchRow, form?: AnswerForm): void {
+  #doubt(row: BatchRow, because: DoubtedFor = {}): void {
     if (this.#doubts.has(row.id)) return;
     const sinceMs = this.#context.clock.monotonicMs();
-    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, form });
+    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, ...because });
   }
 
   /** What is served has not been confirmed, whatever became of the attempt. */
   #noteServed(row: BatchRow): void {
     if (this.#doubts.size === 0) return;
     const served = idsOf(row);
-    for (const [id, { orderIds, form }] of this.#doubts) {
+    for (const [id, { orderIds, form, count: name }] of this.#doubts) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
       this.#doubts.delete(id);
       const wait = this.#waits.get(id);
       if (wait !== undefined) this.#waits.set(id, { ...wait, untilMs: wait.refusedUntilMs });
-      if (form === undefined) this.#refused.add(id);
+      if (form === undefined && name === undefined) this.#refused.add(id);
     }
   }
 
@@ -442,6 +488,7 @@ export class ConfirmBatches {
   #forget(id: number): void {
     this.#doubts.delete(id);
     this.#unusual.delete(id);
+    this.#short.delete(id);
     this.#refused.delete(id);
     this.#waits.delete(confirmNames(this.#form) ? id : 0);
     this.#unreached.delete(confirmNames(this.#form) ? id : 0);
@@ -493,6 +540,10 @@ function idsOf({ orderIds }: BatchRow): string[] {
     const orderId = typeof id === "string" ? readOrderId(id) : undefined;
     return orderId ?? [];
   });
+}
+
+function idsServed({ orderIds }: BatchRow): number {
+  return (JSON.parse(orderIds ?? "[]") as unknown[]).length;
 }
 
 function clamped(ms: number, maxMs: number): number {

@@ -93,7 +93,7 @@ export class AnswerForms {
   }
 
   /** A count that says that fewer were taken than were sent. */
-  findShort(counts: AnswerCounts, sent: { size: number; isPart: boolean }): ShortCount | undefined {
+  findShort(counts: AnswerCounts, sent: Parameters<typeof findShortCount>[2]): ShortCount | undefined {
     return findShortCount(this.#learned.counts ?? {}, counts, sent);
   }
 

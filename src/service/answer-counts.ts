@@ -75,18 +75,21 @@ export interface ShortCount {
  * @param size how many records the answer does not name as refused
  * @param isPart whether the records were in a request of which only a part was counted: then 0 is such a count too, and else
  * it says that none was taken or that nothing has changed.
+ * @param needsProof whether no name says enough: only a count that was the number of the records twice follows it
  */
 export function findShortCount(
   learned: LearnedCounts,
   counts: AnswerCounts,
-  { size, isPart }: { size: number; isPart: boolean },
+  { size, isPart, needsProof = false }: { size: number; isPart: boolean; needsProof?: boolean },
 ): ShortCount | undefined {
   let short: ShortCount | undefined;
   for (const [name, count] of Object.entries(counts)) {
     const known = learned[name];
     if (known?.of !== undefined || count >= size || (count === 0 && !isPart)) continue;
     const times = known?.sizes.length ?? 0;
-    const isFollowing = isTakenName(name) || times >= (isCalled(TAKEN_NAME, name) ? 1 : SIZES_MAX);
+    const isFollowing = needsProof
+      ? times >= SIZES_MAX
+      : isTakenName(name) || times >= (isCalled(TAKEN_NAME, name) ? 1 : SIZES_MAX);
     if (isFollowing && !isExplained(counts, name, size) && (short === undefined || count < short.count))
       short = { name, count };
   }

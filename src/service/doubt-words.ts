@@ -14,7 +14,7 @@ export const TAKEN_NAME =
 export const TAKEN_AT_ALL_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
 export const SAME_NAME =
-  /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found)(?:count|total|records|items|rows)?$/;
+  /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found|already[a-z]*)(?:count|total|records|items|rows)?$/;
 const LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|failed|rejected|errors?|dropped|lost)(?:count|total|records|items|rows)?$/;
 /** False where it was not taken. That something was not processed yet says nothing. */

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
+import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import {
   acceptDoubted,
+  countEmptyRecords,
   describeSigns,
   findContradictions,
   findLacks,
@@ -13,6 +15,7 @@ import {
   learnSigns,
   learnWhole,
   NO_SIGNS_LEARNED,
+  noteEmptyRecords,
   readSignsInSlices,
 } from "../../src/orders/list-signs.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/orders/order-mapping.ts";
@@ -183,5 +186,33 @@ describe("what says that a page of changes is not whole", () => {
     const keys = findLacks(NO_SIGNS_LEARNED, answer).map(({ key }) => key);
     expect(keys).toHaveLength(3);
     expect(findLacks(ignoreSigns(NO_SIGNS_LEARNED, keys), answer)).toEqual([]);
+  });
+});
+
+describe("records that hold nothing", () => {
+  const note = (batch: string, hasEmpty: boolean, at: string) => ({ batch, hasEmpty, at });
+
+  it("are null, an empty object, list or text, and nothing that has a value", () => {
+    const bytes = Buffer.from('[null, {}, { }, [], [\n], "", 0, false, " ", {"a":null}, [null]]');
+    expect(countEmptyRecords(bytes, atOnce(elementsInSlices(bytes, scanJson(bytes))))).toBe(6);
+  });
+
+  it("are timed by batch, and as a whole until a batch comes without them", () => {
+    const first = noteEmptyRecords(NO_SIGNS_LEARNED, note("a", true, "1"));
+    expect(first.emptySince).toEqual({ a: "1", any: "1" });
+    expect(noteEmptyRecords(first, note("a", true, "2"))).toBe(first);
+    const second = noteEmptyRecords(first, note("b", true, "3"));
+    expect(second.emptySince).toEqual({ a: "1", b: "3", any: "1" });
+    const whole = noteEmptyRecords(second, note("b", false, "4"));
+    expect(whole.emptySince).toEqual({ a: "1" });
+    expect(noteEmptyRecords(whole, note("c", false, "5"))).toBe(whole);
+    expect(noteEmptyRecords(whole, note("a", true, "6")).emptySince).toEqual({ a: "1", any: "6" });
+  });
+
+  it("fill no store, whatever the batches are called", () => {
+    const names = Array.from({ length: 100 }, (_, n) => `batch ${n}`);
+    const learned = names.reduce((known, name) => noteEmptyRecords(known, note(name, true, name)), NO_SIGNS_LEARNED);
+    expect(Object.keys(learned.emptySince ?? {})).toHaveLength(21);
+    expect(learned.emptySince).toMatchObject({ any: "batch 0", "batch 99": "batch 99" });
   });
 });

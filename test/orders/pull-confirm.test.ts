@@ -453,3 +453,100 @@ describe("a confirm that is refused as if for the credentials, while orders are 
     expectComplete(t);
   });
 });
+
+describe("the count in the answer to a confirm", () => {
+  /** The confirm is acted on, and answered with this many orders where it names the batch, else with all of them. */
+  async function start(redeliverAfterMs: number | null = null) {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs } } });
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    const known = new Map<string, number>();
+    const counts = new Map<string, number | undefined>();
+    let asked = 0;
+    service.handle = (request) => {
+      const [name = ""] = /batch-\d+/.exec(request.body.toString()) ?? [];
+      if (!request.path.endsWith("confirm")) return handle(request);
+      asked += 1;
+      const isIgnored = counts.get(name) !== undefined && redeliverAfterMs !== null;
+      const answer = isIgnored ? undefined : handle(request);
+      const confirmed = counts.get(name) ?? known.get(name) ?? 0;
+      const headers = { "content-type": "application/json" };
+      const body = Buffer.from(JSON.stringify({ confirmed }));
+      return { status: 200, headers, body, delivery: answer?.delivery ?? { kind: "plain" } };
+    };
+    let batches = 0;
+    /** Stores and confirms a batch of so many orders. */
+    const batch = async (orders: number, count?: number) => {
+      batches += 1;
+      known.set(`batch-${batches}`, orders);
+      counts.set(`batch-${batches}`, count);
+      createOrders(t, orders);
+      t.clock.advance(30_000);
+      expect(await t.run("orders")).toMatchObject({ error: null });
+      return batchStates(t)[batches - 1];
+    };
+    return { t, batch, setCount: (name: string, count?: number) => counts.set(name, count), asked: () => asked };
+  }
+
+  it("says nothing before it was the size of two batches", async () => {
+    const { batch } = await start();
+    expect(await batch(3, 2)).toBe("confirmed");
+    expect(await batch(2)).toBe("confirmed");
+    expect(await batch(3)).toBe("confirmed");
+    expect(await batch(4, 1)).toBe("confirmed");
+  });
+
+  it.each([2, 0])(
+    "leaves the outcome unknown where it is smaller, and is known to count else afterwards: %s",
+    async (count) => {
+      const { t, batch, asked } = await start();
+      expect([await batch(1), await batch(2)]).toEqual(["confirmed", "confirmed"]);
+      expect(await batch(3, count)).toBe("stored");
+      expect(t.rows("SELECT last_error FROM batches WHERE state = 'stored'")).toEqual([
+        { last_error: `The confirm of a batch of 3 orders was answered with confirmed: ${count}.` },
+      ]);
+      const before = asked();
+      await pollFor(t, 30 * 60_000);
+      await t.restart();
+      await pollFor(t, 29 * 60_000);
+      expect(batchStates(t)).toEqual(["confirmed", "confirmed", "stored"]);
+      await pollFor(t, 2 * 60_000);
+      expectComplete(t);
+      expect(asked() - before).toBeLessThan(8);
+      expect(await batch(3, count)).toBe("confirmed");
+    },
+  );
+
+  it("ends with a repeat that counts them all", async () => {
+    const { t, batch, setCount } = await start();
+    await batch(1);
+    await batch(2);
+    expect(await batch(3, 2)).toBe("stored");
+    setCount("batch-3", undefined);
+    await pollFor(t, 2 * 60_000);
+    expectComplete(t);
+    expect(await batch(3, 2)).toBe("stored");
+  });
+
+  it("is no refusal where the batch is served again: it is confirmed until it is gone", async () => {
+    const { t, batch, setCount } = await start(600_000);
+    await batch(1);
+    await batch(2);
+    expect(await batch(3, 2)).toBe("stored");
+    await pollFor(t, 2 * 3_600_000, 120_000);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "stored"]);
+    setCount("batch-3", undefined);
+    await pollFor(t, 3_600_000, 120_000);
+    expectComplete(t);
+  });
+
+  it("says nothing of a repeat, which may count only what is new", async () => {
+    const { t, batch } = await start();
+    await batch(1);
+    await batch(2);
+    t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "reset" } });
+    await batch(3, 0);
+    await pollFor(t, 2 * 60_000);
+    expectComplete(t);
+  });
+});

@@ -103,3 +103,38 @@ describe("a count that is smaller than the number of records", () => {
     expect([countsChanges(known), countsChanges(ofChanges)]).toEqual([false, true]);
   });
 });
+
+it.each<[string, [number, unknown][], unknown, string | undefined]>([
+  ["no name says enough", [[6, { imported: 6 }]], { imported: 2 }, undefined],
+  [
+    "one that was equal twice does",
+    [
+      [1, { imported: 1 }],
+      [6, { imported: 6 }],
+    ],
+    { imported: 2 },
+    "imported",
+  ],
+  [
+    "0 is smaller as well",
+    [
+      [1, { confirmed: 1 }],
+      [6, { confirmed: 6 }],
+    ],
+    { confirmed: 0 },
+    "confirmed",
+  ],
+  [
+    "another count may say what became of the rest",
+    [
+      [1, { confirmed: 1 }],
+      [6, { confirmed: 6 }],
+    ],
+    { confirmed: 2, already_confirmed: 7 },
+    undefined,
+  ],
+])("where proof is needed, %s", (_name, before, answer, expected) => {
+  const known = before.reduce<LearnedCounts>((learned, [size, body]) => learnCounts(learned, countsOf(body), size), {});
+  const short = findShortCount(known, countsOf(answer), { size: 9, isPart: true, needsProof: true });
+  expect(short?.name).toBe(expected);
+});

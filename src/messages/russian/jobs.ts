@@ -198,8 +198,16 @@ export const jobs = {
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
-  "A batch counts as confirmed: the answer to its first confirm was lost, and the service has not served it since.":
-    "Пачка считается подтверждённой: ответ на первое подтверждение потерян, и с тех пор сервис её не выдавал.",
+  "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.":
+    "Пачка считается подтверждённой: чем кончилось первое подтверждение, неизвестно, но с тех пор сервис её не выдавал.",
+  "The confirm of a batch of {size#} order[s] was answered with {name~}: {count}.":
+    "На подтверждение пачки (заказов: {size}) сервис ответил {name}: {count}.",
+  "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.":
+    "Сервис целый час выдавал пачку с пустыми записями. Она подтверждена как есть; пустые записи в карантине.",
+  "Empty records (null, {} or []) in the batch: {empty} of {size}. It is confirmed once it has been served so for an hour.":
+    "Пустые записи (null, {} или []) в пачке: {empty} из {size}. Она будет подтверждена, если сервис выдаёт её так в течение часа.",
+  "If no order is behind them: erp-bridge resume {area} --hold answer":
+    "Если за ними нет заказов: erp-bridge resume {area} --hold answer",
   "The changes of the timestamp at which a page may have been cut have all been served since.":
     "Изменения с той отметкой времени, на которой страница могла быть обрезана, с тех пор выданы полностью.",
   "{found#} quarantined record[s] without a usable id found at the service by an id elsewhere in it, and released.":
