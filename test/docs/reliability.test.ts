@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 const TEXT = readFileSync("docs/reliability.md", "utf8");
 const ROWS = [
   ...Array.from({ length: 37 }, (_, index) => String(index + 1)),
+  "5a",
   "16a",
   "16b",
   "21b",
