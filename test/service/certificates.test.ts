@@ -62,7 +62,7 @@ describe("the configuration", () => {
   const warnings = (env: NodeJS.ProcessEnv) => parseConfig({ text, file: "/tmp/config.yaml", env }).warnings;
 
   it(`warns of ${VARIABLE}=0, which check shows and the start logs`, () => {
-    expect(warnings({ [VARIABLE]: "0" })).toEqual([expect.stringContaining(`${VARIABLE}=0 is ignored`)]);
+    expect(warnings({ [VARIABLE]: "0" }).map(String)).toEqual([expect.stringContaining(`${VARIABLE}=0 is ignored`)]);
     for (const env of [{}, { [VARIABLE]: "1" }, { [VARIABLE]: "" }]) expect(warnings(env)).toEqual([]);
   });
 });
