@@ -1,6 +1,6 @@
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { approveGuarded } from "../feeds/feed-rows.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
@@ -11,7 +11,7 @@ import { jsonLine } from "./terminal.ts";
 /** Lets the rows go on that a feed's guard holds back. */
 export const approve: Command<{ feed: string }> = (call, { feed }) => {
   const name = FEED_NAMES.find((known) => known === feed);
-  if (name === undefined) throw unknownWord("feed", feed, FEED_NAMES);
+  if (name === undefined) throw unknownWord(m.command.feed, feed, FEED_NAMES);
   const loaded = load(call);
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
@@ -22,11 +22,8 @@ export const approve: Command<{ feed: string }> = (call, { feed }) => {
     });
     const asked = rows > 0 && askDaemon(store, [name]);
     if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked }));
-    else if (rows === 0) call.terminal.out(`${name}: nothing waits for approval.`);
-    else
-      call.terminal.out(
-        `${name}: ${counted(rows, "row")} may go${asked ? "; the daemon sends them now." : " at the next pass."}`,
-      );
+    else if (rows === 0) call.terminal.out(m.command.nothingWaits({ name }));
+    else call.terminal.out(asked ? m.command.sentNow({ name, rows }) : m.command.sentNextPass({ name, rows }));
     return EXIT.ok;
   } finally {
     store.close();

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
 import { nearest, printable } from "../config/problems.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { secretFilter } from "../platform/secrets.ts";
@@ -26,12 +28,11 @@ const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 /** The configuration file that a call means. */
 export function configFileOf(options: { config?: string; instance?: string }, env: NodeJS.ProcessEnv): string {
   if (options.config !== undefined && options.instance !== undefined) {
-    throw new BridgeError("usage", "--config and --instance exclude each other.");
+    throw new BridgeError("usage", m.command.configOrInstance);
   }
   if (options.config !== undefined) return options.config;
   if (options.instance !== undefined) {
-    if (!INSTANCE.test(options.instance))
-      throw new BridgeError("usage", "An instance's name holds letters, digits, . _ and - only.");
+    if (!INSTANCE.test(options.instance)) throw new BridgeError("usage", m.command.instanceName);
     return `${FOLDER}/${options.instance}.yaml`;
   }
   return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;
@@ -54,8 +55,8 @@ export function load({ configFile, terminal }: Call, secret: SecretNeed = "neede
 export function requireDatabase(loaded: LoadedConfig): void {
   const file = loaded.config.database.path;
   if (!existsSync(file)) {
-    throw new BridgeError("database_refused", `There is no database at ${file} yet.`, {
-      hint: "It is made at the first erp-bridge run or erp-bridge sync.",
+    throw new BridgeError("database_refused", m.command.noDatabase({ file }), {
+      hint: m.command.databaseMade,
     });
   }
 }
@@ -66,10 +67,10 @@ export function worstOf(codes: readonly ExitCode[]): ExitCode {
 }
 
 /** A word on the command line that is none of those that are known. */
-export function unknownWord(what: string, word: string, known: readonly string[]): BridgeError {
+export function unknownWord(what: Message, word: string, known: readonly string[]): BridgeError {
   const near = nearest(word, known);
-  return new BridgeError("usage", `There is no ${what} ${printable(word)}.`, {
-    hint: near === null ? `Known: ${known.join(", ")}` : `Did you mean ${near}?`,
+  return new BridgeError("usage", m.command.unknownWord({ what, word: printable(word) }), {
+    hint: near === null ? m.command.known({ names: known }) : m.command.didYouMean({ name: near }),
   });
 }
 

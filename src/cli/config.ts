@@ -3,6 +3,7 @@ import { findStaleCredential } from "../config/credential.ts";
 import { configJsonSchema, showConfig } from "../config/show.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { isLocked } from "../database/instance-lock.ts";
+import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
@@ -39,8 +40,8 @@ export const configCheck: Command = (call) => {
   const stale = findStaleCredential(isLocked(database)?.holder?.secret);
   if (stale !== undefined) throw stale;
   const message = existsSync(database)
-    ? `${loaded.file} is valid`
-    : `${loaded.file} is valid; there is no database at ${database} yet, so a running daemon would not take it over`;
+    ? m.check.valid({ file: loaded.file })
+    : m.command.validNoDatabase({ file: loaded.file, database });
   call.terminal.out(call.json ? jsonLine({ ok: true, file: loaded.file }) : message);
   return EXIT.ok;
 };

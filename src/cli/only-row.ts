@@ -7,6 +7,7 @@ import { loadSourceRows } from "../feeds/feed-source.ts";
 import { readSourceKind } from "../feeds/feed-triggers.ts";
 import { loadSentRow } from "../feeds/feed-views.ts";
 import { openRows } from "../feeds/source-rows.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { proveSourceOf } from "./preview.ts";
 
@@ -32,9 +33,9 @@ export async function findOnlyRow(
   }
   const [first] = found;
   if (found.length < 2) return first === undefined ? undefined : referenceOf(first);
-  const names = found.map((key) => `'${JSON.stringify(key)}'`).join(", ");
-  throw new BridgeError("usage", `${only} may be any of these rows of ${feed}: ${names}.`, {
-    hint: `Name one of them so: erp-bridge sync ${feed} --only ${names.split(", ")[0]}`,
+  const names = found.map((key) => `'${JSON.stringify(key)}'`);
+  throw new BridgeError("usage", m.sync.severalRows({ only, feed, names }), {
+    hint: m.sync.nameOneRow({ feed, row: names[0] ?? "" }),
   });
 }
 

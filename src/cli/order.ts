@@ -1,4 +1,5 @@
 import { inertText } from "../answers/inert-text.ts";
+import { m } from "../messages/messages.ts";
 import { headOf, tellOrder } from "../orders/story.ts";
 import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -18,8 +19,8 @@ export const order: Command<{ name: string }> = (call, { name }) => {
   try {
     const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
     if (stories.length === 0) {
-      throw new BridgeError("usage", `There is no order ${shortWords(name)}.`, {
-        hint: "Name it by its id or its number, as in the table orders; a record that could not be stored is in erp-bridge quarantine list.",
+      throw new BridgeError("usage", m.quarantine.noOrder({ name: shortWords(name) }), {
+        hint: m.quarantine.nameOrder,
       });
     }
     if (call.json) {

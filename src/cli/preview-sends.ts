@@ -11,7 +11,8 @@ import { loadSourcePage, loadSourceRows, type PageEnd } from "../feeds/feed-sour
 import { readSourceKind } from "../feeds/feed-triggers.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../feeds/plan-feed.ts";
 import { openSource } from "../feeds/source-reader.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { loadUnconfirmed } from "../orders/batch-rows.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
 import { loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
@@ -25,7 +26,7 @@ export interface PreviewRow {
   old: string | null;
   /** What would be sent, as JSON text; null where nothing would. */
   new: string | null;
-  why: string;
+  why: Message;
   /** A row that goes to zero or away: what the guard counts. */
   isDrop: boolean;
 }
@@ -41,14 +42,14 @@ export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void)
     onRow?.();
     const key = keyTexts(rules, row);
     if (key === undefined) {
-      yield { key: "?", old: null, new: null, why: "cannot be sent: nothing names the row", isDrop: false };
+      yield { key: "?", old: null, new: null, why: m.sync.namelessRow, isDrop: false };
       continue;
     }
     if (!isTracked) seen.add(JSON.stringify(key));
     const local = localRow(store, rules, [row]);
     if (local.kind !== "unseen") yield* previewRow(store, rules, key, local);
     else {
-      const why = "its file was not looked at yet";
+      const why = m.sync.fileNotLooked;
       yield { key: referenceOf(key), old: null, new: null, why, isDrop: false };
     }
   }
@@ -95,7 +96,7 @@ function* previewRow(
   const known = loadKeyState(store, rules, key);
   const plan = planRow(rules, local, known);
   const old = known.sent === undefined || known.sent.gone ? null : known.sent.record;
-  const row = (record: string | null, why: string, isDrop = false): PreviewRow => ({
+  const row = (record: string | null, why: Message, isDrop = false): PreviewRow => ({
     key: referenceOf(key),
     old,
     new: record,
@@ -103,18 +104,19 @@ function* previewRow(
     isDrop,
   });
   if (plan.kind === "owe") yield row(plan.record, whyOwed(plan, known), plan.isDrop);
-  if (plan.kind === "bad") yield row(null, `cannot be sent: ${plan.reason}`);
+  if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: m.common.plain({ text: plan.reason }) }));
   const { outbox } = known;
   if (plan.kind !== "keep" || outbox === undefined) return;
-  if (outbox.state === "refused") yield row(null, `refused: ${outbox.lastError ?? ""}`);
+  if (outbox.state === "refused")
+    yield row(null, m.sync.refused({ why: m.common.plain({ text: outbox.lastError ?? "" }) }));
   else yield row(outbox.record, whyOwed({ gone: outbox.gone }, known));
 }
 
-function whyOwed({ gone }: Pick<RowPlan & { kind: "owe" }, "gone">, { sent, outbox }: FeedKeyState): string {
-  if ((outbox?.doubtRecord ?? null) !== null) return "sent, answer unknown";
-  if (gone) return "gone";
-  if (sent === undefined || sent.gone) return "new";
-  return sent.current ? "changed" : "not known to be there any more";
+function whyOwed({ gone }: Pick<RowPlan & { kind: "owe" }, "gone">, { sent, outbox }: FeedKeyState): Message {
+  if ((outbox?.doubtRecord ?? null) !== null) return m.sync.answerUnknown;
+  if (gone) return m.sync.gone;
+  if (sent === undefined || sent.gone) return m.sync.new;
+  return sent.current ? m.sync.changed : m.sync.notKnownThere;
 }
 
 /** The next request of each order. */
@@ -123,24 +125,23 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
     const order = loadRequestedOrder(store, request.orderId.toLowerCase());
     const plan = planStatus(request, order, rules);
     const old = order?.status === null || order === undefined ? null : JSON.stringify(order.status);
-    const row = (status: string | null, why: string) => ({
+    const row = (status: string | null, why: Message) => ({
       key: request.orderId,
       old,
       new: status === null ? null : JSON.stringify(status),
       why,
       isDrop: false,
     });
-    if (plan.kind === "refuse") yield row(null, `cannot be sent: ${plan.reason}`);
-    else if (request.state === "sending")
-      yield row(request.statusSent, "sent, answer unknown: the order is read first");
-    else if (plan.kind === "send") yield row(plan.status, "requested");
+    if (plan.kind === "refuse") yield row(null, m.sync.unsendable({ reason: m.common.plain({ text: plan.reason }) }));
+    else if (request.state === "sending") yield row(request.statusSent, m.sync.statusUnknown);
+    else if (plan.kind === "send") yield row(plan.status, m.sync.requested);
   }
 }
 
 /** Batches that are stored and not confirmed. */
 export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
   for (const batch of loadUnconfirmed(store, limit)) {
-    const why = batch.confirmAttempts === 0 ? "stored" : `stored, tried ${counted(batch.confirmAttempts, "time")}`;
+    const why = batch.confirmAttempts === 0 ? m.sync.stored : m.sync.storedTried({ tries: batch.confirmAttempts });
     yield { key: `batch:${batch.id}`, old: null, new: batch.batchId ?? batch.orderIds, why, isDrop: false };
   }
 }

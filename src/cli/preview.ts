@@ -13,6 +13,7 @@ import { isGuarded } from "../feeds/plan-feed.ts";
 import { proveSource } from "../feeds/prove-source.ts";
 import { checkNewTable } from "../feeds/source-reader.ts";
 import { openRows, type SourceRows } from "../feeds/source-rows.ts";
+import { m } from "../messages/messages.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { compileStatusRules } from "../statuses/plan-status.ts";
@@ -118,7 +119,7 @@ async function lookAt(rules: FeedRules, { config }: LoadedConfig): Promise<Sourc
 }
 
 /** The same error with the place in the file that names the column, and the column that was probably meant. */
-function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, message, hint }: MissingColumns): BridgeError {
+function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, text, hint }: MissingColumns): BridgeError {
   const settings = loaded.config.imports[feed];
   const places = missing.map((column) => {
     const isNamed = (part: string) => namesIn(part).includes(column);
@@ -129,7 +130,11 @@ function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, message,
     const where = loaded.positionOf(["imports", feed, ...at]);
     const line = where === null ? loaded.file : `${loaded.file}:${where}`;
     const place = `${line} (${dotted(["imports", feed, ...at])})`;
-    return near === null ? `It is named in ${place}.` : `It is named in ${place}; did you mean "${near}"?`;
+    return near === null ? m.sync.namedAt({ place }) : m.sync.namedNear({ place, near });
   });
-  return new BridgeError("config_invalid", `${message} ${places.join(" ")}`, hint === undefined ? {} : { hint });
+  return new BridgeError(
+    "config_invalid",
+    m.common.sentences({ parts: [text, ...places] }),
+    hint === undefined ? {} : { hint },
+  );
 }

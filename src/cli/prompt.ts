@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 
 /** Where answers are read from. Questions go to standard error, so that results stay alone on standard output. */
@@ -52,7 +53,7 @@ export function createInput(streams: Streams): PlainInput {
 function answerOf(lines: Interface, question: string): Promise<string> {
   return new Promise((resolve, reject) => {
     lines.once("SIGINT", () => lines.close());
-    lines.once("close", () => reject(new BridgeError("stopped", "Stopped; nothing more was done.")));
+    lines.once("close", () => reject(new BridgeError("stopped", m.command.stopped)));
     lines.question(question, (answer) => {
       resolve(answer);
       lines.close();

@@ -3,14 +3,14 @@ import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { type Retried, retryRecords } from "../daemon/repair.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 import { loadHeldAfter, loadQuarantined, loadUnreadBatches, markUnreadUntried } from "../pass/held-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
-import { shortWords } from "../service/service-error.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { type Call, type Command, load, requireDatabase } from "./command.ts";
-import { parseName, unknownRecord } from "./quarantine.ts";
+import { parseName, recordOf, told, unknownRecord } from "./quarantine.ts";
 import { jsonLine } from "./terminal.ts";
 
 const RECORDS_PER_COMMIT = 100;
@@ -19,8 +19,8 @@ const BATCHES_MAX = 1_000;
 /** Reads quarantined records again with the present mapping; feed rows wait again; unread batches are tried again. */
 export const quarantineRetry: Command<{ names: readonly string[]; all?: boolean }> = (call, { names, all = false }) => {
   if (all === names.length > 0) {
-    throw new BridgeError("usage", "Name the records to try again, or say --all.", {
-      hint: "See erp-bridge quarantine list.",
+    throw new BridgeError("usage", m.quarantine.nameRecords, {
+      hint: m.quarantine.seeList,
     });
   }
   const loaded = load(call);
@@ -68,6 +68,12 @@ function retryInParts({ progress }: Call, store: Store, loaded: LoadedConfig, id
   return retried;
 }
 
+const OUTCOMES = {
+  held: m.quarantine.stillHeld,
+  released: m.quarantine.released,
+  waiting: m.quarantine.waiting,
+} satisfies Record<Retried["outcome"], unknown>;
+
 function report(
   { json, terminal }: Call,
   done: { retried: readonly Retried[]; batches: readonly number[]; asked: boolean; jobs: readonly JobName[] },
@@ -77,13 +83,13 @@ function report(
     terminal.out(inertText(jsonLine({ records: retried, batches, asked })));
     return;
   }
-  if (retried.length + batches.length === 0) terminal.out("Nothing is in quarantine.");
-  for (const { id, kind, reference, outcome, reason } of retried) {
-    const what = `${id}  ${kind}${reference === null ? "" : ` ${shortWords(reference)}`}`;
-    const why = reason === null ? "" : `: ${shortWords(reason)}`;
-    terminal.out(`${what}: ${outcome === "held" ? "still held" : outcome}${why}`);
+  if (retried.length + batches.length === 0) terminal.out(m.quarantine.empty);
+  for (const one of retried) {
+    const [id, record, outcome] = [one.id, recordOf(one), OUTCOMES[one.outcome]];
+    if (one.reason === null) terminal.out(m.quarantine.retried({ id, record, outcome }));
+    else terminal.out(m.quarantine.retriedBecause({ id, record, outcome, reason: told(one.reason) }));
   }
-  for (const id of batches) terminal.out(`batch:${id}: is read again by the next pull`);
+  for (const id of batches) terminal.out(m.quarantine.batchAgain({ id }));
   if (jobs.length === 0) return;
-  terminal.out(asked ? "The daemon does the rest now." : `The rest is done by: erp-bridge sync ${jobs.join(" ")}`);
+  terminal.out(asked ? m.quarantine.daemonDoesRest : m.quarantine.restDoneBy({ jobs }));
 }

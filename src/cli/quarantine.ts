@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { inertText } from "../answers/inert-text.ts";
 import type { Store } from "../database/store.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { dropKept } from "../orders/kept-bodies.ts";
 import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../pass/held-rows.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -28,20 +29,16 @@ export const quarantineList: Command = (call) =>
     if (call.json) {
       call.terminal.out(inertText(jsonLine({ records, batches })));
     } else if (isEmpty) {
-      call.terminal.out("Nothing is in quarantine.");
+      call.terminal.out(m.quarantine.empty);
     }
     if (call.json) return isEmpty ? EXIT.ok : EXIT.attention;
     for (const row of records) {
-      const reference = row.reference === null ? "" : ` ${shortWords(row.reference)}`;
-      call.terminal.out(
-        `${row.id}  ${row.kind}${reference}: ${shortWords(row.reason)} (since ${row.firstSeenAt}, seen ${row.times}×)`,
-      );
+      const { id, firstSeenAt: since, times } = row;
+      call.terminal.out(m.quarantine.record({ id, record: recordOf(row), reason: told(row.reason), since, times }));
     }
     for (const { id, bytes, lastError, receivedAt } of batches) {
-      const why = lastError === null ? "it is being stored" : shortWords(lastError);
-      call.terminal.out(
-        `batch:${id}  a batch of ${counted(bytes, "byte")} is not read yet: ${why} (since ${receivedAt})`,
-      );
+      const why = lastError === null ? m.quarantine.beingStored : told(lastError);
+      call.terminal.out(m.quarantine.unreadBatch({ id, bytes, why, at: receivedAt }));
     }
     return isEmpty ? EXIT.ok : EXIT.attention;
   });
@@ -58,13 +55,14 @@ export const quarantineShow: Command<{ name: string }> = (call, { name }) =>
       return EXIT.ok;
     }
     const payload = record.payload ?? "";
-    const reference = record.reference === null ? "" : ` ${shortWords(record.reference)}`;
-    call.terminal.out(`${named.text}  ${record.kind}${reference} (${record.state})`);
-    call.terminal.out(`reason: ${inertText(record.reason).replaceAll("\n", " ")}`);
-    call.terminal.out(`first seen ${record.firstSeenAt}, last seen ${record.lastSeenAt}, ${record.times}×`);
+    call.terminal.out(`${named.text}  ${recordOf(record)} (${record.state})`);
+    call.terminal.out(
+      m.quarantine.reason({ reason: m.common.plain({ text: inertText(record.reason).replaceAll("\n", " ") }) }),
+    );
+    call.terminal.out(m.quarantine.seen({ first: record.firstSeenAt, last: record.lastSeenAt, times: record.times }));
     call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
     const rest = payload.length - PAYLOAD_SHOWN_MAX;
-    if (rest > 0) call.terminal.out(`… and ${counted(rest, "character")} more; --json has them all`);
+    if (rest > 0) call.terminal.out(m.quarantine.moreCharacters({ rest }));
     return EXIT.ok;
   });
 
@@ -85,8 +83,8 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { na
             ? markQuarantined(store, each.id, "dropped")
             : dropKept(store, each.id, { at, hash: digest });
         if (!isDropped && each.kind === "batch") {
-          throw new BridgeError("usage", `${each.text} is being stored at this moment.`, {
-            hint: "Nothing was dropped.",
+          throw new BridgeError("usage", m.quarantine.storedNow({ name: each.text }), {
+            hint: m.quarantine.nothingDropped,
           });
         }
         return { name: each.text, dropped: isDropped };
@@ -94,14 +92,21 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { na
     );
     if (call.json) call.terminal.out(jsonLine({ records: dropped }));
     else {
-      for (const each of dropped) {
-        call.terminal.out(
-          `${each.name}: ${each.dropped ? "dropped; it stays in the table quarantine" : "was dropped already"}.`,
-        );
-      }
+      for (const { name, dropped: isDropped } of dropped)
+        call.terminal.out(isDropped ? m.quarantine.dropped({ name }) : m.quarantine.droppedBefore({ name }));
     }
     return EXIT.ok;
   });
+
+/** Words that are stored with a record, in one line. */
+export function told(reason: string): Message {
+  return m.common.plain({ text: shortWords(reason) });
+}
+
+/** `order A-1`: what a record is, as far as that is known. */
+export function recordOf({ kind, reference }: { kind: string; reference: string | null }): string {
+  return reference === null ? kind : `${kind} ${shortWords(reference)}`;
+}
 
 function hashOfBatch(store: Store, id: number): Buffer | undefined {
   const batch = loadUnreadBatch(store, id);
@@ -127,15 +132,15 @@ export function withStore(
 export function parseName(text: string): RecordName {
   const match = /^(batch:)?([1-9]\d{0,14})$/.exec(text);
   if (match === null) {
-    throw new BridgeError("usage", `${shortWords(text)} names no record.`, {
-      hint: "A record is named by its number, a batch as batch:NUMBER; see erp-bridge quarantine list.",
+    throw new BridgeError("usage", m.quarantine.noName({ name: shortWords(text) }), {
+      hint: m.quarantine.howNamed,
     });
   }
   return { kind: match[1] === undefined ? "record" : "batch", id: Number(match[2]), text };
 }
 
 export function unknownRecord({ text }: RecordName): BridgeError {
-  return new BridgeError("usage", `There is no ${text} in quarantine.`, { hint: "See erp-bridge quarantine list." });
+  return new BridgeError("usage", m.quarantine.notThere({ name: text }), { hint: m.quarantine.seeList });
 }
 
 function batchAsRecord(store: Store, { id, text }: RecordName) {
@@ -145,7 +150,7 @@ function batchAsRecord(store: Store, { id, text }: RecordName) {
     id,
     kind: "batch",
     reference: text,
-    reason: batch.lastError ?? "it is being stored",
+    reason: batch.lastError ?? String(m.quarantine.beingStored),
     payload: batch.body.toString("utf8"),
     state: "unread",
     firstSeenAt: batch.receivedAt,

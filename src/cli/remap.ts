@@ -1,7 +1,8 @@
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { type RemapReport, remap } from "../daemon/repair.ts";
 import { countOrders } from "../health/work-left.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { ColumnChange } from "../orders/remap-order.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -47,38 +48,36 @@ function show({ json, terminal }: Call, report: RemapReport, dryRun: boolean): v
     terminal.out(jsonLine({ dryRun, ...report }));
     return;
   }
-  const would = dryRun ? "would " : "";
-  terminal.out(
-    `${counted(report.orders, "order")} looked at: ${report.changed} ${dryRun ? "would change" : "changed"}, ` +
-      `${report.unreadable} cannot be read with this mapping and ${would}stay as they are.`,
-  );
-  if (report.released + report.held > 0) {
-    terminal.out(
-      `${counted(report.released, "quarantined record")} ${dryRun ? "would be released" : "released"}, ${report.held} ${would}stay.`,
-    );
+  const { orders, changed, unreadable, released, held } = report;
+  const looked = { orders, changed, unreadable };
+  terminal.out(dryRun ? m.remap.wouldChange(looked) : m.remap.changed(looked));
+  if (released + held > 0) {
+    terminal.out(dryRun ? m.remap.wouldRelease({ released, held }) : m.remap.released({ released, held }));
   }
   for (const { orderId, number, changes } of report.firstChanged) {
-    const more = changes.length > CHANGES_SHOWN ? `; and ${changes.length - CHANGES_SHOWN} more` : "";
-    terminal.out(`  ${nameOf(orderId, number)}: ${changes.slice(0, CHANGES_SHOWN).map(changeText).join("; ")}${more}`);
+    const parts: (Message | string)[] = changes.slice(0, CHANGES_SHOWN).map(changeText);
+    if (changes.length > CHANGES_SHOWN) parts.push(m.config.more({ count: changes.length - CHANGES_SHOWN }));
+    const text = m.common.about({ subject: nameOf(orderId, number), text: m.common.joined({ parts }) });
+    terminal.out(m.common.indented({ text }));
   }
-  if (report.changed > report.firstChanged.length)
-    terminal.out(`  and ${report.changed - report.firstChanged.length} more`);
+  const rest = changed - report.firstChanged.length;
+  if (rest > 0) terminal.out(m.common.indented({ text: m.config.more({ count: rest }) }));
   for (const { orderId, number, reason } of report.firstUnreadable) {
-    terminal.out(`! ${nameOf(orderId, number)}: ${shortWords(reason)}`);
+    const text = m.common.plain({ text: shortWords(reason) });
+    terminal.out(m.remap.problem({ text: m.common.about({ subject: nameOf(orderId, number), text }) }));
   }
-  if (report.unreadable > report.firstUnreadable.length) {
-    terminal.out(`! and ${report.unreadable - report.firstUnreadable.length} more`);
-  }
+  const unnamed = unreadable - report.firstUnreadable.length;
+  if (unnamed > 0) terminal.out(m.remap.problem({ text: m.config.more({ count: unnamed }) }));
 }
 
 function nameOf(orderId: string, number: string | null): string {
   return number === null ? orderId : `${shortWords(number)} (${orderId})`;
 }
 
-function changeText({ column, was, is }: ColumnChange): string {
-  return `${column}: ${valueText(was)} → ${valueText(is)}`;
+function changeText({ column, was, is }: ColumnChange): Message {
+  return m.remap.change({ column, was: shownValue(was), is: shownValue(is) });
 }
 
-function valueText(value: string | null): string {
-  return value === null ? "nothing" : shortWords(value);
+function shownValue(value: string | null): Message | string {
+  return value === null ? m.sync.nothing : shortWords(value);
 }

@@ -6,6 +6,8 @@ import { saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/feed-outbox.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { clearDelivery } from "../orders/batch-rows.ts";
 import { acceptSigns, forgetSigns, isListDoubted } from "../orders/watch-list.ts";
 import { acceptForms, forgetForms, listUnaccepted } from "../pass/answer-form-rows.ts";
@@ -46,8 +48,8 @@ const ROWS_PER_STATEMENT = 1_000;
 /** Lifts what one word may lift after its cause was put right: see {@link planLift}. */
 export const resume: Command<{ area: string; hold: string | undefined }> = (call, { area, hold }) => {
   const jobs = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined;
-  if (jobs === undefined) throw unknownWord("area or feed", area, Object.keys(AREAS));
-  if (hold !== undefined && !isHoldReason(hold)) throw unknownWord("hold", hold, HOLD_REASONS);
+  if (jobs === undefined) throw unknownWord(m.command.areaOrFeed, area, Object.keys(AREAS));
+  if (hold !== undefined && !isHoldReason(hold)) throw unknownWord(m.command.hold, hold, HOLD_REASONS);
   const loaded = load(call);
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
@@ -72,17 +74,18 @@ interface Outcome {
   waiting: readonly { reason: string; command: string }[];
 }
 
-function describe({ area, hold, lifted, asked, waiting }: Outcome): string[] {
+function describe({ area, hold, lifted, asked, waiting }: Outcome): Message[] {
   const stays = waiting.map(({ reason, command }) => {
     const ending = endingOf(reason);
-    if (typeof ending === "string") return `${area}: the guard waits for approval: ${command}`;
-    return `${area}: "${reason}" stays. To lift it states ${ending.states}; then: ${command}`;
+    if (typeof ending === "string") return m.command.guardWaits({ area, command });
+    return m.command.holdStays({ area, reason, states: m.common.plain({ text: ending.states }), command });
   });
   if (lifted.length === 0 && stays.length > 0) return stays;
   if (lifted.length === 0)
-    return [hold === undefined ? `${area}: nothing was held.` : `${area}: no hold "${hold}" stands.`];
-  if (area === "observations") return [`observations: not shown any more (${lifted.join(", ")}).`];
-  return [`${area}: goes on (${lifted.join(", ")})${asked ? "; the daemon tries now." : "."}`, ...stays];
+    return [hold === undefined ? m.command.nothingHeld({ area }) : m.command.noHold({ area, hold })];
+  if (area === "observations") return [m.command.observationsRead({ names: lifted })];
+  const reasons = lifted;
+  return [asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons }), ...stays];
 }
 
 function isOn(job: JobName, { config }: LoadedConfig): boolean {

@@ -48,7 +48,7 @@ export const run: Command = async (call) => {
   signals.takeStops();
   let bridge = start({ loaded, reads, log, troubles });
   notify("READY=1", statusLine(bridge, loaded));
-  log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, "erp-bridge is running.");
+  log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, m.daemon.running);
   const hanging = new StalledFlow();
   const tell = () => {
     const isWell = hanging.look(bridge, log);
@@ -72,10 +72,10 @@ export const run: Command = async (call) => {
   for (const timer of statusTimers) clearInterval(timer);
   signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
   notify("STOPPING=1");
-  log.info({}, "Stopping: passes under way are finished first.");
+  log.info({}, m.daemon.stopping);
   await bridge.stop();
   account.release();
-  log.info({}, "Stopped.");
+  log.info({}, m.daemon.stopped);
   return EXIT.ok;
 };
 
@@ -100,13 +100,9 @@ async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAcco
   const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
   const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
   if (lock.state === "taken") {
-    throw new BridgeError(
-      "instance_running",
-      `Another erp-bridge of this machine works for ${clientId} at ${baseUrl}.`,
-      {
-        hint: "Each would take the other's orders: stop one of them, or give each an account of its own.",
-      },
-    );
+    throw new BridgeError("instance_running", m.daemon.accountTaken({ clientId, baseUrl }), {
+      hint: m.daemon.ownAccounts,
+    });
   }
   if (lock.state === "unknown") log.debug({}, "Whether another program works for this account cannot be told.");
   return { of: accountOf(config), release: lock.release };
@@ -146,7 +142,7 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
   try {
     const bridge = start({ loaded, reads, log, troubles: old.troubles });
     old.troubles.end("reload");
-    log.info({}, "The configuration was read again and is in force.");
+    log.info({}, m.daemon.reloaded);
     if (account !== old.account) old.account.release();
     return { ...old, loaded, reads, log, bridge, account };
   } catch (error) {
@@ -165,18 +161,18 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
     if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
       if (!(await areFilesBack(running)))
         return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
-      log.warn({}, "The database's files are back; the daemon begins anew.");
+      log.warn({}, m.daemon.filesBack);
       await bridge.stop();
       return start(running);
     }
     if (trouble.kind === "older") {
       log.error({ errorCode: trouble.error.code }, trouble.error.text);
-      log.warn({}, "The daemon begins anew and verifies the database.");
+      log.warn({}, m.daemon.verifiesAnew);
       await bridge.stop();
       return start(running);
     }
     const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
-    log.warn({ file }, `${file} was removed while the daemon was running; the daemon begins anew.`);
+    log.warn({ file }, m.daemon.fileRemoved({ file }));
     await bridge.stop();
     return start(running);
   } catch (thrown) {
@@ -187,8 +183,8 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
 }
 
 function goneError({ store }: Bridge): BridgeError {
-  return new BridgeError("database_refused", `The database ${store.path} is gone from its folder.`, {
-    hint: "Bring its folder back, or a copy with erp-bridge restore.",
+  return new BridgeError("database_refused", m.daemon.databaseGone({ path: store.path }), {
+    hint: m.daemon.bringBack,
   });
 }
 
@@ -201,8 +197,7 @@ function refuse(error: BridgeError, { log }: Running): never {
 /** A folder may be unmounted or renamed for a moment: until the very same files are back nothing is written or confirmed. */
 async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolean> {
   for (let waitedMs = 0; store.whereFiles() === "away" && waitedMs < BACK_WITHIN_MS; waitedMs += BACK_LOOK_MS) {
-    if (waitedMs === 0)
-      log.warn({ database: store.path }, "The database's files are gone from their folder; waiting for them.");
+    if (waitedMs === 0) log.warn({ database: store.path }, m.daemon.filesGone);
     await sleep(BACK_LOOK_MS);
   }
   return store.whereFiles() === "there";
@@ -212,8 +207,7 @@ async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolea
 async function leave(error: BridgeError, { log, bridge }: Running): Promise<never> {
   log.error({ errorCode: error.code }, inFull(error));
   const copy = await bridge.saveHeld();
-  if (copy !== undefined)
-    log.error({ copy }, `What the daemon held is saved. Bring it back with: erp-bridge restore ${copy}`);
+  if (copy !== undefined) log.error({ copy }, m.daemon.heldSaved({ copy }));
   const mayComeBack = copy === undefined && bridge.store.whereFiles() === "away";
   process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
 }
@@ -233,8 +227,7 @@ function start({ loaded, reads, log, troubles }: Pick<Running, "loaded" | "reads
   for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
   const bridge = withReads(reads, () => new Bridge({ loaded, log, clock: systemClock, troubles }, "run"));
   const { backup } = bridge.store.migrated;
-  if (backup !== undefined)
-    log.info({ backup }, "The database was brought up to date; a copy of it as it was is kept.");
+  if (backup !== undefined) log.info({ backup }, m.daemon.upgraded);
   bridge.start();
   return bridge;
 }
@@ -261,7 +254,7 @@ class StalledFlow {
   look(bridge: Bridge, log: Log): boolean {
     const name = bridge.findStalled();
     if (name !== undefined && name !== this.#told) {
-      log.error({ job: name }, `${name} hangs: it has not got on for too long. The watchdog ends the program.`);
+      log.error({ job: name }, m.daemon.hangs({ job: name }));
     }
     this.#told = name;
     return name === undefined;

@@ -9,6 +9,7 @@ import { loadFacts } from "../health/fact-rows.ts";
 import { measureAges } from "../health/health.ts";
 import { describeStatus, type Voice } from "../health/status.ts";
 import { statusWords } from "../health/status-words.ts";
+import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { loadObservations } from "../probe/observations.ts";
@@ -65,7 +66,7 @@ interface Look {
 }
 
 function lookNow(loaded: LoadedConfig, call: Call): Look {
-  const say = call.terminal.say ?? ((text: string) => text);
+  const say = call.terminal.say ?? String;
   const store = openDatabase(loaded, "readonly");
   try {
     const nowMs = Date.now();
@@ -93,11 +94,17 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
         .filter(({ enabled }) => enabled)
         .map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${sayRow(sentence, kept, { language, say })}`),
       ...holds.flatMap(({ area, reason, detail }) =>
-        detail === null ? [] : [`  hold: ${area} (${reason}): ${detail}`],
+        detail === null
+          ? []
+          : [
+              say(
+                m.common.indented({ text: m.status.hold({ area, reason, detail: m.common.plain({ text: detail }) }) }),
+              ),
+            ],
       ),
       ...(facts.acceptedByStatusOnly.length === 0
         ? []
-        : [`  ${facts.acceptedByStatusOnly.join(", ")}: accepted by status code only.`]),
+        : [say(m.common.indented({ text: m.status.byStatusOnly({ names: facts.acceptedByStatusOnly }) }))]),
       ...(noticed === undefined ? [] : [`  ${noticed}`]),
     ];
     return { lines, json, exitCode: report.exitCode };

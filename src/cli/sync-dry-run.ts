@@ -3,7 +3,8 @@ import { diffJson } from "../answers/json-value.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import type { Store } from "../database/store.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
+import type { Say } from "../messages/render.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -25,7 +26,7 @@ export async function previewSync(call: Call, loaded: LoadedConfig, { names, onl
   const store = openDatabase(loaded, "readonly");
   try {
     refuseOtherAccount(store, loaded);
-    const { out, say = (words: string) => words } = call.terminal;
+    const { out, say = String } = call.terminal;
     let count = 0;
     if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
     for (const job of names) {
@@ -45,7 +46,7 @@ export async function previewSync(call: Call, loaded: LoadedConfig, { names, onl
       tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
     }
     if (call.json) out("]}");
-    else if (count === 0) out("Nothing would be sent.");
+    else if (count === 0) out(m.sync.nothingToSend);
     return EXIT.ok;
   } finally {
     store.close();
@@ -55,10 +56,9 @@ export async function previewSync(call: Call, loaded: LoadedConfig, { names, onl
 function tellOfHolds({ terminal }: Call, store: Store, job: JobName, guarded: number): void {
   for (const { area, reason } of loadHolds(store)) {
     if (area !== job) continue;
-    terminal.err(`${job}: held (${reason}), so nothing of it would go now.`);
+    terminal.err(m.sync.heldNow({ job, reason }));
   }
-  if (guarded > 0)
-    terminal.err(`${job}: ${counted(guarded, "row")} to go to zero or away; the guard would hold that for approve.`);
+  if (guarded > 0) terminal.err(m.sync.guardWouldHold({ job, rows: guarded }));
 }
 
 function jsonOf(job: JobName, { key, old, new: next, why }: PreviewRow): string {
@@ -72,17 +72,17 @@ function jsonOf(job: JobName, { key, old, new: next, why }: PreviewRow): string 
   return inertText(`{${parts.join(",")}}`);
 }
 
-function lineOf(job: JobName, row: PreviewRow, say: (text: string) => string): string {
-  return `${job}  ${shortWords(row.key)}  ${changeOf(row)}  ${shortWords(say(row.why))}`;
+function lineOf(job: JobName, row: PreviewRow, say: Say): string {
+  return `${job}  ${shortWords(row.key)}  ${changeOf(row, say)}  ${shortWords(say(row.why))}`;
 }
 
 /** Only what differs, where both sides are known. */
-function changeOf({ old, new: next }: PreviewRow): string {
+function changeOf({ old, new: next }: PreviewRow, say: Say): string {
   if (next === null) return "–";
   if (old === null) return `→ ${shortWords(next)}`;
   const changes = diffJson(old, next).map(({ path, was, is }) => {
     const name = path.replace(/^\$\.?/, "");
-    return `${name}${name === "" ? "" : ": "}${was ?? "nothing"} → ${is ?? "nothing"}`;
+    return `${name}${name === "" ? "" : ": "}${was ?? say(m.sync.nothing)} → ${is ?? say(m.sync.nothing)}`;
   });
-  return changes.length === 0 ? `${shortWords(next)} again` : shortWords(changes.join(", "));
+  return changes.length === 0 ? say(m.sync.again({ record: shortWords(next) })) : shortWords(changes.join(", "));
 }

@@ -11,6 +11,8 @@ import { doubtAcknowledged } from "../feeds/feed-rows.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
 import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -38,7 +40,7 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
 ) => {
   const { jobs, dryRun = false, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
-  if (unknown !== undefined) throw unknownWord("job", unknown, JOB_NAMES);
+  if (unknown !== undefined) throw unknownWord(m.command.job, unknown, JOB_NAMES);
   const loaded = load(call);
   const names = chooseJobs(jobs, loaded);
   if (options.only !== undefined) refuseOnly(names, loaded);
@@ -46,7 +48,7 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
   const only = options.only === undefined ? undefined : await nameRow(loaded, names[0] as FeedName, options.only);
   if (only === null) {
     if (call.json) call.terminal.out(jsonLine({ jobs: [], holds: [], row: null }));
-    else call.terminal.out(`${options.only}: neither the table nor the service has it.`);
+    else call.terminal.out(m.sync.noRow({ only: options.only ?? "" }));
     return EXIT.failed;
   }
   if (dryRun) return previewSync(call, loaded, { names, only });
@@ -59,7 +61,8 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
   const shown = only === undefined ? undefined : showKey(call, loaded, names[0] as FeedName, only);
   if (call.json) call.terminal.out(jsonLine({ jobs: outcomes, holds, ...(shown === undefined ? {} : { row: shown }) }));
   for (const { area, reason, detail } of holds) {
-    call.terminal.err(`${area}: held (${reason})${detail === null ? "" : `: ${detail}`}`);
+    if (detail === null) call.terminal.err(m.sync.held({ area, reason }));
+    else call.terminal.err(m.sync.heldBecause({ area, reason, detail: m.common.plain({ text: detail }) }));
   }
   return worstOf([...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 };
@@ -90,7 +93,7 @@ function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[
   const named = JOB_NAMES.filter((job) => jobs.includes(job));
   const off = named.find((job) => !isOn(job));
   if (off !== undefined) {
-    throw new BridgeError("usage", `${off} is switched off.`, { hint: "Set its path in the configuration." });
+    throw new BridgeError("usage", m.sync.switchedOff({ job: off }), { hint: m.sync.setPath });
   }
   return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isOn(job));
 }
@@ -99,13 +102,13 @@ function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[
 function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
   const [name] = names;
   if (names.length !== 1 || name === undefined || !(name in config.imports)) {
-    throw new BridgeError("usage", "--only KEY needs the name of one feed before it.", {
-      hint: "For example: erp-bridge sync stocks --only A-1",
+    throw new BridgeError("usage", m.sync.onlyNeedsFeed, {
+      hint: m.sync.onlyExample,
     });
   }
   if (config.imports[name as FeedName].scope === "whole") {
-    throw new BridgeError("usage", `${name} is sent whole with every request (imports.${name}.scope).`, {
-      hint: `erp-bridge sync ${name} sends the table.`,
+    throw new BridgeError("usage", m.sync.sentWhole({ feed: name }), {
+      hint: m.sync.sendsTable({ feed: name }),
     });
   }
 }
@@ -118,8 +121,8 @@ function sendAgain(
 ): void {
   const feeds = FEED_NAMES.filter((feed) => (names as readonly string[]).includes(feed));
   if (jobs.length === 0 || feeds.length < names.length || only !== undefined || dryRun === true) {
-    throw new BridgeError("usage", "--again needs the names of feeds before it, and neither --only nor --dry-run.", {
-      hint: "For example: erp-bridge sync stocks prices --again",
+    throw new BridgeError("usage", m.sync.againNeedsFeeds, {
+      hint: m.sync.againExample,
     });
   }
   requireDatabase(loaded);
@@ -140,12 +143,14 @@ function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string)
     const shown = describeKey(store, loaded, feed, only);
     if (call.json) return shown ?? null;
     if (shown === undefined) {
-      call.terminal.out(`${only}: neither the table nor the service has it.`);
+      call.terminal.out(m.sync.noRow({ only }));
       return null;
     }
-    const sent = shown.sent === null ? "never accepted" : `on the site since ${shown.sentAt}: ${shown.sent}`;
-    const why = shown.lastError === null ? "" : `; ${shown.lastError}`;
-    call.terminal.out(inertText(`${only}: ${shown.state}; ${sent}${why}`));
+    const { state, sent, sentAt, lastError } = shown;
+    const site = sent === null ? m.sync.neverAccepted : m.sync.onSite({ sentAt: sentAt ?? "", sent: inertText(sent) });
+    const stands = m.sync.rowStands({ only: inertText(only), state, site });
+    if (lastError === null) call.terminal.out(stands);
+    else call.terminal.out(m.common.joined({ parts: [stands, m.common.plain({ text: inertText(lastError) })] }));
     return shown;
   } finally {
     store.close();
@@ -169,7 +174,7 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
     return await askDaemon(call, loaded, work);
   }
   const stop = () => {
-    call.terminal.err("Stopping after the request under way; once more to leave at once.");
+    call.terminal.err(m.sync.stopping);
     void bridge.stop();
   };
   process.once("SIGINT", stop);
@@ -206,7 +211,7 @@ function isDaemonRunning(loaded: LoadedConfig): boolean {
 }
 
 async function askDaemon(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
-  call.terminal.err("A daemon is running; asking it.");
+  call.terminal.err(m.sync.asking);
   const store = openDatabase(loaded, "command");
   try {
     refuseOtherAccount(store, loaded);
@@ -236,16 +241,16 @@ async function followDaemon(store: Store, id: number, { names, show }: Work): Pr
     if (finished || isGone) throw daemonEnded();
     if (!taken && performance.now() - startedMs > TAKEN_WITHIN_MS) {
       if (!store.write(() => cancelSyncRequest(store, id, isoTime(Date.now())))) continue;
-      throw new BridgeError("timed_out", "The daemon has not taken the request.", {
-        hint: "erp-bridge status, and the daemon's log, say why.",
+      throw new BridgeError("timed_out", m.sync.notTaken, {
+        hint: m.sync.seeWhy,
       });
     }
   }
 }
 
 function daemonEnded(): BridgeError {
-  return new BridgeError("stopped", "The daemon ended before it had done everything that was asked.", {
-    hint: "What it did is stored; ask again.",
+  return new BridgeError("stopped", m.sync.daemonEnded, {
+    hint: m.sync.askAgain,
   });
 }
 
@@ -259,10 +264,15 @@ function isTold({ area, reason }: HoldRow, outcomes: readonly SyncOutcome[]): bo
   return outcomes.some(({ hold }) => hold?.area === area && hold.reason === reason);
 }
 
-function describeOutcome({ job, outcome, counts, error }: SyncOutcome): string {
-  if (error !== null) return `${job}: ${outcome === "held" ? "" : `${outcome}: `}${error}.`;
-  return `${job}: ${outcome === "stopped" ? "stopped" : describeCounts(counts)}`;
+function describeOutcome({ job, outcome, counts, error }: SyncOutcome): Message {
+  const why = error === null ? undefined : m.common.plain({ text: error });
+  if (why !== undefined && outcome === "held") return m.sync.heldBack({ job, why });
+  if (why !== undefined) return m.sync.endedBecause({ job, outcome: OUTCOMES[outcome] ?? outcome, why });
+  if (outcome === "stopped") return m.common.about({ subject: job, text: m.sync.stopped });
+  return m.common.about({ subject: job, text: m.common.plain({ text: describeCounts(counts) }) });
 }
+
+const OUTCOMES: Readonly<Record<string, Message>> = { failed: m.sync.failed, stopped: m.sync.stopped };
 
 /** Counts of records that somebody has to look at. */
 const BAD_COUNTS = ["quarantined", "refused", "unsendable"];

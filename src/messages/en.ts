@@ -1,4 +1,5 @@
 import { check } from "./en/check.ts";
+import { command } from "./en/command.ts";
 import { common } from "./en/common.ts";
 import { config } from "./en/config.ts";
 import { daemon } from "./en/daemon.ts";
@@ -8,9 +9,32 @@ import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
 import { probe } from "./en/probe.ts";
 import { progress } from "./en/progress.ts";
+import { quarantine } from "./en/quarantine.ts";
 import { questions } from "./en/questions.ts";
+import { remap } from "./en/remap.ts";
 import { restore } from "./en/restore.ts";
+import { status } from "./en/status.ts";
+import { sync } from "./en/sync.ts";
 import { web } from "./en/web.ts";
 
 /** Every text that a person reads, by area, in English. */
-export const en = { check, common, config, daemon, help, init, keys, kinds, probe, progress, questions, restore, web };
+export const en = {
+  check,
+  command,
+  common,
+  config,
+  daemon,
+  help,
+  init,
+  keys,
+  kinds,
+  probe,
+  progress,
+  quarantine,
+  questions,
+  remap,
+  restore,
+  status,
+  sync,
+  web,
+};

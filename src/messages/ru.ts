@@ -1,5 +1,6 @@
 import type { en } from "./en.ts";
 import { check } from "./ru/check.ts";
+import { command } from "./ru/command.ts";
 import { common } from "./ru/common.ts";
 import { config } from "./ru/config.ts";
 import { daemon } from "./ru/daemon.ts";
@@ -9,13 +10,18 @@ import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
 import { probe } from "./ru/probe.ts";
 import { progress } from "./ru/progress.ts";
+import { quarantine } from "./ru/quarantine.ts";
 import { questions } from "./ru/questions.ts";
+import { remap } from "./ru/remap.ts";
 import { restore } from "./ru/restore.ts";
+import { status } from "./ru/status.ts";
+import { sync } from "./ru/sync.ts";
 import { web } from "./ru/web.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
 export const ru = {
   check,
+  command,
   common,
   config,
   daemon,
@@ -25,7 +31,11 @@ export const ru = {
   kinds,
   probe,
   progress,
+  quarantine,
   questions,
+  remap,
   restore,
+  status,
+  sync,
   web,
 } satisfies typeof en;

@@ -5,17 +5,6 @@
 export const READINGS: Readonly<Record<string, readonly string[]>> = {
   " to nowhere": ["GET /orders was answered with 302 to nowhere"],
   " to {nowhere}": ["GET /orders was answered with 302 to https://other.example.com: moved"],
-  "{what}: still held{why}": ["7  order 1001: still held", "7  order 1001: still held: $.id (order id) is missing"],
-  "{orders} order looked at: {changed} would change, {unreadable} cannot be read with this mapping and {would}stay as they are.":
-    ["1 order looked at: 3 would change, 0 cannot be read with this mapping and would stay as they are."],
-  "{orders} orders looked at: {changed} would change, {unreadable} cannot be read with this mapping and {would}stay as they are.":
-    ["7 orders looked at: 3 would change, 0 cannot be read with this mapping and would stay as they are."],
-  "{released} quarantined record would be released, {held} {would}stay.": [
-    "1 quarantined record would be released, 1 would stay.",
-  ],
-  "{released} quarantined records would be released, {held} {would}stay.": [
-    "2 quarantined records would be released, 1 would stay.",
-  ],
   "{what} of {file}": [
     "table stock of /var/lib/erp.db is empty, and sending it whole would empty the site. Nothing is sent.",
   ],

@@ -1,0 +1,56 @@
+import { counted } from "../counted.ts";
+import type { Said } from "../message.ts";
+
+export const sync = {
+  noRow: ({ only }: { only: string }) => `${only}: neither the table nor the service has it.`,
+  switchedOff: ({ job }: { job: string }) => `${job} is switched off.`,
+  setPath: "Set its path in the configuration.",
+  onlyNeedsFeed: "--only KEY needs the name of one feed before it.",
+  onlyExample: "For example: erp-bridge sync stocks --only A-1",
+  sentWhole: ({ feed }: { feed: string }) => `${feed} is sent whole with every request (imports.${feed}.scope).`,
+  sendsTable: ({ feed }: { feed: string }) => `erp-bridge sync ${feed} sends the table.`,
+  againNeedsFeeds: "--again needs the names of feeds before it, and neither --only nor --dry-run.",
+  againExample: "For example: erp-bridge sync stocks prices --again",
+  neverAccepted: "never accepted",
+  onSite: ({ sentAt, sent }: { sentAt: string; sent: string }) => `on the site since ${sentAt}: ${sent}`,
+  stopping: "Stopping after the request under way; once more to leave at once.",
+  asking: "A daemon is running; asking it.",
+  notTaken: "The daemon has not taken the request.",
+  seeWhy: "erp-bridge status, and the daemon's log, say why.",
+  daemonEnded: "The daemon ended before it had done everything that was asked.",
+  askAgain: "What it did is stored; ask again.",
+  nothingToSend: "Nothing would be sent.",
+  heldNow: ({ job, reason }: { job: string; reason: string }) =>
+    `${job}: held (${reason}), so nothing of it would go now.`,
+  guardWouldHold: ({ job, rows }: { job: string; rows: number }) =>
+    `${job}: ${counted(rows, "row")} to go to zero or away; the guard would hold that for approve.`,
+  severalRows: ({ only, feed, names }: { only: string; feed: string; names: readonly string[] }) =>
+    `${only} may be any of these rows of ${feed}: ${names.join(", ")}.`,
+  nameOneRow: ({ feed, row }: { feed: string; row: string }) =>
+    `Name one of them so: erp-bridge sync ${feed} --only ${row}`,
+  namelessRow: "cannot be sent: nothing names the row",
+  fileNotLooked: "its file was not looked at yet",
+  unsendable: ({ reason }: { reason: Said }) => `cannot be sent: ${reason}`,
+  answerUnknown: "sent, answer unknown",
+  notKnownThere: "not known to be there any more",
+  statusUnknown: "sent, answer unknown: the order is read first",
+  storedTried: ({ tries }: { tries: number }) => `stored, tried ${counted(tries, "time")}`,
+  namedAt: ({ place }: { place: string }) => `It is named in ${place}.`,
+  namedNear: ({ place, near }: { place: string; near: string }) => `It is named in ${place}; did you mean "${near}"?`,
+  refused: ({ why }: { why: Said }) => `refused: ${why}`,
+  gone: "gone",
+  new: "new",
+  changed: "changed",
+  requested: "requested",
+  stored: "stored",
+  nothing: "nothing",
+  again: ({ record }: { record: string }) => `${record} again`,
+  held: ({ area, reason }: { area: string; reason: string }) => `${area}: held (${reason})`,
+  heldBecause: ({ area, reason, detail }: { area: string; reason: string; detail: Said }) =>
+    `${area}: held (${reason}): ${detail}`,
+  rowStands: ({ only, state, site }: { only: string; state: string; site: Said }) => `${only}: ${state}; ${site}`,
+  heldBack: ({ job, why }: { job: string; why: Said }) => `${job}: ${why}.`,
+  endedBecause: ({ job, outcome, why }: { job: string; outcome: string; why: Said }) => `${job}: ${outcome}: ${why}.`,
+  failed: "failed",
+  stopped: "stopped",
+};
