@@ -1,10 +1,11 @@
 /* Calls to {@link HELPER}, the process that touches the folders of copies and of the journal. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Progress } from "../database/progress.ts";
 import type { JournalNote } from "../orders/journal-entry.ts";
-import { helperFor, Unanswered } from "../platform/helper-process.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { helperFor } from "../platform/helper-process.ts";
 import type { BackupFunctions } from "./backup-helper.ts";
+import type { CopyReach } from "./copy-owner.ts";
 
 export type { BackupFunctions };
 
@@ -26,10 +27,11 @@ export function lookForJournal(folder: string, account: string): boolean {
   return helperFor<BackupFunctions>(HELPER, folder).callSync("hasJournalOf", { place: folder }, folder, owner);
 }
 
-/** How far a copy has come; undefined where it cannot be read. */
-export function lookAtProgress(copy: string): Progress | undefined {
-  const place = path.dirname(copy);
-  return orNothing(() => helperFor<BackupFunctions>(HELPER, place).callSync("readProgressOfCopy", { place }, copy));
+/** The newest copy of this database; undefined where there is none, or the folder does not answer. */
+export function lookAtNewestCopy(folder: string, database: string): CopyReach | undefined {
+  return orNothing(() =>
+    helperFor<BackupFunctions>(HELPER, folder).callSync("newestCopyOf", { place: folder }, folder, database),
+  );
 }
 
 /** The note of the newest entry of this database; undefined where there is none, or it cannot be read. */
@@ -39,12 +41,12 @@ export function lookAtNewestEntry(folder: string, database: string): JournalNote
   );
 }
 
-/** What does not answer proves nothing. */
+/** What does not answer, or cannot be looked at, proves nothing. */
 export function orNothing<T>(look: () => T | undefined): T | undefined {
   try {
     return look();
   } catch (error) {
-    if (error instanceof Unanswered) return undefined;
+    if (error instanceof BridgeError) return undefined;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import { type CopyOptions, copyDatabase, type MadeCopy } from "./copy-database.ts";
 import { listCopies, prepareFolder, readRoom, removeCopies } from "./copy-folder.ts";
-import { findCopyOf, readProgressOfCopy } from "./copy-owner.ts";
+import { findCopyOf, newestCopyOf } from "./copy-owner.ts";
 import { hasJournalOf, JournalWriter, newestEntryOf, pruneJournal } from "./journal-files.ts";
 
 const writer = new JournalWriter();
@@ -24,7 +24,7 @@ const functions = {
   hasJournalOf: plain((folder: string, owner: Owner) => hasJournalOf(folder, owner)),
   newestEntryOf: plain(newestEntryOf),
   findCopyOf: plain(findCopyOf),
-  readProgressOfCopy: plain(readProgressOfCopy),
+  newestCopyOf: plain(newestCopyOf),
   prepareFolder: plain(prepareFolder),
   listCopies: plain(listCopies),
   readRoom: plain(readRoom),

@@ -28,6 +28,7 @@ import { sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf, ownerOf } from "../daemon/account.ts";
 import { orderRulesOf } from "../daemon/build-jobs.ts";
+import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
 import { timeInName } from "../database/copy-names.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
 import { setJournalAside } from "../database/foreign-journal.ts";
@@ -217,7 +218,11 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     tellGap(store, String(gap), at);
   }
   // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.
-  store.write(() => markSettled(store.db, note));
+  const elsewhere = lookElsewhere(store, loaded);
+  store.write(() => {
+    markSettled(store.db, note);
+    settleElsewhere(store, elsewhere);
+  });
   onStep(m.restore.verifyingResult);
   verifyResult(store);
   store.close();

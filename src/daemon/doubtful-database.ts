@@ -1,14 +1,13 @@
 /*
  * Whether the database that a start finds is the one that was there last, and whole. An older copy may have been put in its
- * place, also by SQLite itself under the running daemon, or its log may have been removed or truncated: then what the
- * service was told is safe may be missing. That is told, and what the service acknowledged since is doubted as after a
+ * place, also by SQLite itself under the running daemon, its folder may have been set back as a whole, or its log may have
+ * been removed or truncated: then what the service was told is safe may be missing. That is told, and what the service acknowledged since is doubted as after a
  * restore. A crash in the middle does the same once more.
  */
 
-import { lookAtNewestEntry, lookAtProgress, lookForCopy, orNothing } from "../backup/backup-files.ts";
+import { lookForCopy, orNothing } from "../backup/backup-files.ts";
 import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { loadMeta } from "../database/meta.ts";
 import type { Note } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
@@ -18,8 +17,10 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { accountOf } from "./account.ts";
 import { orderRulesOf } from "./build-jobs.ts";
+import { type Elsewhere, findNewer, furthest, lookElsewhere, settleElsewhere } from "./newer-elsewhere.ts";
 
 const PROBLEMS_MAX = 3;
+const NOWHERE: Elsewhere = { entry: undefined, copy: undefined };
 
 /**
  * At a start, before anything is asked or sent. Returns what is told, where something may be missing.
@@ -32,17 +33,22 @@ export function settleDoubts(
   { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
 ): string | undefined {
   const found = findDoubt(store, loaded, schema);
-  if (found === undefined && store.isUnnoted) {
-    const detail = settleUnnoted(store, loaded, { nowMs, schema });
+  const isUnnoted = found === undefined && store.isUnnoted;
+  // One that no start has worked with has nothing elsewhere.
+  const elsewhere = isUnnoted || store.wasNoted ? lookElsewhere(store, loaded) : NOWHERE;
+  if (isUnnoted) {
+    const detail = settleUnnoted(store, loaded, { nowMs, schema, elsewhere });
     store.trustProgress();
     return detail;
   }
+  const newer = findNewer(store, elsewhere);
   // After a crash somebody may have written over the file. What was moved into the database while somebody read is whole only together with the log.
-  if (found !== undefined || store.isMixed) refuseDamaged(store, loaded, schema);
+  if (found !== undefined || newer !== undefined || store.isMixed) refuseDamaged(store, loaded, schema);
   // Damage alone that is not there any more took nothing with it.
-  const isTold = found !== undefined && (found.isBehind || found.kind === "log");
-  const detail = isTold ? describeGap(store, loaded, found.kind === "log" ? "log" : "older") : undefined;
-  if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, at: isoTime(nowMs) });
+  const why = found?.kind === "log" ? "log" : found?.isBehind === true ? "older" : "elsewhere";
+  const detail =
+    why === "elsewhere" && newer === undefined ? undefined : describeGap(store, loaded, { why, elsewhere, newer });
+  if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, elsewhere, at: isoTime(nowMs) });
   store.trustProgress();
   return detail;
 }
@@ -63,16 +69,16 @@ function findDoubt(store: Store, loaded: LoadedConfig, schema: () => readonly st
 function settleUnnoted(
   store: Store,
   loaded: LoadedConfig,
-  { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
+  { nowMs, schema, elsewhere }: { nowMs: number; schema: () => readonly string[]; elsewhere: Elsewhere },
 ): string | undefined {
   refuseDamaged(store, loaded, schema);
-  if (isAsNewAsKnown(store, loaded)) {
+  if (isAsNewAsKnown(store, elsewhere)) {
     doubtAcknowledged(store, "the database may lack what was sent");
     doubtRequests(store, loaded.config.statuses.map);
     return undefined;
   }
-  const detail = describeGap(store, loaded, "unnoted");
-  doubt(store, loaded, { detail, note: undefined, at: isoTime(nowMs) });
+  const detail = describeGap(store, loaded, { why: "unnoted", elsewhere });
+  doubt(store, loaded, { detail, note: undefined, elsewhere, at: isoTime(nowMs) });
   return detail;
 }
 
@@ -80,13 +86,10 @@ function copyOf({ config }: LoadedConfig): string | undefined {
   return orNothing(() => lookForCopy(config.backup.dir, accountOf(config)));
 }
 
-function isAsNewAsKnown(store: Store, loaded: LoadedConfig): boolean {
-  const { journal } = loaded.config.backup;
-  const database = loadMeta(store, "database");
-  const newest = journal === null || database === undefined ? undefined : lookAtNewestEntry(journal, database);
-  if (newest === undefined || loadBatch(store, newest.fingerprint) === undefined) return false;
-  const copy = copyOf(loaded);
-  return copy === undefined || !store.isBehind(lookAtProgress(copy));
+function isAsNewAsKnown(store: Store, elsewhere: Elsewhere): boolean {
+  const { entry } = elsewhere;
+  if (entry === undefined || loadBatch(store, entry.fingerprint) === undefined) return false;
+  return findNewer(store, elsewhere) === undefined;
 }
 
 function refuseDamaged(store: Store, loaded: LoadedConfig, schema: () => readonly string[]): void {
@@ -114,21 +117,30 @@ function findDamage(store: Store, schema: () => readonly string[]): string | und
 function doubt(
   store: Store,
   loaded: LoadedConfig,
-  { detail, note, at }: { detail: string; note: Note | undefined; at: string },
+  { detail, note, elsewhere, at }: { detail: string; note: Note | undefined; elsewhere: Elsewhere; at: string },
 ): void {
   tellGap(store, detail, at);
   doubtAcknowledged(store, "the database may lack what was sent");
   doubtRequests(store, loaded.config.statuses.map);
   if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
   // Last: from then on the database is not behind any more.
-  raiseNumbers(store, undefined, { isComplete: false, note });
+  store.write(() => settleElsewhere(store, elsewhere));
+  raiseNumbers(store, undefined, { isComplete: false, note: furthest(note, elsewhere) });
 }
 
-function describeGap({ path: file }: Store, loaded: LoadedConfig, why: "older" | "log" | "unnoted"): string {
-  const copy = copyOf(loaded);
+interface Gap {
+  why: "older" | "log" | "unnoted" | "elsewhere";
+  elsewhere: Elsewhere;
+  newer?: ReturnType<typeof findNewer>;
+}
+
+function describeGap({ path: file }: Store, loaded: LoadedConfig, { why, elsewhere, newer }: Gap): string {
+  const copy = elsewhere.copy?.file ?? copyOf(loaded);
+  const more = newer?.copy ?? loaded.config.backup.journal ?? "";
   const first = {
     older: `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
     log: `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+    elsewhere: `${file} is older than what ${more} holds of it: its folder or the whole machine was set back to an earlier state.`,
     unnoted: `${file} may be an earlier copy: ${file}.progress was not there, and nothing shows that no order is missing.`,
   };
   const parts = [

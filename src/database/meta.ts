@@ -22,6 +22,7 @@ export type MetaKey =
   | "lists"
   | "history"
   | "set_back"
+  | "elsewhere"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -16,6 +16,7 @@ import {
   NOTED,
   type Note,
   type Progress,
+  type Reached,
   type RowMark,
   readMark,
   SLOT_BYTES,
@@ -43,6 +44,7 @@ const ROWS: readonly { table: WitnessTable; key: string; row: string; among: str
 /** Tables whose numbers are noted. */
 const COUNTERS = { batches: "id", order_event_rows: "seq" } as const;
 type Counter = keyof typeof COUNTERS;
+const NUMBERED = { ...COUNTERS, runs: "id" } as const;
 
 interface Numbers {
   /** What SQLite goes on from; undefined where it has none. */
@@ -76,6 +78,7 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
     database,
     batches: batches.number,
     events: events.number,
+    passes: passesOf(db),
     rows: Object.fromEntries(ROWS.map((witness) => [witness.table, newestOf(db, witness)])),
     lacksRow,
     isReset: batches.isReset || events.isReset,
@@ -83,10 +86,36 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
   };
 }
 
-function numbersOf(db: Database.Database, table: Counter): Numbers {
+/** How far the database has come by its numbers. */
+export function reachedBy(db: Database.Database): Reached {
+  return db.transaction(() => ({
+    batches: numberOf(db, "batches"),
+    events: numberOf(db, "order_event_rows"),
+    passes: passesOf(db),
+  }))();
+}
+
+function passesOf(db: Database.Database): number {
+  const starts = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'starts'").pluck().get();
+  return numberOf(db, "runs") + Number(starts ?? 0);
+}
+
+/** What comes after a start is told from what was there before, also before its first pass. Inside a write transaction. */
+export function countStart(db: Database.Database): void {
+  db.prepare(
+    "INSERT INTO meta (key, value) VALUES ('starts', '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+  ).run();
+}
+
+function numberOf(db: Database.Database, table: keyof typeof NUMBERED): number {
+  const { seq, newest } = numbersOf(db, table);
+  return Math.max(seq ?? 0, newest);
+}
+
+function numbersOf(db: Database.Database, table: keyof typeof NUMBERED): Numbers {
   const seq = db.prepare("SELECT CAST(max(seq) AS INTEGER) FROM sqlite_sequence WHERE name = ?").pluck().get(table);
   const newest = onlyRow(
-    db.prepare<unknown[], number>(`SELECT coalesce(max(${COUNTERS[table]}), 0) FROM ${table}`).pluck().get(),
+    db.prepare<unknown[], number>(`SELECT coalesce(max(${NUMBERED[table]}), 0) FROM ${table}`).pluck().get(),
   );
   return { seq: (seq as number | null) ?? undefined, newest };
 }

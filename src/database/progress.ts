@@ -12,7 +12,12 @@ export interface Progress {
   events: number;
   /** The newest row of each table: its key and a digest. Absent where there is none, and in notes of older versions. */
   rows?: { [table in WitnessTable]?: RowMark | undefined };
+  /** How many passes and starts there were. Not in the note beside the database, which is not written at each pass. */
+  passes?: number;
 }
+
+/** What is noted with something that is put elsewhere. */
+export type Reached = Required<Pick<Progress, "batches" | "events" | "passes">>;
 
 /** An older copy that has come as far again has other rows under the same keys. */
 export type WitnessTable = "orders" | "order_event_rows" | "batches";
@@ -52,6 +57,7 @@ const DIGEST_CHARACTERS = 16;
 
 export function isBehind(own: Progress & Partial<Standing>, note: Progress | undefined): boolean {
   if (note === undefined || note.database !== own.database || own.mark === "settled") return false;
+  if (own.passes !== undefined && note.passes !== undefined && own.passes < note.passes) return true;
   return own.lacksRow === true || own.batches < note.batches || own.events < note.events;
 }
 

@@ -9,7 +9,7 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
-import { BridgeError, isMachineFault } from "../platform/errors.ts";
+import { asError, BridgeError, isMachineFault } from "../platform/errors.ts";
 import { type TroubleOf, Troubles } from "../platform/troubles.ts";
 import type { OwnObjects } from "./erp-objects.ts";
 import { FileWatch } from "./file-watch.ts";
@@ -27,7 +27,7 @@ import {
   type Standing,
   type Suspicion,
 } from "./progress.ts";
-import { markNoted, ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
+import { countStart, markNoted, ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
@@ -180,6 +180,11 @@ export class Store {
     return own !== undefined && isBehind({ ...own, mark: undefined }, asNote);
   }
 
+  /** Whether a start has worked with this database before. */
+  get wasNoted(): boolean {
+    return this.#note !== undefined && progressOf(this.db, this.#note.last)?.mark !== undefined;
+  }
+
   /** Whether there was a note beside this database, and is none now. */
   get isUnnoted(): boolean {
     const note = this.#note?.last;
@@ -193,6 +198,12 @@ export class Store {
     this.#writeNote(own, null);
     if (own.mark !== NOTED) this.write(() => markNoted(this.db));
     this.#isTrusted = true;
+    try {
+      this.write(() => countStart(this.db));
+    } catch (error) {
+      // A full disk is no reason not to start: `write` has noted it.
+      if (!isMachineFault(asError(error))) throw error;
+    }
   }
 
   #writeNote(own: Progress, suspect: Suspicion | null): void {

@@ -3,6 +3,7 @@
  * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
  * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
  */
+import { reachedBy } from "../database/progress-note.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -34,7 +35,8 @@ export class JournalBatches {
     if (this.#journal === undefined) return true;
     if (this.#failedIn === pass) return false;
     try {
-      await this.#journal.append({ note, body });
+      const reached = reachedBy(this.#context.store.db);
+      await this.#journal.append({ note: { ...note, reached }, body });
       return true;
     } catch (error) {
       this.#failedIn = pass;

@@ -1,3 +1,5 @@
+import type { Reached } from "../database/progress.ts";
+
 /** What is known of a body, beside the body itself. */
 export interface JournalNote {
   /** When the answer came: UTC, ISO 8601. */
@@ -9,6 +11,8 @@ export interface JournalNote {
   /** Whose batch it is; absent in journals of older versions. */
   account?: string | undefined;
   database?: string | undefined;
+  /** How far the database had come before this batch was stored; absent in journals of older versions. */
+  reached?: Reached | undefined;
 }
 
 export interface JournalEntry {

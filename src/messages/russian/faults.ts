@@ -157,6 +157,8 @@ export const faults = {
     "{file} или её -wal обрезали или перезаписали во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.",
   "{file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.":
     "{file} старше того, что уже подтверждено сервису: на место базы положили прежнюю копию, удалили её -wal или строки из неё.",
+  "{file} is older than what {more} holds of it: its folder or the whole machine was set back to an earlier state.":
+    "{file} старше того, что от этой базы есть в {more}: её папку или всю машину вернули в прежнее состояние.",
   "{file} may be an earlier copy: {beside}.progress was not there, and nothing shows that no order is missing.":
     "{file}: возможно, это прежняя копия: файла {beside}.progress нет, и ничто не подтверждает, что все заказы на месте.",
   "{path} is older than what the service was told: an earlier copy was brought in, or rows were deleted, while the bridge was running.":

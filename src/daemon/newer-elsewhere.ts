@@ -1,0 +1,88 @@
+/*
+ * What lies elsewhere of a database: the newest entry of `backup.journal` and the newest copy in `backup.dir`. Where the
+ * folder of the database, or the whole machine, was set back to an earlier state, `DATABASE.progress` went back with it, and
+ * only these still know more. What was told of them once is not told again.
+ */
+
+import { lookAtNewestCopy, lookAtNewestEntry } from "../backup/backup-files.ts";
+import type { CopyReach } from "../backup/copy-owner.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
+import type { Progress } from "../database/progress.ts";
+import type { Store } from "../database/store.ts";
+import { loadBatch } from "../orders/batch-rows.ts";
+import type { JournalNote } from "../orders/journal-entry.ts";
+import { isoTime } from "../platform/ports.ts";
+
+/** An entry that does not say how far the database had come is compared by its time; a pass is recorded each minute. */
+const MARGIN_MS = 10 * 60_000;
+
+export interface Elsewhere {
+  entry: JournalNote | undefined;
+  copy: CopyReach | undefined;
+}
+
+/** Up to which entry and copy it was told what this database may lack. */
+interface Settled {
+  entryAt: string;
+  copyMs: number;
+}
+
+/** Everything waits for it, for a few seconds a folder at most; what does not answer proves nothing. */
+export function lookElsewhere(store: Store, { config }: LoadedConfig): Elsewhere {
+  const { dir, journal } = config.backup;
+  const database = loadMeta(store, "database");
+  if (database === undefined) return { entry: undefined, copy: undefined };
+  return {
+    entry: journal === null ? undefined : lookAtNewestEntry(journal, database),
+    copy: lookAtNewestCopy(dir, database),
+  };
+}
+
+/** What has more than this database, and how far it had come. */
+export function findNewer(
+  store: Store,
+  { entry, copy }: Elsewhere,
+): { inJournal: boolean; copy: string | undefined } | undefined {
+  const settled = loadSettled(store);
+  const inJournal = entry !== undefined && entry.receivedAt > settled.entryAt && isBehindEntry(store, entry);
+  const inCopy = copy !== undefined && copy.madeMs > settled.copyMs && store.isBehind(copy.progress);
+  return inJournal || inCopy ? { inJournal, copy: inCopy ? copy.file : undefined } : undefined;
+}
+
+/**
+ * An entry is written before its batch is committed: a crash between the two leaves one that the database does not know and
+ * that was never confirmed. What the database had come to before that is in it, whatever happened.
+ */
+function isBehindEntry(store: Store, { reached, database, fingerprint, receivedAt }: JournalNote): boolean {
+  if (database !== undefined && reached !== undefined) return store.isBehind({ database, ...reached });
+  const lastRunAt = store.prepare<string | null>("SELECT max(last_run_at) FROM flows").pluck().get();
+  if (loadBatch(store, fingerprint) !== undefined || lastRunAt == null) return false;
+  return receivedAt > isoTime(Date.parse(lastRunAt) + MARGIN_MS);
+}
+
+/** The numbers go on behind these. */
+export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere): Progress | undefined {
+  const known = [note, entry?.reached, copy?.progress].filter((each) => each !== undefined);
+  if (known.length === 0) return undefined;
+  return {
+    database: "",
+    batches: Math.max(...known.map(({ batches }) => batches)),
+    events: Math.max(...known.map(({ events }) => events)),
+  };
+}
+
+/** What they have more was told, or was brought over. Inside a write transaction. */
+export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void {
+  const before = loadSettled(store);
+  const settled: Settled = {
+    entryAt: entry !== undefined && entry.receivedAt > before.entryAt ? entry.receivedAt : before.entryAt,
+    copyMs: Math.max(before.copyMs, copy?.madeMs ?? 0),
+  };
+  if (entry !== undefined || copy !== undefined) saveMeta(store, "elsewhere", JSON.stringify(settled));
+}
+
+function loadSettled(store: Store): Settled {
+  const text = loadMeta(store, "elsewhere");
+  return text === undefined ? { entryAt: "", copyMs: 0 } : (JSON.parse(text) as Settled);
+}
