@@ -240,7 +240,7 @@ describe("a database that was damaged while the daemon was dead", PATIENT, () =>
     const { shop, program } = await startDaemon();
     const erp = startReading(shop);
     const copies = path.join(shop.folder, "backups");
-    await until(() => readdirSync(copies).some((name) => name.endsWith(".db")));
+    await until(() => existsSync(copies) && readdirSync(copies).some((name) => name.endsWith(".db")));
     await program.kill();
     erp.close();
     const left = new Database(shop.database);
