@@ -44,10 +44,6 @@ const SOURCES = `### Where rows may come from, and what that costs
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
 - Rows that name another one as their \`parent\` go after it was accepted.
 - A key that stands twice is quarantined with both rows, and neither is sent.
-- A row whose key is binary data or no valid text in the encoding of its database is quarantined. While it is there, missing rows
-  that it may be, as far as its bytes can be read, are not sent as gone; the log says how many. A key that is NULL is none.
-- Every kind of source gives the same record for the same row: a number in a key column is sent as a number. The tables \`stock\`, \`prices\`, \`products\`
-  and \`images\` of the bridge's own database have text there, whatever they were declared as.
 - Another \`key\`, \`table\`, \`query\`, \`file\`, \`record\`, \`parent\` or \`scope\` takes nothing off sale: everything is compared with what was
   sent. Under another \`key\` what was sent is named anew first, by the source where it still has the former columns, otherwise by the
   record that was sent. Rows that neither can name stay on the site as they are; the log says how many.

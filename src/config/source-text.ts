@@ -23,6 +23,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
     "holds",
     "image_files",
     "later_reads",
+    "lost_values",
     "matched_paths",
     "meta",
     "missing_orders",

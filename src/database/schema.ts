@@ -366,6 +366,11 @@ export const laterReads = sqliteTable("later_reads", {
   dueAt: text("due_at").notNull(),
 });
 
+export const lostValues = sqliteTable("lost_values", {
+  orderId: text("order_id").primaryKey(),
+  serviceDate: text("service_date").notNull(),
+});
+
 export const observations = sqliteTable(
   "observations",
   {

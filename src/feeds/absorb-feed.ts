@@ -11,15 +11,7 @@ import { isoTime } from "../platform/ports.ts";
 import { diffKeys, type FoundKey, isHeld, payloadOf } from "./diff.ts";
 import { markTouched } from "./erp-writes.ts";
 import { type FeedRules, parentOf, referenceOf, type SourceRow } from "./feed.ts";
-import {
-  deleteOwed,
-  markCompareOwed,
-  type OwedRow,
-  releaseUnnamed,
-  saveOwed,
-  saveParent,
-  saveUnsendable,
-} from "./feed-rows.ts";
+import { deleteOwed, type OwedRow, releaseUnnamed, saveOwed, saveParent, saveUnsendable } from "./feed-rows.ts";
 import {
   deleteDirtyKey,
   type KeyValues,
@@ -29,7 +21,6 @@ import {
   textsOf,
 } from "./feed-source.ts";
 import type { ImageFiles } from "./images/find-images.ts";
-import { tellOfUnclear, UnreadableKeys } from "./unreadable-keys.ts";
 
 /** Keys that are compared and written as a set in one transaction: some fifteen milliseconds of the write lock. */
 export const KEYS_PER_COMMIT = 1_000;
@@ -74,10 +65,7 @@ export interface Work<F extends FoundKey> {
 export async function absorbTouched(context: FeedContext, rules: FeedRules, signal: AbortSignal): Promise<Absorbed> {
   const { store } = context;
   const total: Absorbed = { owed: 0, bad: 0 };
-  const unreadable = new UnreadableKeys(rules);
-  let unclear = 0;
-  let commits = 0;
-  for (; commits < COMMITS_MAX && !context.isStopping(); commits++) {
+  for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(store, rules, DIRTY_PER_COMMIT);
     if (keys.length === 0) break;
     if (context.files !== undefined) {
@@ -86,52 +74,38 @@ export async function absorbTouched(context: FeedContext, rules: FeedRules, sign
         signal,
       );
     }
-    const done = await absorbKeys(context, rules, { keys, unnamed: [], unreadable, touched: true }, signal);
+    const done = await absorbKeys(context, rules, { keys, unnamed: [], touched: true }, signal);
     add(total, done);
-    unclear += done.unclear;
     // Rows that were given another file between the look and the transaction: the next pass looks again.
     if (done.unseen === keys.length) break;
     await context.clock.sleep(0, signal);
   }
-  if (unclear > 0) tellOfUnclear(context, rules, unclear);
-  // What an earlier transaction found missing may be a row that a later one came upon.
-  if (commits > 1 && !unreadable.isEmpty)
-    await commit(context, signal, () => markCompareOwed(store, rules.name, "a row was met whose key cannot be read"));
   return total;
 }
 
-/**
- * Takes up some keys of a table of this database, as triggers note them or the table holds them.
- * @param work.unreadable rows without a usable key that were met before; those of these keys are added
- */
+/** Takes up some keys of a table of this database, as triggers note them or the table holds them. */
 export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
-  work: { keys: readonly KeyValues[]; unnamed: Buffer[]; unreadable?: UnreadableKeys; touched?: boolean },
+  { keys, unnamed, touched = false }: { keys: readonly KeyValues[]; unnamed: Buffer[]; touched?: boolean },
   signal: AbortSignal,
-): Promise<Absorbed & { unseen: number; unclear: number }> {
+): Promise<Absorbed & { unseen: number }> {
   const { store } = context;
-  const { keys, unnamed, unreadable = new UnreadableKeys(rules), touched = false } = work;
   let bad = 0;
-  let unclear = 0;
   const load = () => {
     bad = 0;
-    const named = keys.flatMap((values) => {
+    return keys.flatMap((values) => {
       const rows = loadSourceRows(store, rules, values);
       const key = textsOf(values);
       if (key !== undefined) return [{ key, rows, values }];
-      for (const row of rows) unreadable.add(row);
       if (absorbUnnamed(passOf(context, rules, unnamed), values, rows) === "bad") bad += 1;
       deleteDirtyKey(store, rules, values);
       return [];
     });
-    const found = named.map((one) => ({ ...one, isUnclear: one.rows.length === 0 && unreadable.mayBe(one.key) }));
-    unclear = found.filter(({ isUnclear }) => isUnclear).length;
-    return found;
   };
   const markTaken = ({ values }: { values: KeyValues }) => deleteDirtyKey(store, rules, values);
   const done = await absorb(context, rules, { load, markTaken, touched }, signal);
-  return { ...done, bad: done.bad + bad, unclear };
+  return { ...done, bad: done.bad + bad };
 }
 
 /** Takes up what was found, in one transaction: no write of the ERP falls between reading a row and deciding. */
@@ -236,8 +210,6 @@ function quarantineRow(
 function absorbUnnamed(pass: Pass, key: KeyValues, rows: readonly SourceRow[]): "keep" | "bad" {
   const { store, rules } = pass;
   const isNull = key.some((value) => Buffer.isBuffer(value) && value.length === 0);
-  // A row that a missing key may have been is there no more: what is missing now is gone.
-  if (rows.length === 0 && !isNull) markCompareOwed(store, rules.name, "a row whose key could not be read is gone");
   const found = rows.length > 0 || !isNull ? rows : loadUnnamedRows(store, rules, UNNAMED_MAX);
   return found.filter((row) => quarantineUnnamed(pass, row)).length > 0 ? "bad" : "keep";
 }
@@ -247,7 +219,7 @@ function quarantineUnnamed({ store, rules, at, unnamed }: Pass, row: SourceRow):
   const isNull = rules.keys.some((column) => row[column] === null);
   const reason = isNull
     ? `${rules.keys.join(", ")}: the key is NULL`
-    : `${rules.keys.join(", ")}: the key is binary data or no valid text; no missing row that it may be is sent as gone`;
+    : `${rules.keys.join(", ")}: the key is binary data or no valid text`;
   const { payload, digest } = payloadOf([row]);
   unnamed.push(digest);
   return saveQuarantinedRow(store, { kind: rules.name, reference: null, reason, payload, hash: digest, at });

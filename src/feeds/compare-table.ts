@@ -24,7 +24,6 @@ import {
   type SourcePage,
 } from "./feed-source.ts";
 import { KeySet } from "./key-set.ts";
-import { tellOfUnclear, UnreadableKeys } from "./unreadable-keys.ts";
 
 /** Of a page in which more rows differ the whole is read again; single rows are found by their keys. */
 const SINGLE_ROWS_MAX = KEYS_PER_COMMIT / 10;
@@ -44,14 +43,12 @@ export async function compareTable(
 ): Promise<Absorbed & { compared: number }> {
   const { store, files, clock } = context;
   const total = { compared: 0, owed: 0, bad: 0 };
-  const unreadable = new UnreadableKeys(rules);
-  const unclear = new KeySet();
   const unnamed: Buffer[] = [];
   const present = new KeySet();
   const read = (after: PageEnd | undefined) =>
-    splitPage(rules, loadSourcePage(store, rules, after, KEYS_PER_COMMIT), { present, unreadable });
+    splitPage(rules, loadSourcePage(store, rules, after, KEYS_PER_COMMIT), present);
   const takeUp = async (keys: readonly KeyValues[]) => {
-    if (keys.length > 0) add(total, await absorbKeys(context, rules, { keys, unnamed, unreadable }, signal));
+    if (keys.length > 0) add(total, await absorbKeys(context, rules, { keys, unnamed }, signal));
   };
   const takeUpPage = async (after: PageEnd | undefined) => {
     let page = NO_PAGE;
@@ -84,13 +81,11 @@ export async function compareTable(
     await clock.sleep(0, signal);
   }
   if (isFilled) {
-    for (const absent of absentKeys(store, rules, { present, unreadable, isFull: true })) {
-      for (const { key } of absent.filter(({ isUnclear }) => isUnclear)) unclear.add(key);
+    for (const absent of absentKeys(store, rules, { present, isFull: true })) {
       await takeUp(keysToTakeUp(store, rules, absent).map(({ key }) => key));
       await clock.sleep(0, signal);
     }
   }
-  if (unclear.size > 0) tellOfUnclear(context, rules, unclear.size);
   const rows = loadUnnamedRows(store, rules, UNNAMED_MAX);
   add(total, await settleUnnamed(context, rules, { rows, unnamed }, signal));
   await files?.forgetOthers(signal);
@@ -98,17 +93,12 @@ export async function compareTable(
 }
 
 /** A key that was met before stands for two rows, and neither may be sent: it is looked up. */
-function splitPage(
-  rules: FeedRules,
-  page: SourcePage,
-  { present, unreadable }: { present: KeySet; unreadable: UnreadableKeys },
-): SplitPage {
+function splitPage(rules: FeedRules, page: SourcePage, present: KeySet): SplitPage {
   const split: SplitPage = { ...page, found: [], others: [] };
   const here = new KeySet();
   page.rows.forEach((row, index) => {
     const values = page.keys[index] ?? [];
     const key = keyTexts(rules, row);
-    if (key === undefined) unreadable.add(row);
     if (key === undefined || present.has(key) || !here.add(key)) split.others.push(values);
     else split.found.push({ key, rows: [row], values });
   });

@@ -11,7 +11,6 @@ import { type FoundRecord, loadDifferent, loadKnownKeys, withoutGone } from "./f
 import { seeRow } from "./images/find-images.ts";
 import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
-import type { UnreadableKeys } from "./unreadable-keys.ts";
 
 /** Where the keys stand that the bridge knows. */
 export const KNOWN = ["feed_sent", "feed_outbox"] as const;
@@ -22,8 +21,6 @@ const KNOWN_PER_READ = 1_000;
 export interface FoundKey {
   readonly key: readonly string[];
   readonly rows: readonly SourceRow[];
-  /** There is none, and a row whose key cannot be read may be it. */
-  readonly isUnclear?: boolean;
 }
 
 export interface Difference<F extends FoundKey> {
@@ -46,8 +43,7 @@ export function diffKeys<F extends FoundKey>(
   const records: FoundRecord[] = [];
   for (const one of found) {
     const { key, rows } = one;
-    const local: ReturnType<typeof localRow> =
-      one.isUnclear === true ? { kind: "unclear" } : localRow(store, rules, rows);
+    const local = localRow(store, rules, rows);
     if (local.kind === "unseen") {
       unseen.push(one);
       continue;
@@ -86,13 +82,12 @@ export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRo
 
 /**
  * Keys that the bridge knows as present and that are not among those of the source, in steps. `isFull`: with those that
- * are owed as gone already, which may have been rendered under other rules. Those that an unreadable key may be are
- * always among them: what is owed as gone waits no more.
+ * are owed as gone already, which may have been rendered under other rules.
  */
 export function* absentKeys(
   store: Store,
   rules: FeedRules,
-  { present, unreadable, isFull }: { present: KeySet; unreadable: UnreadableKeys; isFull: boolean },
+  { present, isFull }: { present: KeySet; isFull: boolean },
 ): Generator<FoundKey[], void> {
   for (const table of KNOWN) {
     for (let after: string[] | undefined; ; ) {
@@ -100,10 +95,8 @@ export function* absentKeys(
       if (known.length === 0) break;
       after = known.at(-1);
       const absent = known.filter((key) => !present.has(key)).map((key) => key.slice(0, rules.keys.length));
-      const unclear = unreadable.isEmpty ? [] : absent.filter((key) => unreadable.mayBe(key));
-      const sure = unclear.length === 0 ? absent : absent.filter((key) => !unreadable.mayBe(key));
-      const left = isFull ? sure : withoutGone(store, rules, sure);
-      yield [...unclear.map((key) => ({ key, rows: [], isUnclear: true })), ...left.map((key) => ({ key, rows: [] }))];
+      const left = isFull ? absent : withoutGone(store, rules, absent);
+      yield left.map((key) => ({ key, rows: [] }));
     }
   }
 }

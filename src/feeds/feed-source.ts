@@ -4,13 +4,13 @@
  * transaction that dealt with it.
  */
 
+import { isUtf8 } from "node:buffer";
 import { onlyRow } from "../database/only-row.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
-import { isDamaged, isSuspicious, type TextForm, textFormOf } from "../database/stored-text.ts";
 import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
 
-/** Text whose bytes are none, which no JavaScript string can carry: a key of it finds its row again only by its bytes. */
+/** Text that is not UTF-8, which no JavaScript string can carry: a key of it finds its row again only by its bytes. */
 export class RawText {
   readonly bytes: Buffer;
 
@@ -22,6 +22,8 @@ export class RawText {
 /** Native key values of a row, as the table holds them. */
 export type KeyValues = readonly (ColumnValue | RawText)[];
 
+/** What SQLite's text becomes where its bytes are no UTF-8; only such a value is worth a second look. */
+const REPLACED = "\uFFFD";
 /** Rows that a key with a case-blind or blank-blind collation may stand for; more are read where they are there. */
 const LOOKALIKES = 20;
 
@@ -176,7 +178,7 @@ export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): 
   });
 }
 
-/** Reads rows, integers as bigint. Text whose bytes are none comes as a Buffer, so that nothing is sent that the ERP did not write. */
+/** Reads rows, integers as bigint. Text that is no UTF-8 comes as a Buffer, so that nothing is sent that the ERP did not write. */
 function readRows(store: Store, columns: readonly string[], query: SourceQuery): SourceRow[] {
   return readValues(store, columns, query).map((values) => rowOf(columns, values));
 }
@@ -186,7 +188,7 @@ interface SourceQuery {
   values: readonly (ColumnValue | number)[];
 }
 
-/** The same, the values of each row in order; text whose bytes are none comes as {@link RawText}. */
+/** The same, the values of each row in order; text that is no UTF-8 comes as {@link RawText}. */
 function readValues(store: Store, columns: readonly string[], query: SourceQuery): KeyValues[] {
   const read = (list: string) =>
     store
@@ -195,20 +197,21 @@ function readValues(store: Store, columns: readonly string[], query: SourceQuery
       .raw(true)
       .all(...query.values);
   const plain = read(columns.map(quoteName).join(", "));
-  const text = textFormOf(store.db);
-  return plain.some((values) => values.some((value) => isSuspicious(text, value)))
-    ? withRawText(text, read, columns)
-    : plain;
+  return plain.some((values) => values.some(isReplaced)) ? withRawText(read, columns) : plain;
+}
+
+function isReplaced(value: ColumnValue): boolean {
+  return typeof value === "string" && value.includes(REPLACED);
 }
 
 /** The same rows once more, each value with its bytes: in one statement, so that both are of one moment. */
-function withRawText(text: TextForm, read: (list: string) => ColumnValue[][], columns: readonly string[]): KeyValues[] {
+function withRawText(read: (list: string) => ColumnValue[][], columns: readonly string[]): KeyValues[] {
   const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
   return read(list).map((row) =>
     columns.map((_, index) => {
       const value = row[2 * index] ?? null;
       const bytes = row[2 * index + 1];
-      return isDamaged(text, value, bytes) ? new RawText(bytes) : value;
+      return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? new RawText(bytes) : value;
     }),
   );
 }

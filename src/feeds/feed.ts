@@ -223,7 +223,7 @@ export function keyText(value: ColumnValue): string | undefined {
 
 /** One row as the record that is sent: JSON text, numbers with the digits that the ERP wrote. */
 export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: string } {
-  const isOwnTable = rules.query === null && rules.file === null && OWN_TABLES.has(rules.table.toLowerCase());
+  const isOwnTable = OWN_TABLES.has(rules.table.toLowerCase());
   try {
     const record = renderTemplate(rules.record, (name) => {
       if (name === "available" && rules.available !== null)

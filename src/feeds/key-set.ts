@@ -10,10 +10,6 @@ export class KeySet {
   #slots = new Float64Array(SLOTS);
   #taken = 0;
 
-  get size(): number {
-    return this.#taken;
-  }
-
   /** True where the key was not there. */
   add(key: readonly string[]): boolean {
     const hash = hashOf(key);

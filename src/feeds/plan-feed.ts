@@ -32,12 +32,7 @@ export interface OutboxState {
 }
 
 /** What the ERP's table says of that key now. */
-export type LocalRow =
-  | { kind: "row"; record: string }
-  | { kind: "bad"; reason: string }
-  | { kind: "absent" }
-  /** Nothing by this key, beside rows whose key cannot be read and of which one may be it. */
-  | { kind: "unclear" };
+export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: string } | { kind: "absent" };
 
 export type RowPlan =
   | { kind: "keep" }
@@ -56,7 +51,6 @@ export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState):
   const { sent, outbox } = known;
   if (local.kind === "bad") return { kind: "bad", reason: local.reason };
   if (local.kind === "absent") return planAbsent(rules, known);
-  if (local.kind === "unclear") return planUnclear(known);
   // Waiting already, or refused with exactly this content: only another one is tried again.
   if (outbox !== undefined && !outbox.gone && outbox.record === local.record) return { kind: "keep" };
   if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingOwed(outbox);
@@ -72,12 +66,6 @@ function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   const isSame = sent !== undefined && (sent.gone || (rules.scope === "changed" && isSameRecord(record, sent.record)));
   if (isSettled(known) && isSame) return nothingOwed(outbox);
   return { kind: "owe", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
-}
-
-/** Nothing is sent as gone that may be there. What has left already keeps its doubt. */
-function planUnclear({ sent, outbox }: FeedKeyState): RowPlan {
-  const isWaiting = outbox?.gone === true && outbox.doubtRecord === null;
-  return { kind: isWaiting && sent?.gone === false ? "settled" : "keep" };
 }
 
 /** Nothing is in doubt, and what was acknowledged still counts. */

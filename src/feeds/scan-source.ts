@@ -16,7 +16,6 @@ import { KeySet } from "./key-set.ts";
 import { proveSource } from "./prove-source.ts";
 import { RowStage } from "./row-stage.ts";
 import { openRows, type SourceRows } from "./source-rows.ts";
-import { tellOfUnclear, UnreadableKeys } from "./unreadable-keys.ts";
 
 /** Rows that are read and compared as one set. */
 const ROWS_PER_READ = 1_000;
@@ -42,7 +41,6 @@ interface Reading {
   rows: number;
   unnamed: SourceRow[];
   present: KeySet;
-  unreadable: UnreadableKeys;
   /** A key was met again whose first row may not be staged: everything is read once more, with an eye on such keys. */
   isAmbiguous: boolean;
 }
@@ -59,8 +57,6 @@ export class ScanSource {
   /** Keys whose files are looked at in this pass, although their rows are as they were. */
   #refused = new Set<string>();
   #isWaitTold = false;
-  /** Missing keys that rows with an unreadable key may be, as the last pass counted them. */
-  #unclear = 0;
 
   /** @param run what runs a SELECT to its end before it is read */
   constructor(context: FeedContext, rules: FeedRules, run: typeof proveSource = proveSource) {
@@ -80,10 +76,9 @@ export class ScanSource {
     const total: Scanned = { rows: 0, owed: 0, bad: 0 };
     this.#stage.open();
     try {
-      const { rows, unnamed, present, unreadable } = await this.#read(isFull, signal);
+      const { rows, unnamed, present } = await this.#read(isFull, signal);
       total.rows = rows;
       const takeUp = (found: readonly FoundKey[]) => this.#takeUp(total, { found, isFull }, signal);
-      const unclear = new KeySet();
       for (let after: readonly string[] | undefined; ; ) {
         const found = this.#stage.load(after, KEYS_PER_COMMIT);
         if (found.length === 0) break;
@@ -91,12 +86,10 @@ export class ScanSource {
         // Rows of keys that stand twice are staged whatever they are.
         await takeUp(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
       }
-      for (const absent of absentKeys(this.#context.store, this.#rules, { present, unreadable, isFull })) {
-        for (const { key } of absent.filter(({ isUnclear }) => isUnclear)) unclear.add(key);
+      for (const absent of absentKeys(this.#context.store, this.#rules, { present, isFull })) {
         await takeUp(keysToTakeUp(this.#context.store, this.#rules, absent));
       }
-      this.#tellOfUnclear(unclear.size);
-      await this.#takeUpNoted(total, { unreadable, isFull }, signal);
+      await this.#takeUpNoted(total, isFull, signal);
       add(total, await settleUnnamed(this.#context, this.#rules, { rows: unnamed, unnamed: [] }, signal));
       if (isFull) await this.#context.files?.forgetOthers(signal);
     } finally {
@@ -145,7 +138,7 @@ export class ScanSource {
       const proven = await this.#prove(reader);
       for (let exactly = false; ; ) {
         const reading = await this.#readAll(reader, { isFull, exactly, rowsMax: proven * 2 + ROWS_MORE }, signal);
-        // Text whose bytes are none must not be sent as something that the ERP did not write.
+        // Text that is no UTF-8 must not be sent as something that the ERP did not write.
         const isDoubtful: boolean = reader.sawReplaced && !exactly;
         if (!isDoubtful && !reading.isAmbiguous) return reading;
         exactly ||= isDoubtful;
@@ -166,13 +159,7 @@ export class ScanSource {
     how: { isFull: boolean; exactly: boolean; rowsMax: number },
     signal: AbortSignal,
   ): Promise<Reading> {
-    const reading: Reading = {
-      rows: 0,
-      unnamed: [],
-      present: new KeySet(),
-      unreadable: new UnreadableKeys(this.#rules),
-      isAmbiguous: false,
-    };
+    const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(), isAmbiguous: false };
     if (how.isFull) this.#context.files?.listNone();
     for await (const step of reader.steps(how.exactly, ROWS_PER_READ)) {
       reading.rows += step.length;
@@ -209,7 +196,6 @@ export class ScanSource {
     for (const row of rows) {
       const key = keyTexts(this.#rules, row);
       if (key === undefined) {
-        reading.unreadable.add(row);
         if (reading.unnamed.length < UNNAMED_MAX) reading.unnamed.push(row);
         continue;
       }
@@ -247,18 +233,11 @@ export class ScanSource {
   }
 
   /** Noted keys that neither the source has nor the bridge knows as present: what is gone may be wanted once more. */
-  async #takeUpNoted(
-    total: Scanned,
-    { unreadable, isFull }: { unreadable: UnreadableKeys; isFull: boolean },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #takeUpNoted(total: Scanned, isFull: boolean, signal: AbortSignal): Promise<void> {
     const noted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
     for (let from = 0; from < noted.length; from += KEYS_PER_COMMIT) {
       const keys = noted.slice(from, from + KEYS_PER_COMMIT);
-      const found = keys.map((key) => {
-        const rows = this.#stage.loadRows(key);
-        return { key, rows, isUnclear: rows.length === 0 && unreadable.mayBe(key) };
-      });
+      const found = keys.map((key) => ({ key, rows: this.#stage.loadRows(key) }));
       await this.#takeUp(total, { found, isFull }, signal);
     }
   }
@@ -289,12 +268,6 @@ export class ScanSource {
   async #pause(signal: AbortSignal): Promise<void> {
     if (this.#context.isStopping()) throw new BridgeError("stopped", "Stopped while rows were read.");
     await this.#context.clock.sleep(0, signal);
-  }
-
-  /** Once for each number. */
-  #tellOfUnclear(rows: number): void {
-    if (rows > 0 && rows !== this.#unclear) tellOfUnclear(this.#context, this.#rules, rows);
-    this.#unclear = rows;
   }
 
   #tellOfWaiting(reader: SourceRows): void {

@@ -3,25 +3,26 @@
  * connection of their own that can only read, in one statement and therefore as of one moment, while the bridge's own
  * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is met as it is now.
  */
+import { isUtf8 } from "node:buffer";
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { APPLICATION_ID } from "../database/migrate.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
-import { isDamaged, isSuspicious, type TextForm, textFormOf } from "../database/stored-text.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 
 /** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
 const BUSY_TIMEOUT_MS = 100;
+/** What SQLite's text becomes where its bytes are no UTF-8. */
+const REPLACED = "\uFFFD";
 
 export class SourceReader {
   readonly #db: Database.Database;
   readonly #rules: SourceRules;
   readonly #from: string;
-  readonly #text: TextForm;
   /** Whether a program that writes the file has to wait while it is read. */
   readonly makesWritersWait: boolean;
   /** Whether reading it runs a SELECT, which may never end: {@link proveSource}. */
@@ -32,19 +33,18 @@ export class SourceReader {
   constructor(db: Database.Database, rules: SourceRules) {
     this.#db = db;
     this.#rules = rules;
-    this.#text = textFormOf(db);
     this.makesWritersWait = db.pragma("journal_mode", { simple: true }) !== "wal";
     this.#from = rules.query === null ? quoteName(rules.table) : checkedQuery(db, rules.query);
     this.mayNotEnd = rules.query !== null || isView(db, rules.table);
     checkColumns(rules, this.#columns());
   }
 
-  /** True once a text was read whose bytes may be no text: only reading `exactly` can tell. */
+  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can tell. */
   get sawReplaced(): boolean {
     return this.#sawReplaced;
   }
 
-  /** All rows, integers as bigint. Read exactly, text whose bytes are none comes as a Buffer, at twice the cost. */
+  /** All rows, integers as bigint. Read exactly, text that is no UTF-8 comes as a Buffer, at twice the cost. */
   *rows(exactly: boolean): Generator<SourceRow> {
     const { columns } = this.#rules;
     const list = columns.map(quoteName).flatMap((name) => (exactly ? [name, `CAST(${name} AS BLOB)`] : [name]));
@@ -55,10 +55,10 @@ export class SourceReader {
         if (next.done === true) return;
         const values = next.value as ColumnValue[];
         if (exactly) {
-          yield this.#exactRow(values);
+          yield rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null));
           continue;
         }
-        this.#sawReplaced ||= values.some((value) => isSuspicious(this.#text, value));
+        this.#sawReplaced ||= values.some((value) => typeof value === "string" && value.includes(REPLACED));
         yield rowOf(columns, (index) => values[index] ?? null);
       }
     } finally {
@@ -73,27 +73,21 @@ export class SourceReader {
     return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
   }
 
-  /** The rows of one key, at most two; text whose bytes are none comes as a Buffer. Reads through everything where the source has no index that helps. */
+  /** The rows of one key, at most two; text that is no UTF-8 comes as a Buffer. Reads through everything where the source has no index that helps. */
   find(key: readonly string[]): SourceRow[] {
     const { columns, keys } = this.#rules;
     const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
     const where = keys.map((column) => `CAST(${quoteName(column)} AS TEXT) = ?`).join(" AND ");
     return this.#attempt(() => {
       const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT 2`).all(...key);
-      return (rows as ColumnValue[][]).map((values) => this.#exactRow(values));
+      return (rows as ColumnValue[][]).map((values) =>
+        rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null)),
+      );
     });
   }
 
   close(): void {
     this.#db.close();
-  }
-
-  /** Each value stands before its bytes. */
-  #exactRow(values: readonly ColumnValue[]): SourceRow {
-    return rowOf(this.#rules.columns, (index) => {
-      const [value = null, bytes = null] = values.slice(2 * index, 2 * index + 2);
-      return isDamaged(this.#text, value, bytes) ? bytes : value;
-    });
   }
 
   #select(sql: string): Database.Statement<unknown[], unknown> {
@@ -226,4 +220,8 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
 
 function rowOf(columns: readonly string[], value: (index: number) => ColumnValue): SourceRow {
   return Object.fromEntries(columns.map((column, index) => [column, value(index)]));
+}
+
+function exactValue(value: ColumnValue, bytes: ColumnValue): ColumnValue {
+  return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? bytes : value;
 }

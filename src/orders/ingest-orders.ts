@@ -12,7 +12,7 @@ import { queueRead, requestRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
-import { findLost, isHeldForLong, type LostPart } from "./lost-values.ts";
+import { deleteFirstLook, findLost, isHeldForLong, type LostPart } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
 import { type OrderMapping, type OrderSource, type OrderValues, readOrderValues } from "./order-mapping.ts";
 import {
@@ -38,6 +38,8 @@ export interface IngestOptions {
   /** The answer's body, into which the records point. */
   bytes: Buffer;
   at: string;
+  /** What the order may lack although every former one had it: the service has shown that this is the order's own. */
+  believed?: LostPart | undefined;
 }
 
 type GoodRecord = AnswerRecord & { ok: true };
@@ -88,6 +90,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   if (mark !== undefined && mark.serviceId !== record.serviceId && mapping.source !== "snapshot")
     saveServiceId(store, mark.orderKey, record.serviceId);
   if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) {
+    if (mapping.source === "snapshot") deleteFirstLook(store, record.orderId);
     if (mark.removedAt === null) return "same";
     // Old news of an order that the service is said not to have: it has served it.
     requestRead(store, record, options.at);
@@ -99,10 +102,15 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
   const lost = findLost(store, { orderId: record.orderId, values: read.values, isCancelled });
-  if (lost !== undefined && !isHeldForLong(store, BAD_KIND[source], record.orderId, options.at)) {
+  const counts =
+    lost === undefined ||
+    lost === options.believed ||
+    isHeldForLong(store, BAD_KIND[source], record.orderId, options.at);
+  if (!counts) {
     if (source !== "snapshot") oweRead(options, record, hashContent(options, record));
     return quarantine(options, record, LOST_WORDS[lost], record.orderId);
   }
+  deleteFirstLook(store, record.orderId);
   const content = { source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };
   if (mark === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });

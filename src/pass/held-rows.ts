@@ -43,6 +43,20 @@ export function loadHeldAfter(store: Store, id: number, limit: number): Quaranti
     .all(id, limit);
 }
 
+/** Held records of these kinds that came before a time, the newest first, with their payloads. */
+export function loadHeldSince(
+  store: Store,
+  kinds: readonly BadRecord["kind"][],
+  range: { before: number; limit: number; since: string },
+): QuarantinedRecord[] {
+  return store
+    .prepare<QuarantinedRecord>(
+      `SELECT ${COLUMNS} FROM quarantine
+       WHERE id IN (${heldIds(kinds, "quarantine_held_id", "length(reference) = 36 AND first_seen_at <= @since")}) ORDER BY id DESC`,
+    )
+    .all(range);
+}
+
 /** The orders of held records of one kind. */
 export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit: number): string[] {
   const rows = store

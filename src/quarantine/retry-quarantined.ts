@@ -3,19 +3,18 @@
  * caller's write transaction, so that a record is stored and released in one step; after a crash it is still held.
  */
 
-import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
-import { scanJson } from "../answers/scan-json.ts";
+import { textOf } from "../answers/json-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "../feeds/feed.ts";
 import { retryFeedRow } from "../feeds/feed-retry.ts";
 import { markCompareOwed } from "../feeds/feed-rows.ts";
+import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
-import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { type AnswerRecord, readRecords } from "../orders/read-answer.ts";
-import { exactPayload, markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
+import type { AnswerRecord } from "../orders/read-answer.ts";
+import { markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
 import { queueRead } from "../pass/position-rows.ts";
 
 export interface RetryOptions {
@@ -37,7 +36,7 @@ type GoodRecord = AnswerRecord & { ok: true };
 
 /** Whether the present mapping can use a record of orders, without writing anything: its reason where it cannot. */
 export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): string | undefined {
-  const judged = readRecord(rules, row);
+  const judged = readHeldRecord(rules, row);
   return typeof judged === "string" ? judged : undefined;
 }
 
@@ -51,7 +50,7 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
   if (row.kind === "payload") return { outcome: "waiting", reason: "the order is read again", job: "reconcile" };
   const feed = FEED_NAMES.find((name) => name === row.kind);
   if (feed !== undefined) return retryFeed(options, feed, row);
-  const judged = readRecord(rules, row);
+  const judged = readHeldRecord(rules, row);
   if (typeof judged === "string") {
     markStillBad(store, row.id, judged);
     return { outcome: "held", reason: judged };
@@ -80,27 +79,6 @@ function oweRead({ store, at }: RetryOptions, record: GoodRecord, bytes: Buffer)
     { orderId, serviceId, source: "update", record: textOf(bytes, record.span), recordHash: hash, contentHash: null },
     at,
   );
-}
-
-/** The record as it would be taken now, or why it cannot be. */
-function readRecord(
-  rules: OrderRules,
-  row: QuarantinedRecord,
-): { record: GoodRecord; bytes: Buffer; mapping: OrderMapping } | string {
-  const bytes = exactPayload(row);
-  if (bytes === undefined) return row.reason;
-  const mapping = row.kind === "change" ? rules.update : row.kind === "snapshot" ? rules.snapshot : rules.batch;
-  try {
-    const root = scanJson(bytes);
-    const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
-    if (record === undefined) return row.reason;
-    if (!record.ok) return record.reason;
-    const read = readOrderValues(bytes, record.span, mapping);
-    return "reason" in read ? read.reason : { record, bytes, mapping };
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    return row.reason;
-  }
 }
 
 function retryFeed({ store, feeds }: RetryOptions, name: FeedName, row: QuarantinedRecord): RetryOutcome {

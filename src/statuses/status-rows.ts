@@ -7,8 +7,8 @@
 
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
-import { findDamaged, textFormOf } from "../database/stored-text.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
+import { findNotUtf8 } from "../feeds/utf8.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
@@ -108,9 +108,7 @@ export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undef
 
 function readRow(store: Store, row: RequestRow): StatusRequest {
   const { status, comment, data } = row;
-  const notUtf8 = findDamaged(textFormOf(store.db), { status, comment, data }, (column) =>
-    loadBytes(store, row.id, column),
-  );
+  const notUtf8 = findNotUtf8({ status, comment, data }, (column) => loadBytes(store, row.id, column));
   const wasAnswered = row.wasAnswered === 1n;
   return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), wasAnswered, notUtf8 };
 }

@@ -1,4 +1,5 @@
 import type { Store } from "../database/store.ts";
+import type { LostPart } from "../orders/lost-values.ts";
 
 export interface Candidate {
   orderKey: number;
@@ -8,22 +9,37 @@ export interface Candidate {
 
 export const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
 
+const IS_SOUND = "AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)";
+
+/** The newest orders that the service is known to have, as far as `more` allows. */
+function loadNewest(store: Store, except: readonly string[], more: string, limit: number): Candidate[] {
+  return store
+    .prepare<Candidate>(
+      `SELECT ${CANDIDATE} FROM orders
+       WHERE removed_at IS NULL AND order_id NOT IN (SELECT value FROM json_each(?))
+         AND order_id NOT IN (SELECT order_id FROM missing_orders) ${more}
+       ORDER BY order_key DESC LIMIT ?`,
+    )
+    .all(JSON.stringify(except), limit);
+}
+
 /**
  * The newest orders of which nothing speaks against it that the service has them, and answers for them. Where every order
  * has failed before, one that has.
  */
 export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
-  const load = (more: string) =>
-    store
-      .prepare<Candidate>(
-        `SELECT ${CANDIDATE} FROM orders
-         WHERE removed_at IS NULL AND order_id NOT IN (SELECT value FROM json_each(?))
-           AND order_id NOT IN (SELECT order_id FROM missing_orders) ${more}
-         ORDER BY order_key DESC LIMIT ?`,
-      )
-      .all(JSON.stringify(except), limit);
-  const sound = load("AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)");
-  return sound.length > 0 ? sound : load("");
+  const sound = loadNewest(store, except, IS_SOUND, limit);
+  return sound.length > 0 ? sound : loadNewest(store, except, "", limit);
+}
+
+const HAS_PART: Record<LostPart, string> = {
+  status: "trim(status)<>''",
+  lines: "EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = orders.order_key AND l.sku IS NOT NULL)",
+};
+
+/** Of the same orders those that have a status, or lines. */
+export function loadControlsWith(store: Store, part: LostPart, except: readonly string[], limit: number): Candidate[] {
+  return loadNewest(store, except, `AND ${HAS_PART[part]} ${IS_SOUND}`, limit);
 }
 
 /** Events and orders among which a later change is looked for. */

@@ -6,28 +6,37 @@
  * are looked at again.
  */
 
+import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { counted } from "../messages/counted.ts";
-import { ORDER_KINDS } from "../orders/ingest-orders.ts";
-import type { OrderMapping } from "../orders/order-mapping.ts";
+import { readHeldRecord } from "../orders/held-record.ts";
+import { ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
+import { findLacking, HELD_MS, type LostPart } from "../orders/lost-values.ts";
+import { type OrderMapping, readTimestampText } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { stateOfStatus } from "../orders/plan-order.ts";
 import { digestWithoutId, fieldOf } from "../orders/same-order.ts";
 import { commit } from "../pass/commit.ts";
 import {
   type HeldUnnamed,
   loadHeldOrders,
+  loadHeldSince,
   loadHeldUnnamed,
   loadNewestOrders,
   loadOrdersByNumber,
+  loadQuarantined,
+  type QuarantinedRecord,
   releaseStored,
   type StoredCopy,
 } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
+import { deleteQueuedRead, loadQueuedRead, requestRead } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
 import { FindUnnamed } from "./find-unnamed.ts";
-import type { OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
+import type { LostLooks } from "./lost-looks.ts";
+import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
 
 const LOOK_EVERY_MS = 3_600_000;
@@ -38,21 +47,29 @@ const UNNAMED_PER_LOOK = 500;
 const UNNAMED_PER_TURN = 25;
 /** Orders that a record is held against which says no number: it comes again soon, or never. */
 const NEWEST_ORDERS = 200;
+/** Records in one look that may count after their day, and in one transaction. */
+const OLD_PER_LOOK = 1_000;
+const OLD_PER_COMMIT = 50;
+/** After the day of what a record lacks, and the turn of a read of its order. */
+const OLD_MS = HELD_MS + LOOK_EVERY_MS;
 const FIRST = Number.MAX_SAFE_INTEGER;
 
 export class HeldRecords {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
+  readonly #looks: LostLooks;
   readonly #unnamed: FindUnnamed;
   #lookAtMs: number;
   /** The records looked at last: the next look goes on with older ones. */
-  #before = { named: FIRST, unnamed: FIRST };
+  #before = { named: FIRST, unnamed: FIRST, old: FIRST };
+  #oldAtMs = 0;
 
-  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
+  constructor(context: JobContext, rules: OrderRules, { reader, looks }: { reader: OrderReader; looks: LostLooks }) {
     this.#context = context;
     this.#rules = rules;
     this.#reader = reader;
+    this.#looks = looks;
     this.#unnamed = new FindUnnamed(context, rules, reader);
     this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
   }
@@ -60,6 +77,10 @@ export class HeldRecords {
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     await this.#unnamed.look(signal);
+    if (clock.monotonicMs() >= this.#oldAtMs) {
+      this.#oldAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+      await this.#countOld(signal);
+    }
     if (clock.monotonicMs() < this.#lookAtMs) return;
     this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
     await this.#releaseStored(signal);
@@ -91,7 +112,11 @@ export class HeldRecords {
       return refreshed;
     };
     try {
-      const read = await this.#reader.refresh(order, { store: this.#reader.store, settle }, signal);
+      const readOnce = (believed?: LostPart) => {
+        const take = (answer: OrderAnswer, at: string) => this.#reader.store(answer, at, believed);
+        return this.#reader.refresh(order, { store: take, settle }, signal);
+      };
+      const read = await this.#looks.read(order.orderId, readOnce, { reads: pass, signal });
       if (read?.value.kind === "unknown") return await pass.failed(order.orderId, read.value.error);
       pass.answered(loadOrderMark(store, order.orderId)?.orderKey);
     } catch (error) {
@@ -99,6 +124,46 @@ export class HeldRecords {
       return await pass.failed(order.orderId, error);
     }
     return true;
+  }
+
+  /** What was held for a day for what it lacks counts, also where its order cannot be read. */
+  async #countOld(signal: AbortSignal): Promise<void> {
+    const { store, clock, isStopping } = this.#context;
+    for (let looked = 0; looked < OLD_PER_LOOK && !isStopping(); looked += OLD_PER_COMMIT) {
+      const at = isoTime(clock.nowMs());
+      const range = { before: this.#before.old, limit: OLD_PER_COMMIT, since: isoTime(clock.nowMs() - OLD_MS) };
+      const held = loadHeldSince(store, ORDER_KINDS, range);
+      this.#before.old = held.length < OLD_PER_COMMIT ? FIRST : (held.at(-1)?.id ?? FIRST);
+      const lacking = held.filter((row) => this.#readLacking(row) !== undefined);
+      if (lacking.length > 0)
+        await commit(this.#context, signal, () => {
+          for (const row of lacking) this.#count(row, at);
+        });
+      if (this.#before.old === FIRST) break;
+      await clock.sleep(0, signal);
+    }
+  }
+
+  /** The record of a whole order that is held for nothing but what it lacks. */
+  #readLacking(row: QuarantinedRecord) {
+    // Such a change does not hold the order.
+    if (row.kind === "change" && this.#rules.carry === "changes") return undefined;
+    const read = readHeldRecord(this.#rules, row);
+    if (typeof read === "string") return undefined;
+    const { isCancelled } = stateOfStatus(read.values.status, this.#rules.plan);
+    if (findLacking({ values: read.values, isCancelled }).length === 0) return undefined;
+    const stored = loadOrderMark(this.#context.store, read.record.orderId)?.updatedAt ?? null;
+    const timestamp = readTimestampText(read.bytes, read.record.span, read.mapping);
+    return isOlder(timestamp, stored, this.#rules.plan.timezone) ? undefined : read;
+  }
+
+  #count(row: QuarantinedRecord, at: string): void {
+    const { store } = this.#context;
+    const read = this.#readLacking(row);
+    if (read === undefined || loadQuarantined(store, row.id)?.state !== "held") return;
+    const { record, bytes, mapping } = read;
+    const taken = ingestRecord({ store, rules: this.#rules, mapping, bytes, at }, record);
+    if (taken === "created" || taken === "changed") deleteQueuedRead(store, record.orderId, record.hash);
   }
 
   async #releaseStored(signal: AbortSignal): Promise<void> {

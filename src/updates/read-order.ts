@@ -9,10 +9,12 @@ import { isOlder } from "../answers/timestamp.ts";
 import { type IngestResult, ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
+import { findLost, hasPart, type LostPart } from "../orders/lost-values.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
-import { readScalar } from "../orders/order-mapping.ts";
+import { type OrderValues, readOrderValues, readScalar } from "../orders/order-mapping.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { stateOfStatus } from "../orders/plan-order.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
@@ -112,8 +114,8 @@ export class OrderReader {
   }
 
   /** Stores an answer, or owes another read where it is older than what is stored. Inside the transaction. */
-  readonly store = (answer: OrderAnswer, at: string): IngestResult => {
-    if (!this.isStale(answer)) return this.storeAnyway(answer, at);
+  readonly store = (answer: OrderAnswer, at: string, believed?: LostPart): IngestResult => {
+    if (!this.isStale(answer)) return this.storeAnyway(answer, at, believed);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
     return "owed";
   };
@@ -149,10 +151,36 @@ export class OrderReader {
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
 
-  /** Stores an answer as it is. Inside the transaction. */
-  storeAnyway({ body, record }: OrderAnswer, at: string): IngestResult {
+  /** What the answer lacks, where it is held for that. */
+  lostOf(answer: OrderAnswer): LostPart | undefined {
+    const values = this.#valuesOf(answer);
+    if (values === undefined || !answer.record.ok || !this.isHeld(answer)) return undefined;
+    const { isCancelled } = stateOfStatus(values.status, this.#rules.plan);
+    return findLost(this.#context.store, { orderId: answer.record.orderId, values, isCancelled });
+  }
+
+  /** Whether the answer has what another one lacks. */
+  shows(answer: OrderAnswer, part: LostPart): boolean {
+    const values = this.#valuesOf(answer);
+    return values !== undefined && hasPart(values, part);
+  }
+
+  #valuesOf({ body, record }: OrderAnswer): OrderValues | undefined {
+    if (!record.ok) return undefined;
+    const read = readOrderValues(body, record.span, this.#rules.snapshot);
+    return "values" in read ? read.values : undefined;
+  }
+
+  /**
+   * Stores an answer as it is. Inside the transaction.
+   * @param believed what the order may lack
+   */
+  storeAnyway({ body, record }: OrderAnswer, at: string, believed?: LostPart): IngestResult {
     const { store } = this.#context;
-    const taken = ingestRecord({ store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at }, record);
+    const taken = ingestRecord(
+      { store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at, believed },
+      record,
+    );
     if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }

@@ -11,6 +11,7 @@ import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestReadNow } from "../orders/later-reads.ts";
+import type { LostPart } from "../orders/lost-values.ts";
 import { MISSING_FOR_MS } from "../orders/missing-order.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
 import { readScalar } from "../orders/order-mapping.ts";
@@ -38,6 +39,7 @@ import { saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { HeldRecords } from "./held-records.ts";
+import { LostLooks } from "./lost-looks.ts";
 import { MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
@@ -67,6 +69,14 @@ interface Aside {
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
 }
 
+/** What the service has shown by its answers for other orders. */
+interface Shown {
+  /** The time that it is not behind. */
+  current: string | null;
+  /** What this order lacks by itself. */
+  believed: LostPart | undefined;
+}
+
 interface Pass {
   reads: ReadPass;
   aside: Aside[];
@@ -79,6 +89,7 @@ export class ReadOrders {
   readonly #reader: OrderReader;
   readonly #missing: MissingOrders;
   readonly #held: HeldRecords;
+  readonly #looks: LostLooks;
   readonly #rules: OrderRules;
   /** Orders in a row whose answers never came to have the timestamp of the change. */
   #vain = 0;
@@ -90,7 +101,8 @@ export class ReadOrders {
     this.#rules = rules;
     this.#reader = new OrderReader(context, rules);
     this.#missing = new MissingOrders(context);
-    this.#held = new HeldRecords(context, rules, this.#reader);
+    this.#looks = new LostLooks(context, this.#reader);
+    this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
   }
 
   /** Reads what is due, bounded. Returns how many reads are left that the next pass should begin at once. */
@@ -128,7 +140,8 @@ export class ReadOrders {
   async #readOne(owed: QueuedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
-      const read = await this.#readUntilCurrent(owed, pass);
+      const readOnce = (believed?: LostPart) => this.#readUntilCurrent(owed, pass, believed);
+      const read = await this.#looks.read(owed.orderId, readOnce, pass);
       if (read?.value.kind === "unknown") {
         const { error, fence } = read.value;
         const orderKey = loadOrderMark(store, owed.orderId)?.orderKey;
@@ -155,20 +168,19 @@ export class ReadOrders {
    * An answer that is older than what is known of the order counts where other orders show that the service is not behind, and the order is
    * answered so again after that: two replicas may answer in turn.
    */
-  async #readUntilCurrent(owed: QueuedRead, { reads, signal }: Pass) {
-    const read = await this.#reader.refresh(owed, this.#actOn(owed), signal);
+  async #readUntilCurrent(owed: QueuedRead, { reads, signal }: Pass, believed?: LostPart) {
+    const read = await this.#reader.refresh(owed, this.#actOn(owed, { current: null, believed }), signal);
     if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
     if (owed.attempts + 1 < BEHIND_TRIES) return read;
     if (!(await reads.isPast(read.value.newer, owed.orderId))) return read;
-    return await this.#reader.refresh(owed, this.#actOn(owed, read.value.newer), signal);
+    return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, believed }), signal);
   }
 
-  /** @param current the time that the service has shown not to be behind */
-  #actOn(owed: QueuedRead, current: string | null = null) {
+  #actOn(owed: QueuedRead, shown: Shown = { current: null, believed: undefined }) {
     return {
-      store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, current }, at),
+      store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, ...shown }, at),
       settle: (refreshed: Refreshed<IngestResult | "stale">, at: string) =>
-        this.#settle(owed, { refreshed, current }, at),
+        this.#settle(owed, { refreshed, current: shown.current }, at),
     };
   }
 
@@ -209,11 +221,11 @@ export class ReadOrders {
    */
   #store(
     owed: QueuedRead,
-    { answer, current }: { answer: OrderAnswer; current: string | null },
+    { answer, current, believed }: Shown & { answer: OrderAnswer },
     at: string,
   ): IngestResult | "stale" {
     const newer = this.#reader.newerStored(answer);
-    if (newer === undefined) return this.#reader.storeAnyway(answer, at);
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at, believed);
     const isCurrent = current !== null && !this.#reader.isLater(newer, current);
     const isAnnounced = this.#isSaidTwice(owed, answer);
     if (!isAnnounced && !isCurrent && !this.#isLastTry(owed)) return "stale";

@@ -5,13 +5,15 @@
  */
 
 import { counted } from "../messages/counted.ts";
+import type { IngestResult } from "../orders/ingest-orders.ts";
+import type { LostPart } from "../orders/lost-values.ts";
 import { saysNoSuchOrder } from "../orders/missing-order.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { type Candidate, loadControls, loadRecentlyStamped } from "./control-rows.ts";
-import type { OrderReader, Refreshed } from "./read-order.ts";
+import { type Candidate, loadControls, loadControlsWith, loadRecentlyStamped } from "./control-rows.ts";
+import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 
 /** Orders that are asked for at most to find out whether the service is well. */
 const CONTROLS_MAX = 2;
@@ -32,6 +34,8 @@ export class ReadPass {
   /** The latest timestamp that was answered. */
   #latest: string | null = null;
   #laterAsked = new Set<string>();
+  /** What the service gave for no order that was asked for. */
+  readonly #lost = new Set<LostPart>();
   #lastError: unknown;
 
   constructor(context: JobContext, reader: OrderReader, options: { signal: AbortSignal; failuresInRowMax?: number }) {
@@ -70,6 +74,25 @@ export class ReadPass {
     return false;
   }
 
+  /**
+   * Whether the service now answers another order with what this one lacks. Where it does not, nothing more is asked in this pass.
+   * @throws what concerns more than one order
+   */
+  async shows(part: LostPart, orderId: string): Promise<boolean> {
+    if (this.#lost.has(part)) return false;
+    for (const control of loadControlsWith(this.#context.store, part, [orderId, ...this.#failed], CONTROLS_MAX)) {
+      let isShown = false;
+      // An answer that lacks it as well says nothing of that order.
+      await this.#ask(control, false, (answer, at) => {
+        isShown = this.#reader.shows(answer, part);
+        return isShown ? this.#reader.store(answer, at) : "same";
+      });
+      if (isShown) return true;
+    }
+    this.#lost.add(part);
+    return false;
+  }
+
   #isPast(timestamp: string): boolean {
     return this.#reader.isLater(this.#latest, timestamp);
   }
@@ -105,10 +128,14 @@ export class ReadPass {
   }
 
   /** @param isInAnyForm also under the other forms of its id, where it is not found under the stored one */
-  async #ask(control: Candidate, isInAnyForm: boolean): Promise<void> {
+  async #ask(
+    control: Candidate,
+    isInAnyForm: boolean,
+    take: (answer: OrderAnswer, at: string) => IngestResult = this.#reader.store,
+  ): Promise<void> {
     const settle = (refreshed: Refreshed) => refreshed;
     try {
-      const act = { store: this.#reader.store, settle };
+      const act = { store: take, settle };
       const read = await this.#reader.refresh(control, act, this.#signal);
       const error = read?.value.kind === "unknown" ? read.value.error : undefined;
       const isFound =

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { startWithIll } from "../support/ill-orders.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -92,5 +93,93 @@ describe("what every former order had", () => {
     expect(test.statusOf(id).status).toBe("cancelled");
     expect(test.statusOf(other).status).toBe("paid");
     expect([lines(test, id), lines(test, other)]).toEqual([0, 0]);
+  });
+
+  /** Orders that lack something by themselves, pulled beside an ordinary one. */
+  async function pullLacking(test: Followed, ways: readonly (keyof typeof LOSE)[]): Promise<string[]> {
+    const { service } = test.sandbox;
+    const lacking = ways.map((way) => {
+      const id = service.createOrder();
+      service.changeOrder(id, { raw: LOSE[way]!(service.newestText(id)!) });
+      return id;
+    });
+    service.createOrder();
+    await test.run("orders");
+    return lacking;
+  }
+
+  const stored = ({ rows }: Followed, id: string) => rows("SELECT 1 FROM orders WHERE order_id = ?", id).length;
+
+  it.each(["no lines", "lines without an article", "no status"])(
+    "is lacked by one order alone, which another order's answer shows twice: %s",
+    async (way) => {
+      const test = await startFollowed(3);
+      const [id] = (await pullLacking(test, [way])) as [string];
+      for (let polls = 0; polls < 10; polls++) await test.poll();
+      expect(stored(test, id)).toBe(0);
+      for (let polls = 0; polls < 10; polls++) await test.poll();
+      expect(stored(test, id)).toBe(1);
+      expect(test.snapshots(id)).toBeLessThanOrEqual(10);
+      expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+      expect(test.rows("SELECT * FROM lost_values")).toEqual([]);
+      expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
+    },
+  );
+
+  it("is not lost by one of two machines that answer in turn", async () => {
+    const test = await startFollowed(3);
+    const [id] = test.ids as [string];
+    test.change(id, { status: "paid" });
+    const { service } = test.sandbox;
+    const handle = service.handle.bind(service);
+    let reads = 0;
+    service.handle = (request) => {
+      const answer = handle(request);
+      const isRead = /\/orders\/[0-9a-f-]{36}/.test(JSON.stringify(request));
+      if (request.method !== "GET" || !isRead || reads++ % 2 === 1) return answer;
+      return { ...answer, body: Buffer.from(LOSE["no lines"]!(answer.body.toString("utf8"))) };
+    };
+    for (let polls = 0; polls < 30; polls++) {
+      reads = 0;
+      await test.poll();
+      expect(lines(test, id)).toBeGreaterThan(0);
+    }
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
+  it("is not lost by two troubles, where the order was answered with it between them", async () => {
+    const test = await startFollowed(3);
+    const [id] = test.ids as [string];
+    const { service } = test.sandbox;
+    const handle = service.handle.bind(service);
+    const trouble = () => {
+      service.handle = (request) => {
+        const answer = handle(request);
+        if (request.method !== "GET" || !JSON.stringify(request).includes(id)) return answer;
+        return { ...answer, body: Buffer.from(LOSE["no lines"]!(answer.body.toString("utf8"))) };
+      };
+    };
+    trouble();
+    test.change(id, { status: "paid" });
+    await test.poll();
+    expect(test.rows("SELECT order_id FROM lost_values")).toEqual([{ order_id: id }]);
+    service.handle = handle;
+    for (let polls = 0; polls < 12; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+    trouble();
+    test.change(id, { status: "packed" });
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    expect(lines(test, id)).toBeGreaterThan(0);
+  });
+
+  it.each([403, 404])("counts after a day as it was held where the order cannot be read: %i", async (status) => {
+    const test = await startWithIll(3);
+    const [first, second] = (await pullLacking(test, ["no lines", "no status"])) as [string, string];
+    for (const id of [first, second]) test.ill.set(id, { kind: "status", status, body: '{"error":"no details"}' });
+    for (let hours = 0; hours < 23; hours++) await test.poll(HOUR_MS);
+    expect([stored(test, first), stored(test, second)]).toEqual([0, 0]);
+    for (let hours = 0; hours < 4; hours++) await test.poll(HOUR_MS);
+    expect([stored(test, first), stored(test, second)]).toEqual([1, 1]);
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { encodedFolder } from "../support/encodings.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 
 describe("a status that the ERP wants", () => {
@@ -181,26 +180,6 @@ describe("a status that the ERP wants", () => {
     await send();
     expect([request(id).state, effects()]).toEqual(["sent", ["odd \ufffd"]]);
   });
-
-  it.each([
-    ["UTF-16le", "3dd84100"],
-    ["UTF-16be", "d83d0041"],
-  ] as const)(
-    "goes out as it was written from a database in %s, and not where half a character is lost",
-    async (encoding, half) => {
-      const { ids, ask, send, erp, request, effects } = await startStatusBridge({
-        folder: encodedFolder(encoding),
-        orders: 2,
-      });
-      const sound = ask(ids[0]!, "odd \ufffd ö 😀", { comment: "Caf\ufffd" });
-      erp.exec(
-        `INSERT INTO status_requests (order_id, status, comment) VALUES ('${ids[1]}', 'paid', CAST(x'${half}' AS TEXT))`,
-      );
-      await send();
-      expect([request(sound).state, effects()]).toEqual(["sent", ["odd \ufffd ö 😀"]]);
-      expect(request(sound + 1)).toMatchObject({ state: "refused", last_error: "comment is not valid UTF-8" });
-    },
-  );
 
   it("leaves again with new data or another comment, and not where it says nothing new", async () => {
     const body = { status: "{status}", comment: "{comment}", ttn: "{ttn}" };

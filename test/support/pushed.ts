@@ -34,7 +34,7 @@ export interface PushedFeeds extends TestBridge {
 
 /** A bridge whose stock feed has looked once, so that its triggers stand. */
 export async function startFeeds(
-  options: { settings?: Settings; sandbox?: StartOptions; arm?: JobName[]; folder?: string } = {},
+  options: { settings?: Settings; sandbox?: StartOptions; arm?: JobName[] } = {},
 ): Promise<PushedFeeds> {
   const settings = mergeSettings(
     { service: { timeouts: { import: `${IMPORT_TIMEOUT_MS / 1000}s` } } },
@@ -43,7 +43,6 @@ export async function startFeeds(
   const test = await startTestBridge({
     settings,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
-    ...(options.folder === undefined ? {} : { folder: options.folder }),
   });
   const erp = new Database(test.bridge.store.path, { timeout: 5_000 });
   onTestFinished(() => void erp.close());

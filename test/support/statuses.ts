@@ -40,13 +40,12 @@ export interface StatusBridge extends TestBridge {
 }
 
 export async function startStatusBridge(
-  options: { settings?: Settings; sandbox?: StartOptions; orders?: number; folder?: string } = {},
+  options: { settings?: Settings; sandbox?: StartOptions; orders?: number } = {},
 ): Promise<StatusBridge> {
   const settings = mergeSettings({ statuses: { path: STATUS_PATH } }, options.settings ?? {});
   const bridge = await startTestBridge({
     settings,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
-    ...(options.folder === undefined ? {} : { folder: options.folder }),
   });
   const { sandbox, rows, run, clock } = bridge;
   const ids = Array.from({ length: options.orders ?? 1 }, () => sandbox.service.createOrder({ status: "new" }));

@@ -3,8 +3,6 @@ export const jobs = {
   "the nightly comparison": "ночная сверка",
   "first use": "первое использование",
   "the configuration was changed": "настройки изменены",
-  "a row was met whose key cannot be read": "встретилась строка, ключ которой не читается",
-  "a row whose key could not be read is gone": "исчезла строка, ключ которой не читался",
   "changes were not noted before": "изменения раньше не отмечались",
   "a retry": "повтор",
   "a person's request": "по запросу человека",
@@ -137,8 +135,6 @@ export const jobs = {
     "{name}: сервис принимает не больше {count} таких записей за запрос.",
   "{pending#} of {count#} row[s] would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve {name}":
     "Обнулились или исчезли бы строки: {pending} из {count}. Они ждут, остальные уходят. Если так и должно быть: erp-bridge approve {name}",
-  "{name}: {rows#} missing row[s] may be among those whose key cannot be read: not sent as gone.":
-    "{name}: {rows} {rows:строка исчезла|строки исчезли|строк исчезло}, но {rows:она может|они могут|они могут} быть среди тех, ключ которых не читается: удаление не отправляется.",
   "{name}: rows that go to zero wait for approval.": "{name}: обнуляемые строки ждут разрешения.",
   "{source!} is empty, and sending it whole would empty the site. Nothing is sent.":
     "{source}: пусто; отправка целиком очистила бы сайт. Ничего не отправляется.",

@@ -195,8 +195,7 @@ export const service = {
   "the path would leave its place (. or ..)": "путь вышел бы за свои пределы (. или ..)",
   "two rows have this key ({keys})": "такой ключ у двух строк ({keys})",
   "{keys}: the key is NULL": "{keys}: ключ равен NULL",
-  "{keys}: the key is binary data or no valid text; no missing row that it may be is sent as gone":
-    "{keys}: ключ — двоичные данные или некорректный текст; исчезнувшие строки, которыми она может оказаться, с продажи не снимаются",
+  "{keys}: the key is binary data or no valid text": "{keys}: ключ — двоичные данные или неверный текст",
   // confirms
   "No record of this batch has an id by which a confirm could name it.":
     "Ни у одной записи пачки нет идентификатора, по которому её можно подтвердить.",
