@@ -1,20 +1,20 @@
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { accountOf } from "../daemon/account.ts";
+import { type Switched, switchAccount } from "../daemon/switch-account.ts";
 import type { HoldReason } from "../database/hold-names.ts";
-import { saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/feed-outbox.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { clearDelivery } from "../orders/batch-rows.ts";
-import { acceptSigns, forgetSigns, isListDoubted } from "../orders/watch-list.ts";
-import { acceptForms, forgetForms, listUnaccepted } from "../pass/answer-form-rows.ts";
+import { acceptSigns, isListDoubted } from "../orders/watch-list.ts";
+import { acceptForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
+import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { dismissObservations } from "../probe/observations.ts";
@@ -54,12 +54,12 @@ export const resume: Command<{ area: string; hold: string | undefined }> = (call
   requireDatabase(loaded);
   const store = openDatabase(loaded, "command");
   try {
-    const { lifted, left } = store.write(() => lift(store, { area, hold }, loaded));
+    const { lifted, left, switched } = store.write(() => lift(store, { area, hold }, loaded));
     const enabled = jobs.filter((job) => isOn(job, loaded));
     const asked = lifted.length > 0 && askDaemon(store, enabled);
     const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
-    if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting }));
-    else for (const line of describe({ area, hold, lifted, asked, waiting })) call.terminal.out(line);
+    if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting, ...(switched && { switched }) }));
+    else for (const line of describe({ area, hold, lifted, asked, waiting, switched })) call.terminal.out(line);
     return left.length === 0 ? EXIT.ok : EXIT.attention;
   } finally {
     store.close();
@@ -72,9 +72,10 @@ interface Outcome {
   lifted: readonly string[];
   asked: boolean;
   waiting: readonly { reason: string; command: string }[];
+  switched: Switched | undefined;
 }
 
-function describe({ area, hold, lifted, asked, waiting }: Outcome): Message[] {
+function describe({ area, hold, lifted, asked, waiting, switched }: Outcome): Message[] {
   const stays = waiting.map(({ reason, command }) => {
     const ending = endingOf(reason);
     if (typeof ending === "string") return m.command.guardWaits({ area, command });
@@ -85,7 +86,18 @@ function describe({ area, hold, lifted, asked, waiting }: Outcome): Message[] {
     return [hold === undefined ? m.command.nothingHeld({ area }) : m.command.noHold({ area, hold })];
   if (area === "observations") return [m.command.observationsRead({ names: lifted })];
   const reasons = lifted;
-  return [asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons }), ...stays];
+  const account = switched === undefined ? [] : describeSwitch(switched);
+  return [asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons }), ...stays, ...account];
+}
+
+/** What the next start does, because this may be another installation of the service. */
+function describeSwitch({ formerUrl, formerId, position, reads }: Switched): Message[] {
+  return [
+    m.command.nothingAccepted({ url: formerUrl, id: formerId }),
+    ...(position === undefined ? [] : [m.command.changesFrom({ position })]),
+    ...(reads === 0 ? [] : [m.command.readAgain({ orders: reads })]),
+    m.command.comparedAtStart,
+  ];
 }
 
 function isOn(job: JobName, { config }: LoadedConfig): boolean {
@@ -109,10 +121,12 @@ function lift(
   store: Store,
   { area, hold }: { area: string; hold: string | undefined },
   loaded: LoadedConfig,
-): { lifted: string[]; left: string[] } {
+): { lifted: string[]; left: string[]; switched?: Switched | undefined } {
   if (area === "account" || area === "observations") {
     const isMeant = hold === undefined || hold === area;
-    return { lifted: isMeant ? accept(store, area, loaded) : [], left: [] };
+    if (!isMeant) return { lifted: [], left: [] };
+    if (area === "observations") return { lifted: dismissObservations(store), left: [] };
+    return { lifted: ["account"], left: [], switched: switchAccount(store, loaded, systemClock.nowMs()) };
   }
   const endpoints = endpointsOf(area, loaded);
   const { lifted, left } = planLift(standingReasons(store, area, endpoints), hold);
@@ -133,14 +147,6 @@ function lift(
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);
   }
   return { lifted, left };
-}
-
-function accept(store: Store, area: "account" | "observations", loaded: LoadedConfig): string[] {
-  if (area === "observations") return dismissObservations(store);
-  saveMeta(store, "account", accountOf(loaded.config));
-  forgetForms(store);
-  forgetSigns(store);
-  return ["account"];
 }
 
 function standingReasons(store: Store, area: string, endpoints: readonly string[]): HoldReason[] {

@@ -23,6 +23,7 @@ export type MetaKey =
   | "history"
   | "set_back"
   | "elsewhere"
+  | "accounts"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

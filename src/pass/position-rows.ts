@@ -25,6 +25,10 @@ export function saveWatermark(store: Store, stream: string, value: string, at: s
     .run(stream, value, at);
 }
 
+export function deleteWatermark(store: Store, stream: string): void {
+  store.prepare("DELETE FROM watermarks WHERE stream = ?").run(stream);
+}
+
 export interface QueuedRead {
   orderId: string;
   serviceId: string;

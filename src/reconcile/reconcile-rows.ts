@@ -48,6 +48,12 @@ export function saveReconcileState(store: Store, state: ReconcileState): void {
   saveMeta(store, "reconcile", JSON.stringify(state));
 }
 
+/** A start begins with a round from the beginning. */
+export function oweReconcile(store: Store): void {
+  const { after } = loadReconcileState(store);
+  saveReconcileState(store, { after, round: null, finishedAt: null });
+}
+
 /** The next orders that are marked as removed. */
 export function loadRemoved(store: Store, range: Range): Candidate[] {
   return store

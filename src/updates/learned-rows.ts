@@ -1,4 +1,4 @@
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Learned } from "./follow.ts";
 
@@ -8,6 +8,11 @@ export function loadLearned(store: Store): Learned {
   const learned = text === undefined ? {} : (JSON.parse(text) as Partial<Learned>);
   const { boundary, pageMax = 0, form, cutSize, limits } = learned;
   return { boundary, pageMax, form, cutSize, limits };
+}
+
+/** Another account: nothing is known of what answers there. */
+export function forgetLearned(store: Store): void {
+  deleteMeta(store, "learned");
 }
 
 export function saveLearned(store: Store, learned: Learned): void {

@@ -66,7 +66,7 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
   const at = isoTime(nowMs);
   doubtAcknowledged(store, FEED_NAMES, { since, at, because: "the service was restored to an earlier state" });
-  for (const order of loadSentSince(store, since)) requestRead(store, order, at);
+  requestSentSince(store, since, at);
   log.warn(
     { since, kept: isoTime(after.noticed.keptMs) },
     "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.",
@@ -83,6 +83,13 @@ export function markSetBackSeen(store: Store): void {
   const { noticed, ...rest } = loadSetBack(store);
   if (noticed === undefined) return;
   saveMeta(store, "set_back", JSON.stringify({ ...rest, noticed: { ...noticed, isSeen: true } } satisfies SetBack));
+}
+
+/** Orders whose status was sent since then are read; how many. Inside a write transaction. */
+export function requestSentSince(store: Store, since: string, at: string): number {
+  const orders = loadSentSince(store, since);
+  for (const order of orders) requestRead(store, order, at);
+  return orders.length;
 }
 
 function loadSentSince(store: Store, since: string): { orderId: string; serviceId: string }[] {

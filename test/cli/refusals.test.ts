@@ -85,7 +85,10 @@ describe("a configuration or a database that cannot be worked with", () => {
       expect(code).toBe(78);
       expect(err + out).toContain(`belongs to another account (${shop.sandbox.clientId} at ${shop.sandbox.url})`);
     }
-    expect((await shop.command("resume", "account")).out).toContain("goes on");
+    const { out } = await shop.command("resume", "account");
+    expect(out).toContain("goes on");
+    expect(out).toContain(`What ${shop.sandbox.url} has accepted (as ${shop.sandbox.clientId}) does not count here`);
+    expect(out).toContain("Changes are asked for from ");
     expect((await shop.command("check")).code).toBe(0);
   });
 

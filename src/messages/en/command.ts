@@ -33,4 +33,11 @@ export const command = {
     `${area}: goes on (${reasons.join(", ")}); the daemon tries now.`,
   goesOn: ({ area, reasons }: { area: string; reasons: readonly string[] }) =>
     `${area}: goes on (${reasons.join(", ")}).`,
+  nothingAccepted: ({ url, id }: { url: string; id: string }) =>
+    `What ${url} has accepted (as ${id}) does not count here: from the next start on, every row of the feeds goes once more.`,
+  changesFrom: ({ position }: { position: string }) =>
+    `Changes are asked for from ${position} on, and once from well before.`,
+  readAgain: ({ orders }: { orders: number }) =>
+    `${counted(orders, "order")} whose status was sent elsewhere meanwhile: read again.`,
+  comparedAtStart: "Orders are compared with the service at the next start.",
 };

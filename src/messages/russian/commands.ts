@@ -40,6 +40,13 @@ export const commands = {
   "observations: not shown any more ({names}).": "observations: больше не показывается ({names}).",
   "{area}: goes on ({reasons}); the daemon tries now.":
     "{area}: обмен продолжается ({reasons}); служба пробует сейчас.",
+  "What {url} has accepted (as {id}) does not count here: from the next start on, every row of the feeds goes once more.":
+    "Принятое по адресу {url} (от имени {id}) здесь не считается принятым: после следующего запуска все строки выгрузок уйдут ещё раз.",
+  "Changes are asked for from {position} on, and once from well before.":
+    "Изменения запрашиваются начиная с {position}, а один раз — с запасом назад.",
+  "{n#} order[s] whose status was sent elsewhere meanwhile: read again.":
+    "Заказов, статус которых за это время ушёл по другому адресу: {n}. Они будут прочитаны заново.",
+  "Orders are compared with the service at the next start.": "Заказы сверяются с сервисом при следующем запуске.",
   "{area}: goes on ({reasons}).": "{area}: обмен продолжается ({reasons}).",
   "Nothing would be sent.": "Отправлять нечего.",
   "{job}: held ({reason}), so nothing of it would go now.": "{job}: остановлено ({reason}), сейчас ничего не уйдёт.",

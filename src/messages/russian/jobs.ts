@@ -176,6 +176,7 @@ export const jobs = {
     "{name}: новый вид ответа сервиса отныне считается согласием.",
   "The service has lost a status of the order {orderid}, which is sent again.":
     "Сервис потерял статус заказа {orderid}; он будет отправлен ещё раз.",
+  "the account has another address or client id": "у учётной записи другой адрес или client id",
   "the service was restored to an earlier state": "сервис восстановлен из более ранней копии",
   "the service has gone back to an earlier version of the order": "сервис вернулся к более ранней версии заказа",
   "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.":

@@ -1,0 +1,106 @@
+/*
+ * The same shop under another address or client id, which may be another installation of the service: what the former one
+ * accepted says nothing of this one, and its changes have positions of their own. Everything is settled in the transaction
+ * that takes the new account over.
+ */
+
+import { FEED_NAMES } from "../config/feed-names.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { doubtAcknowledged } from "../feeds/feed-rows.ts";
+import { forgetSigns } from "../orders/watch-list.ts";
+import { forgetForms } from "../pass/answer-form-rows.ts";
+import { deleteWatermark, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { oweReconcile } from "../reconcile/reconcile-rows.ts";
+import { COVERED_STREAM, deleteCut } from "../updates/cut-rows.ts";
+import { isToken } from "../updates/follow.ts";
+import { STREAM, TIME_STREAM } from "../updates/follow-pass.ts";
+import { forgetLearned, loadLearned } from "../updates/learned-rows.ts";
+import { deleteRest } from "../updates/rest-rows.ts";
+import { requestSentSince } from "../updates/set-back.ts";
+import { SWEEP_STREAM } from "../updates/store-pass.ts";
+import { accountOf } from "./account.ts";
+
+const HOUR_MS = 3_600_000;
+/** A sweep is due where the last one lies further back than its overlap and some hours. */
+const SWEEP_DUE_MS = 3 * HOUR_MS;
+/** Accounts whose positions are kept; those left longest ago go first. */
+const ACCOUNTS_MAX = 10;
+const STREAMS = [STREAM, TIME_STREAM, COVERED_STREAM, SWEEP_STREAM] as const;
+
+interface Left {
+  at: string;
+  positions: { [stream in (typeof STREAMS)[number]]?: string };
+}
+
+export interface Switched {
+  formerUrl: string;
+  formerId: string;
+  /** When this account was left before; undefined where it is new to this database. */
+  leftAt: string | undefined;
+  /** Where changes are asked for from; undefined where nothing was ever asked. */
+  position: string | undefined;
+  /** Orders that are read because their status was sent to the other account. */
+  reads: number;
+}
+
+/** Inside a write transaction. Undefined where the database is of this account already. */
+export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: number): Switched | undefined {
+  const [former, account] = [loadMeta(store, "account"), accountOf(config)];
+  if (former === account) return undefined;
+  saveMeta(store, "account", account);
+  if (former === undefined) return undefined;
+  const at = isoTime(nowMs);
+  const known = exchangePositions(store, { former, account, at, timezone: config.service.timezone });
+  const overlapMs = config.updates.sweep.overlap;
+  const sweptAt = isoTime(nowMs - overlapMs - SWEEP_DUE_MS);
+  const lastSweep = known?.positions[SWEEP_STREAM];
+  saveWatermark(store, SWEEP_STREAM, lastSweep !== undefined && lastSweep < sweptAt ? lastSweep : sweptAt, at);
+  forgetForms(store);
+  forgetSigns(store);
+  forgetLearned(store);
+  for (const key of ["anchors", "set_back"] as const) deleteMeta(store, key);
+  doubtAcknowledged(store, FEED_NAMES, { since: "", at, because: "the account has another address or client id" });
+  const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);
+  oweReconcile(store);
+  const [formerUrl, formerId] = JSON.parse(former) as [string, string];
+  return { formerUrl, formerId, leftAt: known?.at, position: loadWatermark(store, STREAM), reads };
+}
+
+/**
+ * The positions of the account that is left are kept under it, and those of the one that is taken over are put back: what was
+ * read there up to them is known. Under an account that was never used, following goes on by time.
+ */
+function exchangePositions(
+  store: Store,
+  { former, account, at, timezone }: { former: string; account: string; at: string; timezone: string },
+): Left | undefined {
+  const { [former]: _, [account]: known, ...others } = loadLeft(store);
+  const positions = Object.fromEntries(
+    STREAMS.flatMap((stream) => {
+      const value = loadWatermark(store, stream);
+      return value === undefined ? [] : [[stream, value] as const];
+    }),
+  ) as Left["positions"];
+  const kept = [...Object.entries(others), [former, { at, positions } satisfies Left] as const].slice(-ACCOUNTS_MAX);
+  saveMeta(store, "accounts", JSON.stringify(Object.fromEntries(kept)));
+  for (const key of ["updates_rest", "sweep_rest"] as const) deleteRest(store, key);
+  deleteCut(store);
+  const { form } = loadLearned(store);
+  const here = positions[STREAM];
+  const isForeign = here !== undefined && isToken(here, form, timezone);
+  const next = known?.positions ?? (isForeign ? { ...positions, [STREAM]: positions[TIME_STREAM] ?? here } : positions);
+  for (const stream of STREAMS) {
+    const value = next[stream];
+    if (value === undefined) deleteWatermark(store, stream);
+    else saveWatermark(store, stream, value, at);
+  }
+  return known;
+}
+
+function loadLeft(store: Store): Record<string, Left> {
+  const text = loadMeta(store, "accounts");
+  return text === undefined ? {} : (JSON.parse(text) as Record<string, Left>);
+}

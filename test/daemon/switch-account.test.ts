@@ -1,0 +1,144 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { switchAccount } from "../../src/daemon/switch-account.ts";
+import { loadMeta } from "../../src/database/meta.ts";
+import { loadWatermark } from "../../src/pass/position-rows.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { configFor, startTestBridge } from "../support/bridge.ts";
+import { createOrders } from "../support/pull.ts";
+import { fillStock } from "../support/pushed.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A shop at one installation of the service, and another one to move to. */
+async function startShop() {
+  const folder = tempFolder("switch");
+  const test = await startTestBridge({ folder });
+  const { clock } = test;
+  const other = await startSandbox({ now: clock.nowMs });
+  onTestFinished(() => other.close());
+  const settingsOf = ({ url, clientId, clientSecret }: Sandbox) => ({
+    service: { base_url: url, client_id: clientId, client_secret: clientSecret },
+  });
+  const own = {
+    other,
+    /** What `resume account` does, and the next start. */
+    moveTo: async (to: Sandbox) => {
+      const { store } = test.bridge;
+      const loaded = configFor(to, folder);
+      const switched = store.write(() => switchAccount(store, loaded, clock.nowMs()));
+      await test.restart(settingsOf(to));
+      return switched;
+    },
+    stockSent: ({ ledger }: Sandbox) =>
+      ledger
+        .ofKind("import")
+        .flatMap(({ requestBody }) => (JSON.parse(requestBody ?? "{}") as { stocks: object[] }).stocks),
+    poll: async (job: "updates" | "orders" | "stocks", times = 4) => {
+      for (let pass = 0; pass < times; pass++) {
+        clock.advance(MINUTE_MS);
+        await test.run(job);
+      }
+    },
+    status: (id: string) =>
+      test.rows<{ status: string }>("SELECT status FROM orders WHERE order_id = ?", id)[0]?.status,
+    position: (stream = "updates") => loadWatermark(test.bridge.store, stream),
+  };
+  return Object.defineProperties(own, Object.getOwnPropertyDescriptors(test)) as typeof own & typeof test;
+}
+
+const quantities = (rows: object[]) => rows.map((row) => Number((row as { quantity: unknown }).quantity));
+
+describe("an account that is moved to another address, and back", () => {
+  it("takes nothing that the other one accepted for accepted", async () => {
+    const shop = await startShop();
+    await shop.run("stocks");
+    fillStock(shop.bridge.store.db, 3);
+    await shop.poll("stocks", 2);
+    const first = shop.stockSent(shop.sandbox).length;
+    await shop.moveTo(shop.other);
+    await shop.poll("stocks", 2);
+    expect(shop.stockSent(shop.other)).toHaveLength(3);
+    shop.bridge.store.db.exec("UPDATE stock SET quantity = 0");
+    await shop.poll("stocks", 2);
+    expect(quantities(shop.stockSent(shop.other)).slice(3)).toEqual([0, 0, 0]);
+    await shop.moveTo(shop.sandbox);
+    await shop.poll("stocks", 2);
+    expect(quantities(shop.stockSent(shop.sandbox)).slice(first)).toEqual([0, 0, 0]);
+    const after = shop.stockSent(shop.sandbox).length;
+    await shop.poll("stocks", 3);
+    expect(shop.stockSent(shop.sandbox)).toHaveLength(after);
+  });
+
+  it("asks each for the changes since it was left, and for those before with a sweep", async () => {
+    const shop = await startShop();
+    const { service } = shop.sandbox;
+    const [changed = "", touched = ""] = createOrders(shop, 4);
+    await shop.poll("orders", 2);
+    shop.clock.advance(HOUR_MS);
+    service.changeOrder(touched, { status: "paid" });
+    await shop.poll("updates");
+    const left = shop.position();
+    const leftAt = new Date(shop.clock.nowMs()).toISOString();
+    expect(await shop.moveTo(shop.other)).toMatchObject({ leftAt: undefined, formerUrl: shop.sandbox.url });
+    service.changeOrder(changed, { status: "cancelled" });
+    shop.clock.advance(HOUR_MS);
+    const there = shop.other.service.createOrder();
+    await shop.poll("orders", 2);
+    shop.clock.advance(3 * HOUR_MS);
+    shop.other.service.changeOrder(there, { status: "paid" });
+    await shop.poll("updates");
+    expect(shop.status(there)).toBe("paid");
+    expect(Date.parse(shop.position()!)).toBeGreaterThan(Date.parse(left!) + HOUR_MS);
+    const leftThere = shop.position();
+    expect(await shop.moveTo(shop.sandbox)).toMatchObject({ leftAt, position: left });
+    expect(shop.position()).toBe(left);
+    const asked = shop.sandbox.ledger.ofKind("updates").length;
+    await shop.poll("updates");
+    expect(shop.status(changed)).toBe("cancelled");
+    const since = Math.min(
+      ...shop.sandbox.ledger
+        .ofKind("updates")
+        .slice(asked)
+        .map(({ query }) => Date.parse(new URLSearchParams(query).get("since") ?? "")),
+    );
+    expect(since).toBeLessThan(Date.parse(left!) - 3 * HOUR_MS);
+    expect(await shop.moveTo(shop.other)).toMatchObject({ position: leftThere });
+  });
+
+  it("owes a reconcile, reads what was sent to the other one, and forgets what was learned there", async () => {
+    const shop = await startShop();
+    const [id = ""] = createOrders(shop, 3);
+    await shop.poll("orders", 2);
+    await shop.poll("updates");
+    await shop.poll("stocks");
+    const { store } = shop.bridge;
+    expect(loadMeta(store, "learned")).toBeDefined();
+    store.db.exec(`INSERT INTO meta (key, value) VALUES ('anchors', '[]'), ('answers', '{}')
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value`);
+    store.write(() => switchAccount(store, configFor(shop.other, tempFolder("elsewhere")), shop.clock.nowMs()));
+    for (const key of ["learned", "anchors", "answers", "lists"] as const) expect(loadMeta(store, key)).toBeUndefined();
+    expect(JSON.parse(loadMeta(store, "reconcile")!)).toMatchObject({ round: null, finishedAt: null });
+    shop.clock.advance(HOUR_MS);
+    store.db
+      .prepare("INSERT INTO status_requests (order_id, status, state, answered_at) VALUES (?, 'packed', 'sent', ?)")
+      .run(id, new Date(shop.clock.nowMs()).toISOString());
+    shop.clock.advance(HOUR_MS);
+    const back = store.write(() =>
+      switchAccount(store, configFor(shop.sandbox, tempFolder("elsewhere")), shop.clock.nowMs()),
+    );
+    expect(back).toMatchObject({ reads: 1 });
+    expect(shop.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+  });
+
+  it("changes nothing where the account is the same", async () => {
+    const shop = await startShop();
+    const { store } = shop.bridge;
+    const before = shop.rows("SELECT * FROM feeds");
+    expect(
+      store.write(() => switchAccount(store, configFor(shop.sandbox, tempFolder("elsewhere")), 0)),
+    ).toBeUndefined();
+    expect(shop.rows("SELECT * FROM feeds")).toEqual(before);
+  });
+});
