@@ -41,7 +41,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "MISSING_FOR_MS = 10 * 60_000",
     "MISSING_FOR_MS = 1_000",
   ]),
-  hostile("a web page believed about an order", "src/orders/missing-order.ts", [" && !error.isWebPage;", ";"], {
+  hostile("a web page believed about an order", "src/orders/missing-order.ts", ["!error.isWebPage && ", ""], {
     step: lie({ on: "snapshot", status: MISSING, body: "html" }),
   }),
   hostile(

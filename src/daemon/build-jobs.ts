@@ -76,8 +76,8 @@ export function buildJobs(
       disk: new WatchDisk(context, options.readSpace ?? readDiskSpace),
     }),
   );
-  const readOrders = new ReadOrders(context, rules);
   const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
+  const readOrders = new ReadOrders(context, rules, follow);
   const bounds = options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax };
   const followJob = new FollowUpdates(
     context,

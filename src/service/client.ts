@@ -64,6 +64,8 @@ export interface ServiceAnswer {
   date: string | undefined;
   contentType: string;
   body: Buffer;
+  /** It comes from a cache, which knows nothing of what was changed since. */
+  isCached?: boolean;
   /** How much it may hold; whoever reads the body keeps to it. */
   limits?: AnswerLimits | undefined;
   /** How long reading the body may take, from when it is begun: as long as the whole request. */
@@ -222,6 +224,8 @@ export class ServiceClient {
       accept: "application/json",
       "accept-encoding": "identity",
       "user-agent": userAgent,
+      // A cache is to ask the service. HTTP/1.0 knows the second.
+      ...(request.method === "GET" ? { "cache-control": "no-cache,no-store", pragma: "no-cache" } : {}),
       ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
     };
   }
@@ -270,6 +274,7 @@ export class ServiceClient {
       date: header("date"),
       contentType: (header("content-type") ?? "").toLowerCase(),
       body,
+      isCached: isFromCache(header),
       limits: this.#options.answerLimits,
       readWithinMs: totalMs,
     };
@@ -297,6 +302,7 @@ export class ServiceClient {
         status,
         words,
         isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
+        isCached: isFromCache((name) => firstOf(response.headers[name])),
         effect: refused.effect,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         waitsBefore: this.#countWait(request, retryAfterMs !== undefined || refused.code === "rate_limited"),
@@ -437,6 +443,15 @@ async function holdsTooMuch(acceptance: Buffer): Promise<boolean> {
   } catch (error) {
     return error instanceof JsonTooLargeError;
   }
+}
+
+/** Whether an answer says that a cache gave it, whatever was asked of caches. */
+function isFromCache(header: (name: string) => string | undefined): boolean {
+  return (
+    Number(header("age") ?? 0) > 0 ||
+    /(?:^|,)\s*110\b/.test(header("warning") ?? "") ||
+    /^\s*(?:hit|stale|updating)\b/i.test(header("x-cache") ?? header("cf-cache-status") ?? "")
+  );
 }
 
 async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<Buffer> {

@@ -25,6 +25,8 @@ export interface ServiceErrorDetails {
   words?: string;
   /** The body is a web page: a proxy, a portal or a deployment speaks, not the service. */
   isWebPage?: boolean;
+  /** A cache gave it, which knows nothing of what was changed since. */
+  isCached?: boolean;
   cause?: unknown;
   /** What a person can do. */
   hint?: Message | string;
@@ -42,6 +44,7 @@ export class ServiceError extends BridgeError {
   readonly effect: "none" | "unknown";
   readonly words: string | undefined;
   readonly isWebPage: boolean;
+  readonly isCached: boolean;
 
   constructor(code: ErrorCode, text: Message | string, details: ServiceErrorDetails) {
     super(code, text, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
@@ -56,6 +59,7 @@ export class ServiceError extends BridgeError {
     this.effect = details.effect;
     this.words = details.words;
     this.isWebPage = details.isWebPage ?? false;
+    this.isCached = details.isCached ?? false;
   }
 }
 

@@ -42,25 +42,6 @@ export function loadControlsWith(store: Store, part: LostPart, except: readonly 
   return loadNewest(store, except, `AND ${HAS_PART[part]} ${IS_SOUND}`, limit);
 }
 
-/** Events and orders among which a later change is looked for. */
-const RECENT_EVENTS = 200;
-const RECENT_ORDERS = 50;
-
-/** Orders that came or were changed last, each with the timestamp of what is stored of it. */
-export function loadRecentlyStamped(store: Store, except: readonly string[]): (Candidate & { timestamp: string })[] {
-  return store
-    .prepare<Candidate & { timestamp: string }>(
-      `SELECT ${CANDIDATE}, service_updated_at AS timestamp FROM orders
-       WHERE order_key IN (
-           SELECT order_key FROM (SELECT order_key FROM order_event_rows ORDER BY seq DESC LIMIT ${RECENT_EVENTS})
-           UNION SELECT order_key FROM (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT ${RECENT_ORDERS}))
-         AND removed_at IS NULL AND service_updated_at IS NOT NULL
-         AND order_id NOT IN (SELECT value FROM json_each(?)) AND order_id NOT IN (SELECT order_id FROM missing_orders)
-         AND order_id NOT IN (SELECT order_id FROM owed_reads)`,
-    )
-    .all(JSON.stringify(except));
-}
-
 export interface Range {
   after: number;
   upTo: number;

@@ -87,6 +87,13 @@ export function isRising(timestamps: Timestamps): boolean {
   return timestamps.length === 1 || first !== last;
 }
 
+/** Whether a page that goes on behind an instant has all that was changed then: a limit may have cut one of its ends, or any. */
+export function isWholeDownTo(timestamps: Timestamps, ns: bigint): boolean {
+  if (timestamps.length < CUT_MIN || isRising(timestamps)) return true;
+  const reaches = timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= ns);
+  return reaches && !mayLackAny(timestamps, timestamps.length);
+}
+
 /**
  * Whether a page may have been cut anywhere: its timestamps neither rise nor fall, and it is as full as pages get or large. What it reaches
  * down to then proves nothing.

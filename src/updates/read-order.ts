@@ -190,14 +190,20 @@ export class OrderReader {
   /**
    * Stores an older version than the stored one, because it counts: the one place where an order goes back. Unless a change that was
    * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
+   * @param how.isProven the changes say the same: what the order's own answers say alone reopens no status, and is none of the
+   *   signs of a service that was restored
    */
-  takeBack(answer: OrderAnswer, isAnnounced: boolean, at: string): IngestResult {
+  takeBack(
+    answer: OrderAnswer,
+    { isAnnounced, isProven }: { isAnnounced: boolean; isProven: boolean },
+    at: string,
+  ): IngestResult {
     const lost = this.#standOf(answer);
     const taken = this.storeAnyway(answer, at);
     const kept = taken === "changed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;
     if (!isAnnounced) requestLaterReads(this.#context.store, kept.orderId, at);
-    if (lost !== undefined)
+    if (lost !== undefined && isProven)
       noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept }, this.#rules.plan.timezone);
     return taken;
   }
@@ -225,15 +231,19 @@ export class OrderReader {
   async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
     for (let reads = 0; reads < READS_MAX; reads++) {
       let isStale = false;
+      let isCached = false;
       const take = (answer: OrderAnswer, at: string) => {
         isStale = this.isStale(answer);
+        isCached = answer.isCached;
         return this.store(answer, at);
       };
       const settle = (refreshed: Refreshed, at: string) =>
-        isStale ? undefined : { decided: decide(this.#see(order, refreshed, at), at) };
+        isStale || isCached ? undefined : { decided: decide(this.#see(order, refreshed, at), at) };
       const settled = await this.refresh(order, { store: take, settle }, signal);
       if (settled?.value !== undefined) return settled.value.decided;
       if (isStale) throw olderThanStored(order.orderId);
+      if (isCached)
+        throw new BridgeError("answer_unreadable", `The answer of GET /orders/${order.orderId} comes from a cache.`);
     }
     throw new BridgeError("answer_unreadable", `The order ${order.orderId} changed each time while it was read.`);
   }

@@ -38,7 +38,9 @@ import {
 import { saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
+import { type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
 import { MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
@@ -54,7 +56,7 @@ const WAIT_MAX_MS = 3_600_000;
  * and later changes or `reconcile` ask again.
  */
 const TRIES_MAX = 30;
-/** After so many answers that are older than what is known, other orders are asked for: they tell whether a replica lags. */
+/** After so many answers that are older than what is known, the changes are asked for the newer version. */
 const BEHIND_TRIES = 3;
 /** After so many orders whose answers never came to have the timestamp of their change, those timestamps are not the orders' own. */
 const VAIN_MAX = 3;
@@ -69,16 +71,19 @@ interface Aside {
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
 }
 
-/** What the service has shown by its answers for other orders. */
+/** What is known of the service beside the answer for the order itself. */
 interface Shown {
-  /** The time that it is not behind. */
-  current: string | null;
+  /** The time of which the changes list nothing newer. */
+  current?: string;
+  /** Nothing tells, and the order was answered so for a day. */
+  isLast?: boolean;
   /** What this order lacks by itself. */
-  believed: LostPart | undefined;
+  believed?: LostPart | undefined;
 }
 
 interface Pass {
   reads: ReadPass;
+  updates: LookInUpdates;
   aside: Aside[];
   counts: Record<string, number>;
   signal: AbortSignal;
@@ -91,13 +96,15 @@ export class ReadOrders {
   readonly #held: HeldRecords;
   readonly #looks: LostLooks;
   readonly #rules: OrderRules;
+  readonly #follow: FollowRules;
   /** Orders in a row whose answers never came to have the timestamp of the change. */
   #vain = 0;
   /** Orders that had changed although no record asked for their read. */
   unannounced = 0;
 
-  constructor(context: JobContext, rules: OrderRules) {
+  constructor(context: JobContext, rules: OrderRules, follow: FollowRules) {
     this.#context = context;
+    this.#follow = follow;
     this.#rules = rules;
     this.#reader = new OrderReader(context, rules);
     this.#missing = new MissingOrders(context);
@@ -110,7 +117,13 @@ export class ReadOrders {
     const { store } = this.#context;
     await this.#held.look(signal);
     await this.#requestLater(signal);
-    const pass: Pass = { reads: new ReadPass(this.#context, this.#reader, { signal }), aside: [], counts, signal };
+    const pass: Pass = {
+      reads: new ReadPass(this.#context, this.#reader, { signal }),
+      updates: new LookInUpdates(this.#context, { rules: this.#rules, follow: this.#follow }),
+      aside: [],
+      counts,
+      signal,
+    };
     for (const owed of loadDueReads(store, this.#now(), READS_PER_PASS)) {
       if (this.#context.isStopping()) return 0;
       if (await this.#readOne(owed, pass)) continue;
@@ -148,8 +161,7 @@ export class ReadOrders {
         pass.aside.push({ owed, error, missing: { status: error.status, fence, orderKey } });
         return await pass.reads.failed(owed.orderId, error);
       }
-      const timestamp = read === undefined ? null : this.#reader.timestampOf(read.value.answer);
-      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey, timestamp);
+      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey);
       if (read !== undefined) count(pass.counts, read.value.stored);
       if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
     } catch (error) {
@@ -165,22 +177,26 @@ export class ReadOrders {
   }
 
   /**
-   * An answer that is older than what is known of the order counts where other orders show that the service is not behind, and the order is
-   * answered so again after that: two replicas may answer in turn.
+   * An answer that is older than what is known of the order counts where the changes do not list the newer version any more, and the
+   * order is answered so again after that: two replicas may answer in turn.
    */
-  async #readUntilCurrent(owed: QueuedRead, { reads, signal }: Pass, believed?: LostPart) {
-    const read = await this.#reader.refresh(owed, this.#actOn(owed, { current: null, believed }), signal);
+  async #readUntilCurrent(owed: QueuedRead, { updates, signal }: Pass, believed?: LostPart) {
+    const read = await this.#reader.refresh(owed, this.#actOn(owed, { believed }), signal);
     if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
     if (owed.attempts + 1 < BEHIND_TRIES) return read;
-    if (!(await reads.isPast(read.value.newer, owed.orderId))) return read;
-    return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, believed }), signal);
+    const version = { orderId: owed.orderId, timestamp: read.value.newer };
+    const found = await updates.look(version, owed.attempts, signal);
+    const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
+    const isLast = listing === "unknown" && this.#isLastTry(owed);
+    if (listing !== "gone" && !isLast) return read;
+    return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
   }
 
-  #actOn(owed: QueuedRead, shown: Shown = { current: null, believed: undefined }) {
+  #actOn(owed: QueuedRead, shown: Shown = {}) {
     return {
-      store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, ...shown }, at),
+      store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, shown }, at),
       settle: (refreshed: Refreshed<IngestResult | "stale">, at: string) =>
-        this.#settle(owed, { refreshed, current: shown.current }, at),
+        this.#settle(owed, { refreshed, current: shown.current ?? null }, at),
     };
   }
 
@@ -216,20 +232,20 @@ export class ReadOrders {
   }
 
   /**
-   * What is older than what is stored counts where a change that was new said so, where the service has shown that it is not behind, or
-   * where it has said so for a day.
+   * What is older than what is stored counts where a change that was new said so, where the changes do not list the newer version, or
+   * where they say nothing and it was said for a day. What a cache says never does.
    */
   #store(
     owed: QueuedRead,
-    { answer, current, believed }: Shown & { answer: OrderAnswer },
+    { answer, shown }: { answer: OrderAnswer; shown: Shown },
     at: string,
   ): IngestResult | "stale" {
     const newer = this.#reader.newerStored(answer);
-    if (newer === undefined) return this.#reader.storeAnyway(answer, at, believed);
-    const isCurrent = current !== null && !this.#reader.isLater(newer, current);
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.believed);
+    const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
     const isAnnounced = this.#isSaidTwice(owed, answer);
-    if (!isAnnounced && !isCurrent && !this.#isLastTry(owed)) return "stale";
-    return this.#reader.takeBack(answer, isAnnounced, at);
+    if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
+    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true }, at);
   }
 
   /** The change that announced it has no later timestamp: the service has set the order back. A batch may hold what it held long ago. */
@@ -252,7 +268,7 @@ export class ReadOrders {
     if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
     const announced = this.#timestampOf(owed);
     const isBehind = isOlder(this.#reader.timestampOf(answer), announced, this.#timezone);
-    if (isBehind && isOver) this.#vain += 1;
+    if (isBehind && isOver && current === null) this.#vain += 1;
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
@@ -273,11 +289,12 @@ export class ReadOrders {
   }
 
   /** What failed waits; what is missing is noted, provided that the service answered for another order. */
-  async #putAside({ aside, counts, signal }: Pass, health: Health): Promise<void> {
+  async #putAside({ aside, updates, counts, signal }: Pass, health: Health): Promise<void> {
     for (const each of aside) {
       if (health === "well" && each.missing !== undefined) {
         if (await this.#isFoundOtherwise(each, counts, signal)) continue;
-        if (await this.#settleMissing(each, signal)) counts["removed"] = (counts["removed"] ?? 0) + 1;
+        const listing = await this.#lookForMissing(each, updates, signal);
+        if (await this.#settleMissing(each, listing, signal)) counts["removed"] = (counts["removed"] ?? 0) + 1;
         continue;
       }
       // Where the service fails for all of them, the next pass tries others, and nobody waits for long.
@@ -320,8 +337,17 @@ export class ReadOrders {
     postponeRead(store, owed.orderId, { attempts, error: client.hideSecrets(asError(error).message), dueAt });
   }
 
+  /** What the changes say of an order that is soon marked as removed. */
+  async #lookForMissing({ owed }: Aside, updates: LookInUpdates, signal: AbortSignal): Promise<Listing> {
+    const { store } = this.#context;
+    const mark = loadOrderMark(store, owed.orderId);
+    const isMet = loadMissingOrder(store, owed.orderId) !== undefined;
+    if (!isMet || mark === undefined || mark.removedAt !== null || mark.updatedAt === null) return "unknown";
+    return await updates.look({ orderId: owed.orderId, timestamp: mark.updatedAt }, owed.attempts, signal);
+  }
+
   /** Returns whether a stored order was marked as removed. */
-  async #settleMissing({ owed, error, missing }: Aside, signal: AbortSignal): Promise<boolean> {
+  async #settleMissing({ owed, error, missing }: Aside, listing: Listing, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#context;
     return await commit(this.#context, signal, () => {
       const isSameDebt = loadQueuedRead(store, owed.orderId)?.recordHash.equals(owed.recordHash) === true;
@@ -343,7 +369,7 @@ export class ReadOrders {
       }
       this.#endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
-      if (missingSince !== undefined)
+      if (missingSince !== undefined && listing === "gone")
         noteRemoved(this.#context, { orderId: owed.orderId, missingSince }, this.#rules.plan.timezone);
       return true;
     });

@@ -12,13 +12,11 @@ import { Breaker } from "../pass/breaker.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { type Candidate, loadControls, loadControlsWith, loadRecentlyStamped } from "./control-rows.ts";
+import { type Candidate, loadControls, loadControlsWith } from "./control-rows.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 
 /** Orders that are asked for at most to find out whether the service is well. */
 const CONTROLS_MAX = 2;
-/** Orders that one pass asks for at most to find out whether the answers are behind. */
-const LATER_MAX = 10;
 
 /** `unknown`: too few orders were asked for to tell, and there is no other one. */
 export type Health = "well" | "ill" | "unknown";
@@ -31,9 +29,6 @@ export class ReadPass {
   readonly #failed = new Set<string>();
   /** The newest order that was answered well since the last failure. */
   #wellKey: number | undefined;
-  /** The latest timestamp that was answered. */
-  #latest: string | null = null;
-  #laterAsked = new Set<string>();
   /** What the service gave for no order that was asked for. */
   readonly #lost = new Set<LostPart>();
   #lastError: unknown;
@@ -45,33 +40,10 @@ export class ReadPass {
     this.#breaker = new Breaker(options.failuresInRowMax);
   }
 
-  /**
-   * @param orderKey undefined: the order is not stored here
-   * @param timestamp of what was answered
-   */
-  answered(orderKey: number | undefined, timestamp: string | null = null): void {
+  /** @param orderKey undefined: the order is not stored here */
+  answered(orderKey: number | undefined): void {
     this.#breaker.succeed();
     this.#wellKey = Math.max(this.#wellKey ?? 0, orderKey ?? 0);
-    if (this.#reader.isLater(timestamp, this.#latest)) this.#latest = timestamp;
-  }
-
-  /**
-   * Whether the service shows in this pass that its answers are not behind a time: another order was answered with a later timestamp. Where
-   * none was, orders are asked for that were changed later, as far as is known here.
-   * @throws what concerns more than one order
-   */
-  async isPast(timestamp: string, orderId: string): Promise<boolean> {
-    if (this.#isPast(timestamp)) return true;
-    const later = loadRecentlyStamped(this.#context.store, [orderId, ...this.#failed, ...this.#laterAsked])
-      .filter((candidate) => this.#reader.isLater(candidate.timestamp, timestamp))
-      .sort((a, b) => b.orderKey - a.orderKey);
-    for (const control of later.slice(0, CONTROLS_MAX)) {
-      if (this.#laterAsked.size >= LATER_MAX) return false;
-      this.#laterAsked.add(control.orderId);
-      await this.#ask(control, false);
-      if (this.#isPast(timestamp)) return true;
-    }
-    return false;
   }
 
   /**
@@ -91,10 +63,6 @@ export class ReadPass {
     }
     this.#lost.add(part);
     return false;
-  }
-
-  #isPast(timestamp: string): boolean {
-    return this.#reader.isLater(this.#latest, timestamp);
   }
 
   /** Notes that an order was not answered as it should. Returns whether another one is to be tried. */
@@ -141,8 +109,7 @@ export class ReadPass {
       const isFound =
         error === undefined ||
         (isInAnyForm && (await this.#reader.refreshOtherwise(control, act, this.#signal)) !== undefined);
-      const answer = read?.value.kind === "order" ? read.value.answer : undefined;
-      if (isFound) this.answered(control.orderKey, answer === undefined ? null : this.#reader.timestampOf(answer));
+      if (isFound) this.answered(control.orderKey);
       else this.#note(control.orderId, error);
     } catch (error) {
       if (reachOf(error) !== "record") throw error;

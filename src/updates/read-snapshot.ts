@@ -20,7 +20,7 @@ import { fetchSnapshot } from "../service/orders.ts";
 import type { ServiceError } from "../service/service-error.ts";
 
 export type SnapshotRead =
-  | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[] }
+  | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[]; isCached: boolean }
   /** 404 or 410 in the service's own words: it does not have the order, as it says. */
   | { kind: "unknown"; error: ServiceError };
 
@@ -69,7 +69,7 @@ export async function readSnapshot(
   }
   if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
     throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} is no complete JSON.`);
-  return { kind: "order", body, record, matched };
+  return { kind: "order", body, record, matched, isCached: answer.isCached === true };
 }
 
 /** Inside the transaction that takes the record. */

@@ -18,6 +18,7 @@ const KEY_CHARS = 16;
 const STAMP_CHARS = 8;
 /** What 64 bits hold: 2262-04-11. */
 const LAST_STAMP_NS = 2n ** 63n - 1n;
+const SECOND_NS = 1_000_000_000n;
 const NO_STAMP = "\0".repeat(STAMP_CHARS);
 /** No order changes so often within a day; one that does costs some needless reads and never a missed one. */
 const KEYS_MAX = 64;
@@ -49,6 +50,14 @@ export function readSeen(bytes: Buffer | undefined): ChangeKey[] {
 
 export function writeSeen(seen: readonly ChangeKey[]): Buffer {
   return Buffer.from(seen.join(""), "latin1");
+}
+
+/** Whether a change of this second was told before: the answers of two endpoints may cut a time to different lengths. */
+export function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
+  return seen.some((key) => {
+    const toldNs = Buffer.from(timestampOf(key), "latin1").readBigInt64BE();
+    return toldNs > timestampNs - SECOND_NS && toldNs < timestampNs + SECOND_NS;
+  });
 }
 
 /** Whether this record was told before. */

@@ -32,7 +32,10 @@ describe("a request", () => {
       url: "/base/api/v1/1c/orders",
       authorization: basic,
       "accept-encoding": "identity",
+      "cache-control": "no-cache,no-store",
+      pragma: "no-cache",
     });
+    expect(seen[1]?.["cache-control"]).toBeUndefined();
     expect(Object.keys(seen[0] ?? {}).filter((name) => name.startsWith("x-"))).toEqual([]);
     expect(seen[1]).toMatchObject({
       url: "/base/api/v1/import/stocks",

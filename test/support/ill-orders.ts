@@ -5,6 +5,8 @@ import { type Followed, startFollowed } from "./followed.ts";
 export interface IllOrders extends Followed {
   /** What is answered instead of these orders; of all others the truth. */
   ill: Map<string, FaultAction>;
+  /** Orders that the changes do not list: of a service that was restored they are as they were. */
+  unlisted: Set<string>;
 }
 
 /** A bridge whose reads of single orders go wrong as told. */
@@ -21,7 +23,17 @@ export async function startWithIll(
   };
   const test = await startFollowed(count, { ...options, sandbox: { ...options.sandbox, onRequest } });
   holder.sandbox = test.sandbox;
-  return Object.defineProperties({ ill } as IllOrders, Object.getOwnPropertyDescriptors(test));
+  const unlisted = new Set<string>();
+  const handle = test.sandbox.service.handle.bind(test.sandbox.service);
+  test.sandbox.service.handle = (call) => {
+    const answered = handle(call);
+    if (unlisted.size === 0 || !call.path.includes("/orders/updates")) return answered;
+    const { updates, ...rest } = JSON.parse(answered.body.toString()) as { updates?: { order_id: string }[] };
+    if (updates === undefined) return answered;
+    const left = updates.filter((change) => !unlisted.has(change.order_id.toLowerCase()));
+    return { ...answered, body: Buffer.from(JSON.stringify({ ...rest, updates: left })) };
+  };
+  return Object.defineProperties({ ill, unlisted } as IllOrders, Object.getOwnPropertyDescriptors(test));
 }
 
 export const NO_SUCH_ORDER: FaultAction = { kind: "status", status: 404, body: '{"error":"no such order"}' };

@@ -29,7 +29,7 @@ async function pass({ bridge, sandbox }: Followed, pagesMax = 30): Promise<JobRe
   const rules = orderRulesOf(loaded);
   const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
   const options = { rules, follow, sweepOverlapMs: updates.sweep.overlap, pagesMax };
-  const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules));
+  const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules, follow));
   return await job.runOnce(new AbortController().signal);
 }
 

@@ -41,7 +41,10 @@ async function startShop() {
     },
     /** These orders are as they were in the morning. */
     goBack: (...at: number[]) => {
-      for (const index of at) test.ill.set(test.ids[index]!, raw(morning[index]!));
+      for (const index of at) {
+        test.ill.set(test.ids[index]!, raw(morning[index]!));
+        test.unlisted.add(test.ids[index]!);
+      }
     },
     requests: () =>
       test.rows<{ state: string; last_error: string | null }>(

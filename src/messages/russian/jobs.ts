@@ -38,6 +38,7 @@ export const jobs = {
   "The answer of GET /orders/{id} could not be used and is in quarantine.":
     "Ответ GET /orders/{id} не подошёл и лежит в карантине.",
   "The answer of GET /orders/{id} is no complete JSON.": "Ответ GET /orders/{id} — не полный JSON.",
+  "The answer of GET /orders/{id} comes from a cache.": "Ответ GET /orders/{id} взят из кэша.",
   "The answer of GET /orders/{id} is older than what is stored of the order.":
     "Ответ GET /orders/{id} старее, чем записанный заказ.",
   "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",

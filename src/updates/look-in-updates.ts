@@ -1,0 +1,137 @@
+/*
+ * What the changes say of an order whose own answer is older than what is known of it. A cache or a replica answers each address by
+ * itself: another order's answer says nothing about this one's, and the same address asked again says the same. A service that has
+ * set an order back does not list the newer version any more; one with a cache before it still does. Nothing here writes.
+ */
+
+import { readTimestamp, unitNs } from "../answers/timestamp.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadSeenChanges } from "../pass/position-rows.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { fetchUpdates } from "../service/orders.ts";
+import { type ChangePage, KnownPages } from "./change-page.ts";
+import { isFromFuture, planAskBefore } from "./follow.ts";
+import type { FollowOptions } from "./follow-pass.ts";
+import { isWholeDownTo } from "./page-cover.ts";
+import { isPositionRefused } from "./read-pages.ts";
+import { readSeen, wasTold } from "./seen-changes.ts";
+
+/**
+ * `listed`: the changes still have the version. `gone`: they have not, although they go on behind it. `unknown`: they reach neither
+ * that far back nor beyond it, as far as can be told.
+ */
+export type Listing = "listed" | "gone" | "unknown";
+
+export interface KnownVersion {
+  orderId: string;
+  timestamp: string;
+}
+
+/** Whether the changes have ever told of a version: that one is missing in them which never was there says nothing. */
+export function wasListed({ store }: Pick<JobContext, "store">, version: KnownVersion, timezone: string): boolean {
+  const ns = readTimestamp(version.timestamp, timezone)?.instantNs;
+  const [row] = loadSeenChanges(store, [version.orderId]);
+  return ns !== undefined && row !== undefined && wasTold(readSeen(row.seen), ns);
+}
+
+/** Questions of one pass; each answer may tell of many orders. */
+const ASKED_MAX = 10;
+const SECOND_NS = 1_000_000_000n;
+/** Changes of the last day are listed everywhere; older ones where the answer itself has one that is as old. */
+const LISTED_MS = 24 * 3_600_000;
+
+interface AskedPage {
+  ns: bigint;
+  /** The latest change of each order. */
+  latest: ReadonlyMap<string, bigint | undefined>;
+  newestNs: bigint;
+  oldestNs: bigint | undefined;
+  timestamps: ChangePage["timestamps"];
+}
+
+export class LookInUpdates {
+  readonly #context: JobContext;
+  readonly #options: Pick<FollowOptions, "rules" | "follow">;
+  #asked = 0;
+  readonly #pages: AskedPage[] = [];
+
+  /** For one pass. */
+  constructor(context: JobContext, options: Pick<FollowOptions, "rules" | "follow">) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /**
+   * @param times how often it was asked before: another address each time, so that no cache has it
+   * @throws what concerns more than one order
+   */
+  async look(version: KnownVersion, times: number, signal: AbortSignal): Promise<Listing> {
+    const { follow } = this.#options;
+    const timestamp = readTimestamp(version.timestamp, follow.timezone);
+    if (timestamp === undefined) return "unknown";
+    const ns = timestamp.instantNs;
+    for (const page of this.#pages) {
+      const known = this.#judge(version.orderId, ns, page);
+      if (known !== "unknown") return known;
+    }
+    if (this.#asked >= ASKED_MAX) return "unknown";
+    this.#asked += 1;
+    const asked = planAskBefore(ns - SECOND_NS * BigInt(times), timestamp.form, follow);
+    const page = await this.#ask(asked, signal);
+    if (page === undefined) return "unknown";
+    this.#pages.push(page);
+    return this.#judge(version.orderId, ns, page);
+  }
+
+  async #ask({ since, ns }: { since: string; ns: bigint }, signal: AbortSignal): Promise<AskedPage | undefined> {
+    const { client, clock } = this.#context;
+    const { rules, follow } = this.#options;
+    let answer: Awaited<ReturnType<typeof fetchUpdates>>;
+    try {
+      answer = await fetchUpdates(client, since, signal);
+    } catch (error) {
+      if (isPositionRefused(error)) return undefined;
+      throw error;
+    }
+    if (answer.isCached || answer.status === 204) return undefined;
+    const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
+    const page = await new KnownPages(pageRules, clock).open(answer, signal);
+    const { list, elements } = page;
+    if (list.elements === undefined || list.error !== undefined) return undefined;
+    const body = page.mended ?? answer.body;
+    const latest = new Map<string, bigint | undefined>();
+    const changes = await readInTurns(clock, answer, page.read(body, 0, elements.length), signal);
+    const serviceNow = answer.date ?? client.serviceNow;
+    let newestNs = -1n;
+    let oldestNs: bigint | undefined;
+    for (const { record, timestamp } of changes) {
+      const id = record.ok ? record.orderId : record.reference?.toLowerCase();
+      // To its last unit: the order itself may write more of it.
+      const at = timestamp === undefined ? undefined : timestamp.instantNs + unitNs(timestamp.form) - 1n;
+      if (id !== undefined) {
+        const before = latest.get(id);
+        latest.set(id, latest.has(id) && (before === undefined || at === undefined || before > at) ? before : at);
+      }
+      if (timestamp === undefined || isFromFuture(timestamp.text, serviceNow, follow.timezone)) continue;
+      if (timestamp.instantNs > newestNs) newestNs = timestamp.instantNs;
+      if (oldestNs === undefined || timestamp.instantNs < oldestNs) oldestNs = timestamp.instantNs;
+    }
+    return { ns, latest, newestNs, oldestNs, timestamps: page.timestamps };
+  }
+
+  #judge(orderId: string, ns: bigint, page: AskedPage): Listing {
+    if (page.latest.has(orderId)) {
+      const at = page.latest.get(orderId);
+      if (at === undefined || at >= ns) return "listed";
+    }
+    const reaches = page.ns < ns && page.newestNs > ns && isWholeDownTo(page.timestamps, ns);
+    return reaches && this.#isListedSince(ns, page) ? "gone" : "unknown";
+  }
+
+  /** Whether changes as old as this one are listed at all. */
+  #isListedSince(ns: bigint, { oldestNs }: AskedPage): boolean {
+    const { client, clock } = this.#context;
+    const nowMs = client.serviceNow === undefined ? clock.nowMs() : Date.parse(client.serviceNow);
+    return (oldestNs !== undefined && oldestNs <= ns) || Number(ns / 1_000_000n) >= nowMs - LISTED_MS;
+  }
+}
