@@ -400,6 +400,9 @@ function checkStatus(world: World): void {
     holds: loaded.holds.filter(({ area, reason }) => !isOfLasting(world, "a hold stands", `${area} ${reason}`)),
     erpWrites: [],
     disk: undefined,
+    // What is owed without a lasting reason has failed this look before (`listOwed`).
+    owedReads: { times: [], why: null },
+    unsettledRequests: [],
     flows: loaded.flows.map((flow) => ({
       ...flow,
       failingSince: flow.flow === "statuses" && hasRefusable(world) ? null : flow.failingSince,
