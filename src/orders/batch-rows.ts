@@ -140,8 +140,8 @@ export function markConfirmBegun(store: Store, id: number): void {
 }
 
 /**
- * True where that is news. Refused batches that this one covers are confirmed with it: the same batch in another
- * composition, or one of which every order has come again.
+ * Returns whether the row changed. Other rows that this confirm covers are confirmed with it: the same batch in another
+ * composition, and a refused one of which every order has come again.
  */
 export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchId" | "orderIds">, at: string): boolean {
   const { changes } = store
@@ -159,6 +159,13 @@ export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchI
            SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
     )
     .run({ at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_stored
+       SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
+       WHERE state = 'stored' AND service_batch_id = ?`,
+    )
+    .run(at, batch.batchId);
   return changes > 0;
 }
 

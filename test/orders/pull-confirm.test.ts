@@ -550,3 +550,20 @@ describe("the count in the answer to a confirm", () => {
     expectComplete(t);
   });
 });
+
+it("confirms a batch that was served in another composition together with its newest form", async () => {
+  const t = await startTestBridge({
+    sandbox: { options: { batchSize: 1, batchOverlap: 2, confirmForm: "batch_id", confirmRepeated: 404 } },
+  });
+  const wait = { kind: "status" as const, status: 429, headers: { "retry-after": "5" } };
+  t.sandbox.faults.add({ match: { path: "confirm" }, when: "before", skip: 1, do: wait });
+  t.sandbox.service.createOrder();
+  t.sandbox.service.createOrder();
+  await t.run("orders");
+  t.clock.advance(5 * 60_000);
+  await t.run("orders");
+  // The second one came with an order of the first beside its own, then alone; one confirm names both.
+  const batches = t.rows("SELECT service_batch_id AS id, state FROM batches ORDER BY id");
+  expect(batches.map(({ id }) => id)).toEqual(['"batch-1"', '"batch-2"', '"batch-2"']);
+  expect(batches.map(({ state }) => state)).toEqual(["confirmed", "confirmed", "confirmed"]);
+});
