@@ -55,9 +55,8 @@ export const orderLineRows = sqliteTable(
   (table) => [primaryKey({ columns: [table.orderKey, table.lineNo] })],
 );
 
-export const orderEventRows = sqliteTable("order_event_rows", {
-  seq: integer().primaryKey({ autoIncrement: true }),
-  orderKey: integer("order_key").notNull(),
+/** Of the table and of the view that the ERP reads. */
+const eventColumns = {
   revision: integer().notNull(),
   kind: text({ enum: ["created", "changed", "cancelled", "removed", "remapped"] }).notNull(),
   statusChanged: flag("status_changed").notNull(),
@@ -68,6 +67,12 @@ export const orderEventRows = sqliteTable("order_event_rows", {
   changes: text(),
   source: text({ enum: ["batch", "update", "snapshot", "own", "remap"] }).notNull(),
   at: text().notNull(),
+};
+
+export const orderEventRows = sqliteTable("order_event_rows", {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  orderKey: integer("order_key").notNull(),
+  ...eventColumns,
 });
 
 export const erpOrders = sqliteTable("erp_orders", {
@@ -504,16 +509,7 @@ export const orderLinesWide = sqliteView("order_lines_wide", {
 export const orderEvents = sqliteView("order_events", {
   seq: integer().notNull(),
   orderId: text("order_id").notNull(),
-  revision: integer().notNull(),
-  kind: text({ enum: ["created", "changed", "cancelled", "removed", "remapped"] }).notNull(),
-  statusChanged: flag("status_changed").notNull(),
-  linesChanged: flag("lines_changed").notNull(),
-  fieldsChanged: flag("fields_changed").notNull(),
-  oldStatus: text("old_status"),
-  newStatus: text("new_status"),
-  changes: text(),
-  source: text({ enum: ["batch", "update", "snapshot", "own", "remap"] }).notNull(),
-  at: text().notNull(),
+  ...eventColumns,
 }).existing();
 
 const sentColumns = {

@@ -179,7 +179,7 @@ export function markAllConfirmed(store: Store, at: string): number {
     .run(at).changes;
 }
 
-/** A refusal is final until the batch is served again. True where that is news. */
+/** A refusal is final until the batch is served again. Returns whether the row changed. */
 export function markConfirmRefused(store: Store, id: number, error: string): boolean {
   const { changes } = store
     .prepare(

@@ -5,7 +5,7 @@ import { defaultOptions, mergeOptions, type SandboxOptionsPatch } from "./option
 import { seededRandom } from "./random.ts";
 import { startSandbox } from "./start-sandbox.ts";
 
-/** Entries that `/_sandbox/ledger` shows at least; a stand-in that runs for weeks must not grow for ever. */
+/** Entries that `/_sandbox/ledger` shows at least; one that runs for weeks must not grow for ever. */
 const LEDGER_ENTRIES = 10_000;
 
 export interface RunSandboxOptions {

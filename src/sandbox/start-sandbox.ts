@@ -26,7 +26,7 @@ export interface StartOptions extends LedgerOptions {
   readonly onAnswer?: (request: SandboxRequest, response: SandboxResponse) => void | Promise<void>;
 }
 
-/** A running stand-in for the service. */
+/** A running mock service. */
 export interface Sandbox {
   /** `http://127.0.0.1:PORT`, without a slash at the end. */
   readonly url: string;

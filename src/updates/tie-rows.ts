@@ -39,7 +39,7 @@ export function loadTie(store: Store): TieRange | undefined {
   return { fromNs: BigInt(from), toNs: BigInt(to) };
 }
 
-/** Everything in the range has been served and stored since. True where that is news. */
+/** Everything in the range has been served and stored since. Returns whether the row changed. */
 export function deleteTie(store: Store): boolean {
   deleteMeta(store, "tie");
   return deleteHold(store, "updates", "tie");
