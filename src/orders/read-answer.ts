@@ -167,17 +167,22 @@ const ID_BYTES = 2 + 6 * 36;
 /** A list of so many elements may hold an error in the place of its records. */
 const ERRORS_INSTEAD_MAX = 10;
 
-/** The words of an error that stands in the place of the records: no element names an order, and each reports one. */
+/**
+ * The words of an error that stands in the place of the records: no element names an order, and each reports one. The bare
+ * `false` says nothing of an answer: it is a record that cannot be read.
+ */
 function* findErrorInstead(body: Buffer, elements: readonly Span[]): Slices<string | undefined> {
   if (elements.length > ERRORS_INSTEAD_MAX) return undefined;
   let first: string | undefined;
   for (const element of elements) {
     const isRecord =
+      kindOf(body, element) === "boolean" ||
       someMember(
         body,
         element,
         ({ value }) => kindOf(body, value) === "string" && isId(headOf(body, value, ID_BYTES)),
-      ) || (yield* mayHoldRecordsInSlices(body, element));
+      ) ||
+      (yield* mayHoldRecordsInSlices(body, element));
     const words = isRecord ? undefined : readErrorWords(body, element, "record");
     if (words === undefined) return undefined;
     first ??= words;

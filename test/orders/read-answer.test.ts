@@ -88,6 +88,7 @@ describe("the list of an answer", () => {
     '{"data":{"orders":[{"error":"no stock","id":"11111111-2222-4333-8444-555555555555"}]}}',
     '{"data":{"orders":[{"error":"no stock","items":[{"sku":"A"}]}]}}',
     '{"data":{"orders":[{"error":"no stock"},{"number":"N-1"}]}}',
+    '{"data":{"orders":[false]}}',
   ])("has the records that have an error of their own: %s", (body) => {
     expect(list(body).elements).toBeDefined();
   });

@@ -90,6 +90,7 @@ describe("any value in any field of a change", () => {
     ["beyond the year 2262", '{"order_id":"ID","updated_at":"9999-12-31T23:59:59Z"}'],
     ["10 MB of text", `{"order_id":"ID","updated_at":"${"9".repeat(10_000_000)}"}`],
     ["no UTF-8", '{"order_id":"ID","updated_at":"\ue000"}'],
+    ["false in the place of a record", "false"],
   ])("stops nothing: %s", async (_name, text) => {
     const test = await startFollowed(2);
     const evil = text.replace("ID", test.ids[0]!);
