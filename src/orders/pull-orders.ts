@@ -9,6 +9,7 @@ import { saveHold } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { findOld } from "../service/cached-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -119,9 +120,15 @@ export class PullOrders implements Job {
     // 3. Read and store: orders, lines, events, quarantine, batch, first watermark and the mark's end. When this
     //    returns, everything is committed and fsynced. A throw confirms nothing.
     const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass));
+    const old = findOld(answer, "/orders");
+    if (old !== undefined) {
+      // The service itself has handed out nothing.
+      await this.#closeMark(pass.signal);
+      pass.failure ??= old;
+    }
     if (stored === undefined) return undefined;
     // 4. Only now tell the service. Before the commit, a power cut would lose orders that it will not serve again.
-    await this.#confirms.confirm(stored, pass);
+    await this.#confirms.confirm({ ...stored, isServed: old === undefined }, pass);
     return stored;
   }
 
@@ -130,7 +137,7 @@ export class PullOrders implements Job {
     await this.#openMark(signal);
     try {
       const answer = await fetchBatch(this.#context.client, this.#options.query, signal);
-      pass.isAnswered = true;
+      pass.isAnswered = answer.oldBy === undefined;
       return answer;
     } catch (error) {
       // A refusal and a connection that was never made hand out nothing; everything else may have.

@@ -95,9 +95,9 @@ interface KeptAs {
 
 /** Where a batch comes from. */
 interface Origin {
-  /** The answer has just come; false for a kept body. */
+  /** The service has just given it; false for a kept body, and where a cache has. */
   fresh: boolean;
-  /** The `Date` header of the answer. */
+  /** The `Date` header of the answer; undefined where it is old. */
   date: string | undefined;
   at: string;
   /** The kept body that this batch is read from. */
@@ -147,7 +147,8 @@ export class StoreBatches {
       this.#waiting = undefined;
       throw error;
     }
-    const origin = { fresh: true, date: answer.date, at, confirmFollows };
+    const fresh = answer.oldBy === undefined;
+    const origin = { fresh, date: fresh ? answer.date : undefined, at, confirmFollows };
     const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
     if (read?.error === undefined) return stored;

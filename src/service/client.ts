@@ -9,6 +9,7 @@ import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import { secretFilter } from "../platform/secrets.ts";
 import { createHttpAgent, type Route } from "./agent.ts";
+import { type CacheSigns, readCacheSigns } from "./cached-answer.ts";
 import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
 import { Pacer } from "./pacer.ts";
 import { readRetryAfter } from "./retry-after.ts";
@@ -58,14 +59,12 @@ export interface ServiceRequest {
   signal: AbortSignal;
 }
 
-export interface ServiceAnswer {
+export interface ServiceAnswer extends Partial<CacheSigns> {
   status: number;
   /** The `Date` header as sent: the service's own clock. */
   date: string | undefined;
   contentType: string;
   body: Buffer;
-  /** It comes from a cache, which knows nothing of what was changed since. */
-  isCached?: boolean;
   /** How much it may hold; whoever reads the body keeps to it. */
   limits?: AnswerLimits | undefined;
   /** How long reading the body may take, from when it is begun: as long as the whole request. */
@@ -274,7 +273,7 @@ export class ServiceClient {
       date: header("date"),
       contentType: (header("content-type") ?? "").toLowerCase(),
       body,
-      isCached: isFromCache(header),
+      ...readCacheSigns(header),
       limits: this.#options.answerLimits,
       readWithinMs: totalMs,
     };
@@ -302,7 +301,7 @@ export class ServiceClient {
         status,
         words,
         isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
-        isCached: isFromCache((name) => firstOf(response.headers[name])),
+        isCached: readCacheSigns((name) => firstOf(response.headers[name])).isCached,
         effect: refused.effect,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         waitsBefore: this.#countWait(request, retryAfterMs !== undefined || refused.code === "rate_limited"),
@@ -443,15 +442,6 @@ async function holdsTooMuch(acceptance: Buffer): Promise<boolean> {
   } catch (error) {
     return error instanceof JsonTooLargeError;
   }
-}
-
-/** Whether an answer says that a cache gave it, whatever was asked of caches. */
-function isFromCache(header: (name: string) => string | undefined): boolean {
-  return (
-    Number(header("age") ?? 0) > 0 ||
-    /(?:^|,)\s*110\b/.test(header("warning") ?? "") ||
-    /^\s*(?:hit|stale|updating)\b/i.test(header("x-cache") ?? header("cf-cache-status") ?? "")
-  );
 }
 
 async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<Buffer> {

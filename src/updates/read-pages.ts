@@ -12,6 +12,7 @@ import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
 import type { WatchList } from "../orders/watch-list.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
+import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
@@ -197,6 +198,9 @@ export class ReadPages {
     const isFollowed = token !== undefined && token !== since;
     await this.#watch.judge(isFollowed ? withoutMore(changes.signs) : changes.signs, pass.signal);
     pass.signs = changes.signs;
+    // What came beside an error, or is old, is stored; the position stays, because the service may have shown a part of the page only.
+    const doubt = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
+    if (list.elements === undefined && doubt !== undefined) throw doubt;
     if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
@@ -210,8 +214,7 @@ export class ReadPages {
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
-    // What came beside an error is stored; the position stays, because the service may have shown a part of the page only.
-    if (list.error !== undefined) throw reportedError(list.error);
+    if (doubt !== undefined) throw doubt;
     return { page: { timestamps, fresh }, token, servedAt: serviceNow };
   }
 }

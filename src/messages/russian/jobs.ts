@@ -39,6 +39,10 @@ export const jobs = {
     "Ответ GET /orders/{id} не подошёл и лежит в карантине.",
   "The answer of GET /orders/{id} is no complete JSON.": "Ответ GET /orders/{id} — не полный JSON.",
   "The answer of GET /orders/{id} comes from a cache.": "Ответ GET /orders/{id} взят из кэша.",
+  "The answer of GET {path} comes from a cache ({sign*}): what is new is not in it.":
+    "Ответ GET {path} взят из кэша ({sign}): нового в нём нет.",
+  "Exempt the service's addresses below /api/v1/1c from the cache in front of it.":
+    "Исключите адреса сервиса под /api/v1/1c из кэша, который стоит перед ним.",
   "The answer of GET /orders/{id} is older than what is stored of the order.":
     "Ответ GET /orders/{id} старее, чем записанный заказ.",
   "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",

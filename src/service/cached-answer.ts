@@ -1,0 +1,41 @@
+import { BridgeError } from "../platform/errors.ts";
+import { shortWords } from "./service-error.ts";
+
+/** What the headers of an answer say of a cache that gave it, whatever was asked of caches. */
+export interface CacheSigns {
+  /** It knows nothing of what was changed since. */
+  isCached: boolean;
+  /** The header that says so, where the answer is older than a minute, or nothing tells how old it is. */
+  oldBy?: string;
+}
+
+/** What is younger is no older than what the next request brings. */
+const FRESH_S = 60;
+
+export function readCacheSigns(header: (name: string) => string | undefined): CacheSigns {
+  const [age, warning] = [header("age"), header("warning")];
+  const marks = header("x-cache") === undefined ? "CF-Cache-Status" : "X-Cache";
+  const mark = header(marks.toLowerCase()) ?? "";
+  const ageS = Number(age ?? 0);
+  const isStale = /(?:^|,)\s*11[01]\b/.test(warning ?? "");
+  const isHit = /^\s*(?:hit|stale|updating)\b/i.test(mark);
+  const sign =
+    ageS > FRESH_S
+      ? `Age: ${age}`
+      : isStale
+        ? `Warning: ${warning}`
+        : isHit && age === undefined
+          ? `${marks}: ${mark}`
+          : "";
+  return { isCached: ageS > 0 || isStale || isHit, ...(sign !== "" && { oldBy: shortWords(sign) }) };
+}
+
+/** What a pass fails with whose answer is an old one: what is new is not in it. */
+export function findOld({ oldBy }: Partial<CacheSigns>, path: string): BridgeError | undefined {
+  if (oldBy === undefined) return undefined;
+  return new BridgeError(
+    "answer_unreadable",
+    `The answer of GET ${path} comes from a cache (${oldBy}): what is new is not in it.`,
+    { hint: "Exempt the service's addresses below /api/v1/1c from the cache in front of it." },
+  );
+}
