@@ -254,7 +254,7 @@ export function beforeSetBack(fromNs: bigint, nowNs: bigint | undefined, zone: s
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** Seconds that `zone` is ahead of UTC at a UTC second. @throws RangeError for an unknown zone. */
-function zoneOffset(utc: number, zone: string): number {
+export function zoneOffset(utc: number, zone: string): number {
   if (zone === "UTC") return 0;
   let formatter = formatters.get(zone);
   if (formatter === undefined) {

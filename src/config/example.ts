@@ -7,7 +7,7 @@ const HEAD = `# erp-bridge configuration.
 # A line that begins with # and a letter is a key with its default: remove the # to change it. Only service must be
 # filled in. A path into an answer that is written here must match; a default may be absent from answers.
 # Inside values \${VAR} and \${VAR:-default} stand for environment variables. Durations: 30s, 10m, 24h. Schedules: cron,
-# UTC. Keys marked "assumed" guess at the service; docs/configuration.md says how to find out.
+# in timezone. Keys marked "assumed" guess at the service; docs/configuration.md says how to find out.
 # Check with: erp-bridge check
 `;
 

@@ -166,12 +166,26 @@ function limited(
   return worded(schema, wording, kind);
 }
 
-/** Cron of five or six fields, UTC. */
+/** Cron of five or six fields, in `timezone`. */
 export function schedule() {
   const schema = text(200).refine((value) => /^\S+( +\S+){4,5}$/.test(value) && isCron(value), {
     ...saying(m.config.notSchedule),
   });
   return worded(schema, m.kinds.schedule);
+}
+
+function isTimezone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function timezone() {
+  const schema = text(60).refine(isTimezone, saying(m.config.notTimezone));
+  return worded(schema, m.kinds.timezone);
 }
 
 /** A check of a small language: what it says may quote the value, so it travels apart from the message. */

@@ -16,7 +16,8 @@ One YAML file, \`/etc/erp-bridge/config.yaml\` unless told otherwise. \`erp-brid
   where braces would otherwise begin a group: \`{ connect: "\${CONNECT:-5s}" }\`. A variable that is not set is an error.
 - Durations are a whole number and \`ms\`, \`s\`, \`m\`, \`h\`, \`d\` or \`y\` (365 days). Sizes are a whole number and \`B\`, \`KB\`, \`MB\`,
   \`GB\` (thousands) or \`KiB\`, \`MiB\`, \`GiB\` (1024).
-- Schedules are cron of five or six fields (seconds first), UTC.
+- Schedules are cron of five or six fields (seconds first) in the zone of \`timezone\`, this machine's unless written. An hour that summer
+  time leaves out or repeats changes nothing: what has a fixed hour runs once, everything else keeps its distance.
 - Paths into answers are SQLite's JSON paths: \`$\`, \`.key\`, \`."any key"\`, \`[n]\`. A path that is written in the file must match;
   one that is only a default may be absent from answers.
 - Templates take \`{name}\`, converted by \`{name|number}\`, \`|string\`, \`|json\` or \`|bool\`; a text that is exactly one placeholder

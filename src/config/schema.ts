@@ -2,7 +2,19 @@ import * as z from "zod";
 import { imports } from "./imports.ts";
 import { orders, statuses, updates } from "./orders.ts";
 import { service } from "./service.ts";
-import { alerts, backup, database, erp, heartbeat, http, language, log, reconcile, retention } from "./upkeep.ts";
+import {
+  alerts,
+  backup,
+  database,
+  erp,
+  heartbeat,
+  http,
+  language,
+  log,
+  reconcile,
+  retention,
+  timezone,
+} from "./upkeep.ts";
 
 /** The whole file: every key with its default, its limits and its meaning. Messages, reference and example are made from it. */
 export const configSchema = z.strictObject({
@@ -20,6 +32,7 @@ export const configSchema = z.strictObject({
   retention,
   http,
   log,
+  timezone,
   language,
 });
 

@@ -1,24 +1,10 @@
 import * as z from "zod";
 import { m } from "../messages/messages.ts";
 import { baseUrl, proxy } from "./addresses.ts";
-import { bytes, decimal, duration, integer, key, saying, section, text, worded } from "./kinds.ts";
+import { bytes, decimal, duration, integer, key, section, text, timezone, worded } from "./kinds.ts";
 
 /** Printable ASCII, because it travels in a header; no colon, because Basic authentication ends the id there. */
 const CLIENT_ID = /^[!-9;-~]([ -9;-~]*[!-9;-~])?$/;
-
-function isTimezone(value: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function timezone() {
-  const schema = text(60).refine(isTimezone, saying(m.config.notTimezone));
-  return worded(schema, m.kinds.timezone);
-}
 
 const clientId = worded(z.string().max(200).regex(CLIENT_ID), m.kinds.clientId, "text");
 

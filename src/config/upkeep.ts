@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { m } from "../messages/messages.ts";
 import { listen, outsideUrl } from "./addresses.ts";
-import { duration, integer, key, oneOf, place, schedule, section, text, worded } from "./kinds.ts";
+import { duration, integer, key, oneOf, place, schedule, section, text, worded, timezone as zone } from "./kinds.ts";
 
 /** Everything that concerns neither the service nor the data: the ERP's silence, alerts, backups, the program itself. */
 
@@ -65,5 +65,7 @@ export const http = section(m.keys.http, {
 export const log = section(m.keys.log, {
   level: key(oneOf(["debug", "info", "warn", "error"]).prefault("info"), m.keys.logLevel),
 });
+
+export const timezone = key(zone().nullable().prefault(null), m.keys.timezone);
 
 export const language = key(oneOf(["en", "ru"]).prefault("en"), m.keys.language);

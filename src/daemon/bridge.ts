@@ -17,6 +17,7 @@ import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/jo
 import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
 import { endFirstPasses, saveFlow } from "../pass/runs.ts";
 import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
+import { machineZone } from "../platform/clock.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { Liveness } from "../platform/liveness.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
@@ -140,7 +141,7 @@ export class Bridge {
       this.#limits = new Map(
         schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
       );
-      this.#scheduler = new Scheduler(schedules, options);
+      this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
         savePageSilent(store, undefined);

@@ -1,13 +1,13 @@
 /*
- * Fires jobs by their cron patterns, in UTC. node-cron reads the patterns and says when their next run is; the waiting is
+ * Fires jobs by their cron patterns. node-cron reads the patterns and says when their next run is (`cron-times.ts`); the waiting is
  * done here, because its own timer stops when the wall clock is set back, and spins through the hour that a zone with
  * summer time has twice (it cuts off milliseconds in the machine's zone, whatever zone it is told). A look a second on
  * the monotonic clock cannot be fooled: after a jump the next runs are worked out anew, and what has not begun for long
  * is begun in any case.
  */
-import { createTask, type ScheduledTask } from "node-cron";
 import { asError } from "../platform/errors.ts";
 import type { Clock, Log } from "../platform/ports.ts";
+import { CronTimes } from "./cron-times.ts";
 import type { JobRunner } from "./job-runner.ts";
 
 const TICK_MS = 1_000;
@@ -15,12 +15,6 @@ const TICK_MS = 1_000;
 const JUMP_MS = 2_000;
 /** What has not begun for so many of its own intervals is begun by the supervisor. */
 const LATE_FACTOR = 1.5;
-/** Enough to see the night of a pattern that runs every minute of the day, without making the start slow. */
-const SAMPLED_RUNS_MAX = 700;
-/** Two gaps: where an hour is no multiple of the minutes, the one over its end is shorter. */
-const SAMPLED_RUNS_MIN = 3;
-/** Patterns whose runs are all the same time apart: every few seconds or minutes, once an hour, once a day. */
-const EVEN = [/^\*(\/\d+)?( \*){5}$/, /^(\d+ )?(\*(\/\d+)?|\d+)( \*){4}$/, /^(\d+ )?\d+ \d+ \* \* \*$/];
 
 export interface ScheduleEntry {
   pattern: string;
@@ -35,7 +29,7 @@ export interface ScheduleEntry {
 
 interface Watched {
   entry: ScheduleEntry;
-  task: ScheduledTask;
+  times: CronTimes;
   intervalMs: number;
   /** Wall clock. */
   nextAtMs: number;
@@ -55,16 +49,17 @@ export class Scheduler {
   #clockOffsetMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(entries: readonly ScheduleEntry[], { log, clock }: { log: Log; clock: Clock }) {
+  constructor(
+    entries: readonly ScheduleEntry[],
+    { log, clock, zone = "UTC" }: { log: Log; clock: Clock; zone?: string },
+  ) {
     this.#log = log;
     this.#clock = clock;
     this.#lookedMs = clock.monotonicMs();
     this.#watched = entries.map((entry) => {
-      // Never started: it is asked for its next runs only.
-      const task = createTask(entry.pattern, () => {}, { timezone: "UTC" });
-      const intervalMs = longestIntervalMs(task, entry.pattern);
-      const times = { nextAtMs: nextRunMs(task), lastFiredMs: clock.monotonicMs() };
-      return { entry, task, intervalMs, ...times, isPreparing: false };
+      const times = new CronTimes(entry.pattern, zone);
+      const began = { nextAtMs: times.nextMs(clock.nowMs()), lastFiredMs: clock.monotonicMs() };
+      return { entry, times, intervalMs: times.longestIntervalMs(), ...began, isPreparing: false };
     });
   }
 
@@ -93,7 +88,7 @@ export class Scheduler {
     this.#clockOffsetMs = this.#offsetMs();
     for (const watched of this.#watched) {
       const { entry, intervalMs } = watched;
-      watched.nextAtMs = nextRunMs(watched.task);
+      watched.nextAtMs = watched.times.nextMs(this.#clock.nowMs());
       if (entry.before === undefined) this.#beginWith(entry, intervalMs);
     }
     this.#timer = setInterval(() => this.tick(), TICK_MS);
@@ -116,7 +111,7 @@ export class Scheduler {
     this.#clockOffsetMs = offsetMs;
     for (const watched of this.#watched) {
       const isDue = this.#clock.nowMs() >= watched.nextAtMs;
-      if (isDue || hasJumped) watched.nextAtMs = nextRunMs(watched.task);
+      if (isDue || hasJumped) watched.nextAtMs = watched.times.nextMs(this.#clock.nowMs());
       watched.entry.runner.retryIfDue(this.signal);
       if (isDue || this.#isLate(watched)) void this.#fire(watched);
     }
@@ -160,16 +155,4 @@ export class Scheduler {
     this.pause();
     this.#stop.abort();
   }
-}
-
-function nextRunMs(task: ScheduledTask): number {
-  return task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY;
-}
-
-/** The longest time between two runs of a pattern, in milliseconds; of uneven patterns, as far as a sample shows it. */
-function longestIntervalMs(task: ScheduledTask, pattern: string): number {
-  const isEven = EVEN.some((form) => form.test(pattern.trim()));
-  const times = task.getNextRuns(isEven ? SAMPLED_RUNS_MIN : SAMPLED_RUNS_MAX).map((date) => date.getTime());
-  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
-  return gaps.reduce((longest, gap) => Math.max(longest, gap), TICK_MS);
 }

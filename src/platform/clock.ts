@@ -9,3 +9,9 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
   random: () => Math.random(),
 };
+
+/** The name of this machine's time zone; UTC where it has none that is known. */
+export function machineZone(): string {
+  const zone: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zone === undefined || zone === "Etc/Unknown" ? "UTC" : zone;
+}

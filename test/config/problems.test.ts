@@ -279,7 +279,7 @@ describe("a wrong configuration", () => {
       "  What the program tells.",
       `${FILE}:6:21 orders.schedule: is not a schedule that cron understands`,
       "    orders: { schedule: x, batch: { orders: y } }",
-      "  When new orders are pulled (cron, UTC).",
+      "  When new orders are pulled (cron).",
       `${FILE}:6:41 orders.batch.orders: is not a path such as $.key: a path begins with $ (column 1)`,
       "    orders: { schedule: x, batch: { orders: y } }",
       "  The list of orders in a batch.",

@@ -55,6 +55,16 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 describe("the scheduler", () => {
+  it("follows a pattern in the zone that it is given", async () => {
+    const { entry, starts } = recorded("30 15 * * *");
+    const scheduler = new Scheduler([entry], { log: collectingLog([]), clock, zone: "Europe/Moscow" });
+    onTestFinished(() => scheduler.abort());
+    scheduler.start();
+    const before = performance.now();
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    expect(starts.map((at) => Math.floor((at - before) / MINUTE_MS))).toEqual([0, 29]);
+  });
+
   it("runs every job once at the start and then by its pattern", async () => {
     const { entry, starts } = recorded("*/5 * * * *");
     const before = performance.now();

@@ -12,7 +12,7 @@ export const meanings = {
   "Columns that together name a row.": "Столбцы, которые вместе определяют строку.",
   "Column that holds the key of the row which must be on the site before this one, where record names it; null: the order does not matter.":
     "Столбец с ключом строки, которая должна попасть на сайт раньше этой, если он есть в record; null: порядок не важен.",
-  "When changed rows are looked for (cron, UTC).": "Когда ищутся изменённые строки (cron, UTC).",
+  "When changed rows are looked for (cron).": "Когда ищутся изменённые строки (cron).",
   "Path of the import below base_url; null: the feed is off.":
     "Путь импорта относительно base_url; null: выгрузка выключена.",
   "Name of the array in the request body.": "Имя массива в теле запроса.",
@@ -32,8 +32,8 @@ export const meanings = {
   "Fewer rows than this never wait.": "Если строк меньше, они не ждут никогда.",
   "Where an answer reports single records: { rejected, key, message }; null: the status code alone decides.":
     "Где ответ сообщает об отдельных записях: { rejected, key, message }; null: решает только код ответа.",
-  "When all rows are compared with what was acknowledged (cron, UTC).":
-    "Когда все строки сверяются с подтверждённым (cron, UTC).",
+  "When all rows are compared with what was acknowledged (cron).":
+    "Когда все строки сверяются с подтверждённым (cron).",
   "What is in stock.": "Что есть в наличии.",
   "What it costs. Off until its path is set.": "Сколько это стоит. Выключено, пока не указан path.",
   "What there is. Off until its path is set.": "Что вообще есть. Выключено, пока не указан path.",
@@ -41,7 +41,7 @@ export const meanings = {
   "What the ERP pushes to the service, one feed each.": "Что ERP отправляет сервису, по выгрузке на каждый вид.",
   // orders
   "New orders: how they are fetched, read and confirmed.": "Новые заказы: как их получают, читают и подтверждают.",
-  "When new orders are pulled (cron, UTC).": "Когда запрашиваются новые заказы (cron, UTC).",
+  "When new orders are pulled (cron).": "Когда запрашиваются новые заказы (cron).",
   "Further query parameters of GET /orders.": "Дополнительные параметры запроса GET /orders.",
   "Where a batch keeps what.": "Где что лежит в пачке.",
   "The list of orders in a batch.": "Список заказов в пачке.",
@@ -77,7 +77,7 @@ export const meanings = {
     "То же, что orders.fields.{field}, если изменение называет это иначе.",
   // updates and statuses
   "Later changes of orders: how they are followed.": "Последующие изменения заказов: как за ними следят.",
-  "When changes are asked for (cron, UTC).": "Когда запрашиваются изменения (cron, UTC).",
+  "When changes are asked for (cron).": "Когда запрашиваются изменения (cron).",
   "The list of changes in an answer.": "Список изменений в ответе.",
   "Where a change names things differently from orders.fields.":
     "Где изменение называет что-то иначе, чем orders.fields.",
@@ -88,13 +88,13 @@ export const meanings = {
   "How far before the watermark each poll asks again, for changes that appear late.":
     "На сколько раньше отметки запрашивает каждый опрос: для изменений, которые появляются с опозданием.",
   "A rarer, wider look back.": "Более редкий и более широкий взгляд назад.",
-  "When the sweep runs (cron, UTC).": "Когда он выполняется (cron, UTC).",
+  "When the sweep runs (cron).": "Когда он выполняется (cron).",
   "How far before the watermark the sweep asks.": "На сколько раньше отметки он запрашивает.",
   "The next since, where the answer itself names it; null: the largest timestamp seen.":
     "Следующее значение since, если ответ сам его называет; null: наибольшая встреченная метка времени.",
   "The order in the answer of GET /orders/{order_id}.": "Заказ в ответе GET /orders/{order_id}.",
   "Statuses that the ERP sends back.": "Статусы, которые отправляет ERP.",
-  "When waiting requests are sent (cron, UTC).": "Когда отправляются ожидающие запросы (cron, UTC).",
+  "When waiting requests are sent (cron).": "Когда отправляются ожидающие запросы (cron).",
   "HTTP method of a status change.": "Метод HTTP для смены статуса.",
   "Path of a status change with {order_id}; null: nothing is sent.":
     "Путь смены статуса с {order_id}; null: ничего не отправляется.",
@@ -140,8 +140,7 @@ export const meanings = {
   "How often the ERP writes its tables.": "Как часто ERP записывает свои таблицы.",
   "A look at stored orders for differences that no change has told of.":
     "Сверка сохранённых заказов: поиск различий, о которых не сообщило ни одно изменение.",
-  "When stored orders are compared with the service (cron, UTC).":
-    "Когда сохранённые заказы сверяются с сервисом (cron, UTC).",
+  "When stored orders are compared with the service (cron).": "Когда сохранённые заказы сверяются с сервисом (cron).",
   "At most so many orders that are still open are read each time; the rest follows the next time.":
     "Столько ещё открытых заказов, самое большее, читается за раз; остальные — в следующий раз.",
   "So many of the other orders are read each time, in turn.": "Столько остальных заказов читается за раз, по очереди.",
@@ -152,7 +151,7 @@ export const meanings = {
   "Address that is called only while everything is fresh, so that silence raises an alarm elsewhere; null: none.":
     "Адрес, к которому обращаются, только пока всё в порядке, чтобы молчание подняло тревогу в другом месте; null: нет.",
   "Copies of the database.": "Копии базы.",
-  "When a copy is made (cron, UTC).": "Когда делается копия (cron, UTC).",
+  "When a copy is made (cron).": "Когда делается копия (cron).",
   "Folder of the copies, relative to this file; unless set, backups beside the database.":
     "Каталог копий, относительно файла настроек; если не указан — backups рядом с базой.",
   "How many copies stay.": "Сколько копий хранится.",
