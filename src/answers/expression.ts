@@ -1,4 +1,7 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { addDecimals, type Decimal, formatDecimal, numberLiteral, parseDecimal, subtractDecimals } from "./decimal.ts";
+import { TextSyntaxError } from "./text-syntax-error.ts";
 
 /** A sum of columns, such as `quantity - reserved`. */
 export interface Expression {
@@ -12,23 +15,15 @@ export interface Expression {
   evaluate(column: (name: string) => string): string;
 }
 
-/** An expression that cannot be read. `column` counts characters from 1. */
-export class ExpressionSyntaxError extends Error {
-  readonly column: number;
-
-  constructor(what: string, column: number) {
-    super(`${what} (column ${column})`);
-    this.name = "ExpressionSyntaxError";
-    this.column = column;
-  }
-}
-
 /** A column whose text is no number: the row cannot be sent, and the column is the one to name. */
 export class ExpressionValueError extends Error {
+  readonly text: Message;
   readonly column: string;
 
   constructor(column: string) {
-    super(`column "${column}" does not hold a number`);
+    const text = m.answers.columnNotNumber({ column });
+    super(String(text));
+    this.text = text;
     this.name = "ExpressionValueError";
     this.column = column;
   }
@@ -53,7 +48,7 @@ const TOKEN = /\s*(?:([\p{L}_][\p{L}\p{N}_]*)|("(?:[^"]|"")+")|([0-9]+(?:\.[0-9]
 /**
  * Reads column names (plain, or `"quoted"` with `""` for a quote, as in SQL), decimal numbers, `+`, `-` and parentheses.
  *
- * @throws ExpressionSyntaxError
+ * @throws TextSyntaxError
  */
 export function parseExpression(text: string): Expression {
   const tokens = tokensOf(text);
@@ -75,7 +70,8 @@ function tokensOf(text: string): Token[] {
     const blanks = /\s*/y;
     blanks.lastIndex = from;
     const column = from + (blanks.exec(text)?.[0].length ?? 0) + 1;
-    if (found === null) throw new ExpressionSyntaxError(`"${text[column - 1]}" is not understood here`, column);
+    if (found === null)
+      throw new TextSyntaxError(m.answers.notUnderstood({ text: text[column - 1] ?? "" }), { column: column });
     const [, name, quoted, number, sign, open, close] = found;
     if (name !== undefined) tokens.push({ kind: "name", text: name, column });
     else if (quoted !== undefined) {
@@ -102,7 +98,8 @@ class Parser {
   parse(): Node {
     const node = this.sum();
     const rest = this.next();
-    if (rest.kind !== "end") throw new ExpressionSyntaxError(`"${rest.text}" is one too many`, rest.column);
+    if (rest.kind !== "end")
+      throw new TextSyntaxError(m.answers.oneTooMany({ text: rest.text }), { column: rest.column });
     return node;
   }
 
@@ -124,18 +121,18 @@ class Parser {
     }
     if (token.kind === "number") {
       const number = parseDecimal(token.text);
-      if (number === undefined) throw new ExpressionSyntaxError("the number is too long", token.column);
+      if (number === undefined) throw new TextSyntaxError(m.answers.numberTooLong, { column: token.column });
       return { kind: "number", value: number };
     }
     if (token.kind !== "open") {
-      const what = token.kind === "end" ? "the expression ends" : `"${token.text}" stands`;
-      throw new ExpressionSyntaxError(`${what} where a column or a number should be`, token.column);
+      const what = token.kind === "end" ? m.answers.expressionEnds : m.answers.noTerm({ text: token.text });
+      throw new TextSyntaxError(what, { column: token.column });
     }
     this.nesting++;
-    if (this.nesting > NESTING_MAX) throw new ExpressionSyntaxError("too many parentheses", token.column);
+    if (this.nesting > NESTING_MAX) throw new TextSyntaxError(m.answers.tooManyParentheses, { column: token.column });
     const inner = this.sum();
     const close = this.next();
-    if (close.kind !== "close") throw new ExpressionSyntaxError("a closing parenthesis is missing", close.column);
+    if (close.kind !== "close") throw new TextSyntaxError(m.answers.noClosingParenthesis, { column: close.column });
     this.nesting--;
     return inner;
   }

@@ -1,9 +1,11 @@
 import type { Buffer } from "node:buffer";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import {
   countInside,
   elementAt,
   firstMembersOf,
+  type JsonKind,
   kindOf,
   MEMBERS_MAX,
   memberOf,
@@ -11,6 +13,7 @@ import {
   type Span,
   someMember,
 } from "./json-text.ts";
+import { TextSyntaxError } from "./text-syntax-error.ts";
 
 /** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
 export type PathStep = string | number;
@@ -21,24 +24,13 @@ export interface JsonPath {
   readonly steps: readonly PathStep[];
 }
 
-/** A path that cannot be read. `column` counts characters from 1. */
-export class PathSyntaxError extends Error {
-  readonly column: number;
-
-  constructor(what: string, column: number) {
-    super(`${what} (column ${column})`);
-    this.name = "PathSyntaxError";
-    this.column = column;
-  }
-}
-
 /** What a path finds. `at` names the place in the same syntax; `found` says in words what stands there. */
 export type Resolved =
   | { readonly state: "value"; readonly span: Span }
   /** An explicit null, at the end of the path or on the way. */
   | { readonly state: "null"; readonly at: string }
   /** Nothing there. `at` is the deepest part that exists; `keysSeen` are the first keys of the object there. */
-  | { readonly state: "absent"; readonly at: string; readonly keysSeen: string[]; readonly found: string };
+  | { readonly state: "absent"; readonly at: string; readonly keysSeen: string[]; readonly found: Message };
 
 /** Enough to recognise a renamed key in an error, few enough for one line. */
 const KEYS_SEEN_MAX = 20;
@@ -47,12 +39,12 @@ const KEYS_SEEN_MAX = 20;
  * Reads `$`, `.key`, `."any key"` (with JSON's escapes), `[n]` and `[#-n]`. An unquoted key takes everything up to the next
  * `.` or `[`, as in SQLite, so Cyrillic and blanks need no quotes.
  *
- * @throws PathSyntaxError also for what SQLite would take but never find (`[#]`), or reads differently in older versions.
+ * @throws TextSyntaxError also for what SQLite would take but never find (`[#]`), or reads differently in older versions.
  */
 export function parsePath(text: string): JsonPath {
-  if (!text.startsWith("$")) throw new PathSyntaxError("a path begins with $", 1);
+  if (!text.startsWith("$")) throw new TextSyntaxError(m.answers.pathStart, { column: 1 });
   if (!text.isWellFormed() || text.includes("\0")) {
-    throw new PathSyntaxError("a path cannot hold NUL or half of a surrogate pair; escape it inside quotes", 1);
+    throw new TextSyntaxError(m.answers.pathCharacters, { column: 1 });
   }
   const steps: PathStep[] = [];
   let at = 1;
@@ -74,22 +66,22 @@ function readIndex(text: string, at: number): Read {
   match.lastIndex = at;
   const found = match.exec(text);
   if (found === null) {
-    throw new PathSyntaxError("between [ and ] stands a number from 0, or #-1 for the last element", at + 2);
+    throw new TextSyntaxError(m.answers.pathIndex, { column: at + 2 });
   }
   const number = Math.min(Number(found[2]), Number.MAX_SAFE_INTEGER);
   if (found[1] !== undefined && number === 0) {
-    throw new PathSyntaxError("[#-0] is the place after the last element, where nothing stands", at + 1);
+    throw new TextSyntaxError(m.answers.pathBehindLast, { column: at + 1 });
   }
   return { step: found[1] === undefined ? number : -number, end: match.lastIndex };
 }
 
 function readKey(text: string, at: number): Read {
-  if (text[at] !== ".") throw new PathSyntaxError("after a step comes . or [ or the end", at + 1);
+  if (text[at] !== ".") throw new TextSyntaxError(m.answers.pathStep, { column: at + 1 });
   if (text[at + 1] === '"') return readQuotedKey(text, at + 1);
   const match = /[^.[]+/y;
   match.lastIndex = at + 1;
   const found = match.exec(text);
-  if (found === null) throw new PathSyntaxError('after . comes a key; an empty key is written ""', at + 2);
+  if (found === null) throw new TextSyntaxError(m.answers.pathKey, { column: at + 2 });
   return { step: found[0], end: match.lastIndex };
 }
 
@@ -97,7 +89,7 @@ function readQuotedKey(text: string, at: number): Read {
   const match = /"((?:[^"\\]|\\.)*)"/sy;
   match.lastIndex = at;
   const found = match.exec(text);
-  if (found === null) throw new PathSyntaxError("the quoted key has no closing quote", at + 1);
+  if (found === null) throw new TextSyntaxError(m.answers.quoteOpen, { column: at + 1 });
   const raw = found[1] ?? "";
   if (!raw.includes("\\")) return { step: raw, end: match.lastIndex };
   // SQLite takes control characters as they are; JSON.parse wants them escaped.
@@ -106,7 +98,7 @@ function readQuotedKey(text: string, at: number): Read {
   try {
     return { step: JSON.parse(`"${escaped}"`) as string, end: match.lastIndex };
   } catch {
-    throw new PathSyntaxError("the quoted key holds an escape that JSON does not know", at + 1);
+    throw new TextSyntaxError(m.answers.quotedEscape, { column: at + 1 });
   }
 }
 
@@ -204,11 +196,26 @@ function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {
   return elementAt(bytes, span, step);
 }
 
-function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: string } {
+const KIND_WORDS: Readonly<Record<JsonKind, Message>> = {
+  object: m.answers.object,
+  array: m.answers.array,
+  string: m.answers.string,
+  number: m.answers.number,
+  boolean: m.answers.boolean,
+  null: m.answers.null,
+};
+
+/** `an object`, `a string` */
+export function kindWords(kind: JsonKind): Message {
+  return KIND_WORDS[kind];
+}
+
+function describe(bytes: Buffer, span: Span): { keysSeen: string[]; found: Message } {
   const kind = kindOf(bytes, span);
-  if (kind === "array") return { keysSeen: [], found: `a list of ${countInside(bytes, span, MEMBERS_MAX)}` };
-  if (kind !== "object") return { keysSeen: [], found: `a ${kind}` };
+  if (kind === "array")
+    return { keysSeen: [], found: m.answers.listOf({ count: countInside(bytes, span, MEMBERS_MAX) }) };
+  if (kind !== "object") return { keysSeen: [], found: kindWords(kind) };
   const keysSeen = membersOf(bytes, span, KEYS_SEEN_MAX).map((member) => member.key);
   const count = countInside(bytes, span, MEMBERS_MAX);
-  return { keysSeen, found: `an object of ${counted(count, "key")}` };
+  return { keysSeen, found: m.answers.objectOf({ count }) };
 }

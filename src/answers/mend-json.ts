@@ -4,21 +4,15 @@
  * swallows another one, and a text that ends too early is nothing.
  */
 import { Buffer } from "node:buffer";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { SLICE_BYTES, skipBlanks, TEXT_BYTES_MAX } from "./json-text.ts";
 import type { Slices } from "./slices.ts";
-
-export type Flaw =
-  | "a raw line break in a text"
-  | "a raw tab in a text"
-  | "a raw control character in a text"
-  | "an unknown escape in a text"
-  | "a value that is no JSON"
-  | "a comma before the end of a list or an object";
 
 export interface BrokenRecord {
   /** The bytes as they were sent, in the text itself. */
   raw: Buffer;
-  flaw: Flaw;
+  flaw: Message;
   /** Where its first flaw stands in the text. */
   at: number;
 }
@@ -84,7 +78,7 @@ class Mender {
   readonly #frames: Frame[] = [];
   #at: number;
   /** The first flaw of the record that is being read. */
-  #flaw: { flaw: Flaw; at: number } | undefined;
+  #flaw: { flaw: Message; at: number } | undefined;
   #isSound = true;
 
   /** @param mended a copy of `bytes` */
@@ -150,7 +144,7 @@ class Mender {
           if (frame.isObject) this.#readKey();
           return false;
         }
-        this.#note(this.#frames.length - 1, comma, "a comma before the end of a list or an object");
+        this.#note(this.#frames.length - 1, comma, m.answers.trailingComma);
         this.mended[comma] = BLANK;
       }
       if (bytes[this.#at] !== end) this.#isSound = false;
@@ -174,7 +168,7 @@ class Mender {
   }
 
   /** @param depth of the value that has the flaw; outside of a record there must be none */
-  #note(depth: number, at: number, flaw: Flaw): void {
+  #note(depth: number, at: number, flaw: Message): void {
     if (depth < this.#depth) this.#isSound = false;
     this.#flaw ??= { flaw, at };
   }
@@ -207,7 +201,7 @@ class Mender {
       } else if (byte === BACKSLASH) {
         const letter = bytes[at + 1] ?? 0;
         if (!ESCAPES.has(letter) && !(letter === 0x75 && areHex4(bytes, at + 2))) {
-          this.#note(depth, at, "an unknown escape in a text");
+          this.#note(depth, at, m.answers.unknownEscape);
           this.mended[at] = BLANK;
           // What follows is looked at by itself: it may be a line break.
           continue;
@@ -226,7 +220,7 @@ class Mender {
     this.#at = at;
     if (at === start || at - start === TOKEN_MAX) this.#isSound = false;
     else if (!LITERAL.test(bytes.toString("latin1", start, at))) {
-      this.#note(this.#frames.length, start, "a value that is no JSON");
+      this.#note(this.#frames.length, start, m.answers.noJsonValue);
       this.mended.fill(BLANK, start, at);
       this.mended[start] = ZERO;
     }
@@ -260,7 +254,7 @@ function isTokenByte(byte: number | undefined): boolean {
   );
 }
 
-function flawOf(byte: number): Flaw {
-  if (byte === 0x0a || byte === 0x0d) return "a raw line break in a text";
-  return byte === 0x09 ? "a raw tab in a text" : "a raw control character in a text";
+function flawOf(byte: number): Message {
+  if (byte === 0x0a || byte === 0x0d) return m.answers.rawLineBreak;
+  return byte === 0x09 ? m.answers.rawTab : m.answers.rawControl;
 }

@@ -1,7 +1,10 @@
 import { Buffer } from "node:buffer";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { numberLiteral, sameNumber } from "./decimal.ts";
 import { formatPath, type PathStep } from "./json-path.ts";
 import { scanJson } from "./scan-json.ts";
+import { TextSyntaxError } from "./text-syntax-error.ts";
 
 /** A request body with placeholders, checked once when the configuration is read. */
 export interface Template {
@@ -38,25 +41,12 @@ export type TemplateValue =
   | { readonly kind: "bool"; readonly value: boolean }
   | { readonly kind: "json"; readonly text: string };
 
-/** A template that cannot be read. `at` is the place in the template as a JSON path; `column` counts from 1 in that text. */
-export class TemplateSyntaxError extends Error {
-  readonly at: string;
-  readonly column: number | undefined;
-
-  constructor(what: string, at: string, column?: number) {
-    super(column === undefined ? `${what} (at ${at})` : `${what} (at ${at}, column ${column})`);
-    this.name = "TemplateSyntaxError";
-    this.at = at;
-    this.column = column;
-  }
-}
-
 /** A value that a template cannot take: the record is at fault, not the configuration. Never quotes the value itself. */
 export class RenderError extends Error {
   readonly placeholder: string;
-  readonly reason: string;
+  readonly reason: Message;
 
-  constructor(placeholder: string, reason: string) {
+  constructor(placeholder: string, reason: Message) {
     super(`{${placeholder}}: ${reason}`);
     this.name = "RenderError";
     this.placeholder = placeholder;
@@ -73,14 +63,14 @@ const PART = /([^{}]+)|(\{\{|\}\})|\{([^{}|]+)(?:\|([^{}|]*))?\}/y;
  * Reads a template from a YAML value. Strings may hold `{name}` with one conversion (`{name|number}`); `{{` and `}}` are
  * literal braces. Keys hold no placeholders.
  *
- * @throws TemplateSyntaxError also for what JSON cannot say (NaN, a date) and integers that YAML has already rounded.
+ * @throws TextSyntaxError also for what JSON cannot say (NaN, a date) and integers that YAML has already rounded.
  */
 export function parseTemplate(value: unknown): Template {
   return { root: parseNode(value, []) };
 }
 
 function parseNode(value: unknown, steps: readonly PathStep[]): TemplateNode {
-  if (steps.length > NESTING_MAX) throw new TemplateSyntaxError("nested too deeply", formatPath(steps));
+  if (steps.length > NESTING_MAX) throw new TextSyntaxError(m.answers.nestedTooDeeply, { at: formatPath(steps) });
   if (value === null || typeof value === "boolean" || typeof value === "bigint") {
     return { kind: "json", text: String(value) };
   }
@@ -91,13 +81,13 @@ function parseNode(value: unknown, steps: readonly PathStep[]): TemplateNode {
   }
   const prototype: unknown = typeof value === "object" ? Object.getPrototypeOf(value) : undefined;
   if (typeof value !== "object" || (prototype !== Object.prototype && prototype !== null)) {
-    throw new TemplateSyntaxError("only texts, numbers, true, false, null, lists and objects", formatPath(steps));
+    throw new TextSyntaxError(m.answers.templateValue, { at: formatPath(steps) });
   }
   const members = Object.entries(value).map(([key, inner]) => {
     const at = [...steps, key];
     const parts = parseText(key, formatPath(at));
     if (parts.some((part) => typeof part !== "string")) {
-      throw new TemplateSyntaxError("a key cannot hold a placeholder; write { as {{", formatPath(at));
+      throw new TextSyntaxError(m.answers.templateKey, { at: formatPath(at) });
     }
     const name = parts.join("");
     return { key: name, label: `${JSON.stringify(name)}:`, value: parseNode(inner, at) };
@@ -106,9 +96,9 @@ function parseNode(value: unknown, steps: readonly PathStep[]): TemplateNode {
 }
 
 function numberText(value: number, steps: readonly PathStep[]): string {
-  if (!Number.isFinite(value)) throw new TemplateSyntaxError("not a number that JSON knows", formatPath(steps));
+  if (!Number.isFinite(value)) throw new TextSyntaxError(m.answers.notJsonNumber, { at: formatPath(steps) });
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new TemplateSyntaxError("too large to be exact as a number; write it in quotes", formatPath(steps));
+    throw new TextSyntaxError(m.answers.inexactNumber, { at: formatPath(steps) });
   }
   return JSON.stringify(value);
 }
@@ -120,7 +110,7 @@ function parseText(text: string, at: string): TemplatePart[] {
     const column = match.lastIndex + 1;
     const found = match.exec(text);
     if (found === null) {
-      throw new TemplateSyntaxError("this brace belongs to no {name}; a literal one is written {{ or }}", at, column);
+      throw new TextSyntaxError(m.answers.strayBrace, { at, column });
     }
     const [, plain, braces, name, conversion] = found;
     if (plain !== undefined) parts.push(plain);
@@ -131,12 +121,12 @@ function parseText(text: string, at: string): TemplatePart[] {
 }
 
 function readPlaceholder(name: string, conversion: string | undefined, at: string, column: number): Placeholder {
-  if (name.trim() === "") throw new TemplateSyntaxError("a placeholder needs a name", at, column);
+  if (name.trim() === "") throw new TextSyntaxError(m.answers.namelessPlaceholder, { at, column });
   if (conversion === undefined) return { name: name.trim(), conversion: undefined };
   const known = CONVERSIONS.find((one) => one === conversion.trim());
   if (known === undefined) {
-    const list = CONVERSIONS.map((one) => `|${one}`).join(", ");
-    throw new TemplateSyntaxError(`"|${conversion.trim()}" is unknown; there are ${list}`, at, column);
+    const names = CONVERSIONS.map((one) => `|${one}`);
+    throw new TextSyntaxError(m.answers.unknownConversion({ name: conversion.trim(), names }), { at, column });
   }
   return { name: name.trim(), conversion: known };
 }
@@ -196,9 +186,9 @@ function plainOf(value: TemplateValue): string {
 function converted(placeholder: Placeholder, lookup: (name: string) => TemplateValue | undefined): TemplateValue {
   const { name, conversion } = placeholder;
   const value = lookup(name);
-  if (value === undefined) throw new RenderError(name, "there is no such value");
+  if (value === undefined) throw new RenderError(name, m.answers.noSuchValue);
   if (value.kind === "number" && numberLiteral(value.literal) !== value.literal) {
-    throw new RenderError(name, "the number cannot be written in JSON");
+    throw new RenderError(name, m.answers.numberNotJson);
   }
   const checked = value.kind === "json" ? toJson(name, value.text) : value;
   if (conversion === undefined || checked.kind === "null") return checked;
@@ -213,13 +203,13 @@ function toJson(name: string, text: string): TemplateValue {
     const { start, end } = scanJson(bytes);
     return { kind: "json", text: bytes.toString("utf8", start, end) };
   } catch {
-    throw new RenderError(name, "the text is not valid JSON");
+    throw new RenderError(name, m.answers.textNotJson);
   }
 }
 
 function toNumber(name: string, value: TemplateValue): TemplateValue {
   const literal = value.kind === "bool" ? undefined : numberLiteral(plainOf(value));
-  if (literal === undefined) throw new RenderError(name, "the value is not a number");
+  if (literal === undefined) throw new RenderError(name, m.answers.valueNotNumber);
   return { kind: "number", literal };
 }
 
@@ -227,35 +217,35 @@ function toBool(name: string, value: TemplateValue): TemplateValue {
   const text = plainOf(value).trim().toLowerCase();
   if (text === "true" || sameNumber(text, "1")) return { kind: "bool", value: true };
   if (text === "false" || sameNumber(text, "0")) return { kind: "bool", value: false };
-  throw new RenderError(name, "the value is neither 1, 0, true nor false");
+  throw new RenderError(name, m.answers.valueNotBoolean);
 }
 
 /**
  * A request path such as `/api/v1/1c/orders/{order_id}/status` with each value percent-encoded. What comes out stays below
  * the service's host and means the path that was configured: no `.` or `..` segments, no empty values.
  *
- * @throws TemplateSyntaxError for a wrong path, RenderError for a wrong value.
+ * @throws TextSyntaxError for a wrong path, RenderError for a wrong value.
  */
 export function renderPath(path: string, values: Readonly<Record<string, string>>): string {
   // Two slashes or a backslash at the front would name another host, and a fragment is never sent.
   if (!/^\/(?!\/)[^\\#\s]*$/.test(path)) {
-    throw new TemplateSyntaxError("a path begins with one / and holds no blank, # or \\", path);
+    throw new TextSyntaxError(m.answers.urlPath, { at: path });
   }
   const parts = parseText(path, path);
   const rendered = parts.map((part) => (typeof part === "string" ? part : encoded(part, path, values))).join("");
   const [beforeQuery = ""] = rendered.split("?");
   const dotted = beforeQuery.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
   const first = parts.find((part) => typeof part !== "string");
-  if (dotted && first !== undefined) throw new RenderError(first.name, "the path would leave its place (. or ..)");
-  if (dotted) throw new TemplateSyntaxError("a path holds no . or .. segments", path);
+  if (dotted && first !== undefined) throw new RenderError(first.name, m.answers.pathLeaves);
+  if (dotted) throw new TextSyntaxError(m.answers.dotSegments, { at: path });
   return rendered;
 }
 
 function encoded(part: Placeholder, path: string, values: Readonly<Record<string, string>>): string {
-  if (part.conversion !== undefined) throw new TemplateSyntaxError("a path knows no conversions", path);
+  if (part.conversion !== undefined) throw new TextSyntaxError(m.answers.pathConversion, { at: path });
   const value = Object.hasOwn(values, part.name) ? values[part.name] : undefined;
-  if (value === undefined) throw new RenderError(part.name, "there is no such value");
-  if (value === "") throw new RenderError(part.name, "the value is empty");
-  if (!value.isWellFormed()) throw new RenderError(part.name, "the value holds half of a surrogate pair");
+  if (value === undefined) throw new RenderError(part.name, m.answers.noSuchValue);
+  if (value === "") throw new RenderError(part.name, m.answers.valueEmpty);
+  if (!value.isWellFormed()) throw new RenderError(part.name, m.answers.valueHalfPair);
   return encodeURIComponent(value);
 }

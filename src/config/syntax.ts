@@ -1,6 +1,7 @@
-import { ExpressionSyntaxError, parseExpression } from "../answers/expression.ts";
-import { PathSyntaxError, parsePath } from "../answers/json-path.ts";
-import { parseTemplate, placeholdersOf, TemplateSyntaxError } from "../answers/template.ts";
+import { parseExpression } from "../answers/expression.ts";
+import { parsePath } from "../answers/json-path.ts";
+import { parseTemplate, placeholdersOf } from "../answers/template.ts";
+import { TextSyntaxError } from "../answers/text-syntax-error.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type LevelSettings, levelProblem } from "./feed-level.ts";
@@ -54,7 +55,7 @@ export function deletionProblem(
     const { key, ...rest } = problem;
     return { ...rest, path: [key] };
   } catch (error) {
-    if (error instanceof TemplateSyntaxError || error instanceof ExpressionSyntaxError) return null;
+    if (error instanceof TextSyntaxError) return null;
     throw error;
   }
 }
@@ -64,15 +65,7 @@ function wordsOf(parse: () => unknown): Message | null {
     parse();
     return null;
   } catch (error) {
-    if (error instanceof TemplateSyntaxError) {
-      // The template was one text, so its place inside itself ("at $") says nothing.
-      const text = error.message.replace(/ \(at \$[^()]*?(?:, (column \d+))?\)$/, (_, column?: string) =>
-        column ? ` (${column})` : "",
-      );
-      return m.common.plain({ text });
-    }
-    if (error instanceof PathSyntaxError || error instanceof ExpressionSyntaxError)
-      return m.common.plain({ text: error.message });
+    if (error instanceof TextSyntaxError) return error.text;
     throw error;
   }
 }

@@ -15,6 +15,7 @@ import {
 import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevels } from "../config/feed-level.ts";
 import type { FeedName } from "../config/feed-names.ts";
 import { FILE_NAMES } from "../config/image-names.ts";
+import { m } from "../messages/messages.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
 
 /** Numbers of the feeds in the database; also the order in which a backlog drains. */
@@ -257,10 +258,11 @@ function templateValue(name: string, value: ColumnValue): TemplateValue {
   if (typeof value === "bigint") return { kind: "number", literal: value.toString() };
   if (typeof value === "number") {
     const literal = shortestDecimal(value);
-    if (literal === undefined) throw new RenderError(name, `${value} is no number that can be sent`);
+    if (literal === undefined)
+      throw new RenderError(name, m.common.plain({ text: `${value} is no number that can be sent` }));
     return { kind: "number", literal };
   }
-  throw new RenderError(name, "binary data cannot be sent");
+  throw new RenderError(name, m.common.plain({ text: "binary data cannot be sent" }));
 }
 
 /**
@@ -274,10 +276,9 @@ function availableOf(expression: Expression, row: SourceRow): string {
     if (value === null && column !== first) return "0";
     const text = keyText(value);
     if (text === undefined) {
-      throw new RenderError(
-        column,
-        value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`,
-      );
+      const text =
+        value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`;
+      throw new RenderError(column, m.common.plain({ text }));
     }
     return text;
   });

@@ -1,3 +1,4 @@
+import { answers } from "./en/answers.ts";
 import { check } from "./en/check.ts";
 import { command } from "./en/command.ts";
 import { common } from "./en/common.ts";
@@ -19,6 +20,7 @@ import { web } from "./en/web.ts";
 
 /** Every text that a person reads, by area, in English. */
 export const en = {
+  answers,
   check,
   command,
   common,

@@ -1,4 +1,5 @@
 import type { en } from "./en.ts";
+import { answers } from "./ru/answers.ts";
 import { check } from "./ru/check.ts";
 import { command } from "./ru/command.ts";
 import { common } from "./ru/common.ts";
@@ -20,6 +21,7 @@ import { web } from "./ru/web.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
 export const ru = {
+  answers,
   check,
   command,
   common,

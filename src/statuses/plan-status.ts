@@ -11,6 +11,7 @@ import {
 import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
+import { m } from "../messages/messages.ts";
 import { ServiceError } from "../service/service-error.ts";
 
 /** How statuses are sent, compiled once. */
@@ -124,9 +125,9 @@ function saysNothingNew(body: string, status: string, order: RequestedOrder, rul
 /** The service's name for the status that the ERP wrote. A number is its digits: names are text on both sides. */
 function serviceStatus(value: ColumnValue, rules: StatusRules): string {
   const text = keyText(value);
-  if (text === undefined) throw new RenderError("status", describeUnusable(value));
+  if (text === undefined) throw new RenderError("status", m.common.plain({ text: describeUnusable(value) }));
   const status = Object.hasOwn(rules.map, text) ? (rules.map[text] ?? text) : text;
-  if (status === "") throw new RenderError("status", "is empty");
+  if (status === "") throw new RenderError("status", m.common.plain({ text: "is empty" }));
   return status;
 }
 
@@ -152,7 +153,7 @@ function valuesOf(
 function commentOf(value: ColumnValue): TemplateValue {
   if (value === null) return { kind: "null" };
   const text = keyText(value);
-  if (text === undefined) throw new RenderError("comment", describeUnusable(value));
+  if (text === undefined) throw new RenderError("comment", m.common.plain({ text: describeUnusable(value) }));
   return { kind: "text", text };
 }
 
@@ -160,16 +161,18 @@ function commentOf(value: ColumnValue): TemplateValue {
 function readData(value: ColumnValue): Map<string, TemplateValue> {
   const values = new Map<string, TemplateValue>();
   if (value === null || (typeof value === "string" && value.trim() === "")) return values;
-  if (typeof value !== "string") throw new RenderError("data", "is no text with a JSON object");
+  if (typeof value !== "string")
+    throw new RenderError("data", m.common.plain({ text: "is no text with a JSON object" }));
   const bytes = Buffer.from(value, "utf8");
   try {
     const root = scanJson(bytes);
-    if (kindOf(bytes, root) !== "object") throw new RenderError("data", "is JSON but no object");
+    if (kindOf(bytes, root) !== "object")
+      throw new RenderError("data", m.common.plain({ text: "is JSON but no object" }));
     for (const { key, value: span } of membersOf(bytes, root)) {
       if (!values.has(key)) values.set(key, memberValue(bytes, span));
     }
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new RenderError("data", "is not valid JSON");
+    if (error instanceof JsonSyntaxError) throw new RenderError("data", m.common.plain({ text: "is not valid JSON" }));
     throw error;
   }
   return values;

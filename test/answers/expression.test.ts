@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ExpressionSyntaxError, ExpressionValueError, parseExpression } from "../../src/answers/expression.ts";
+import { ExpressionValueError, parseExpression } from "../../src/answers/expression.ts";
+import { TextSyntaxError } from "../../src/answers/text-syntax-error.ts";
 
 function evaluate(text: string, row: Record<string, string>): string {
   return parseExpression(text).evaluate((name) => row[name] ?? "");
@@ -42,11 +43,11 @@ describe("parseExpression", () => {
     ["1.", 2],
     ["a - -b", 5],
   ])("refuses %j at column %i", (text, column) => {
-    expect(() => parseExpression(text)).toThrow(expect.objectContaining({ name: "ExpressionSyntaxError", column }));
+    expect(() => parseExpression(text)).toThrow(expect.objectContaining({ name: "TextSyntaxError", column }));
   });
 
   it("does not overflow on parentheses without end", () => {
-    expect(() => parseExpression("(".repeat(100_000))).toThrow(ExpressionSyntaxError);
+    expect(() => parseExpression("(".repeat(100_000))).toThrow(TextSyntaxError);
   });
 
   it.each(["", "abc", "NaN", "1,5", "1e400"])("names the column that holds %j", (bad) => {

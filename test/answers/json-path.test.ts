@@ -2,16 +2,11 @@ import { Buffer } from "node:buffer";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import {
-  compilePathSet,
-  formatPath,
-  PathSyntaxError,
-  parsePath,
-  resolvePath,
-  resolvePaths,
-} from "../../src/answers/json-path.ts";
+import { compilePathSet, formatPath, parsePath, resolvePath, resolvePaths } from "../../src/answers/json-path.ts";
 import { canonicalJson } from "../../src/answers/json-value.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
+import { TextSyntaxError } from "../../src/answers/text-syntax-error.ts";
+import { m } from "../../src/messages/messages.ts";
 
 const db = new Database(":memory:");
 const arrow = db.prepare<[string, string], { found: string | null }>("select json(?) -> ? as found");
@@ -77,7 +72,7 @@ describe("parsePath", () => {
     ['$."\\x41"', 3],
     ["$.a\0b", 1],
   ])("refuses %j at column %i", (text, column) => {
-    expect(() => parsePath(text)).toThrow(expect.objectContaining({ name: "PathSyntaxError", column }));
+    expect(() => parsePath(text)).toThrow(expect.objectContaining({ name: "TextSyntaxError", column }));
   });
 });
 
@@ -95,17 +90,17 @@ describe("resolvePath", () => {
       state: "absent",
       at: "$.data",
       keysSeen: ["a b", "c"],
-      found: "an object of 2 keys",
+      found: m.answers.objectOf({ count: 2 }),
     });
   });
 
   it.each([
-    ['{"a":[1,2,3]}', "$.a.b", "$.a", "a list of 3"],
-    ['{"a":[1,2,3]}', "$.a[3]", "$.a", "a list of 3"],
-    ['{"a":"x"}', "$.a.b", "$.a", "a string"],
-    ["5", "$[0]", "$", "a number"],
-    ['{"a b":{"c":1}}', '$."a b".d', '$."a b"', "an object of 1 key"],
-  ])("describes what stands where %s ends before %s", (json, path, at, found) => {
+    ['{"a":[1,2,3]}', "$.a.b", "$.a", m.answers.listOf({ count: 3 })],
+    ['{"a":[1,2,3]}', "$.a[3]", "$.a", m.answers.listOf({ count: 3 })],
+    ['{"a":"x"}', "$.a.b", "$.a", m.answers.string],
+    ["5", "$[0]", "$", m.answers.number],
+    ['{"a b":{"c":1}}', '$."a b".d', '$."a b"', m.answers.objectOf({ count: 1 })],
+  ])("says what stands where %s ends before %s", (json, path, at, found) => {
     expect(resolve(json, path)).toMatchObject({ state: "absent", at, found });
   });
 
@@ -189,7 +184,7 @@ describe("a path", () => {
         try {
           found = byUs(json, path);
         } catch (error) {
-          expect(error).toBeInstanceOf(PathSyntaxError);
+          expect(error).toBeInstanceOf(TextSyntaxError);
           // SQLite reads a path only as far as it finds something, so it may not have reached the error.
           expect(["error", null]).toContain(expected);
           return;

@@ -17,6 +17,7 @@ export interface Message {
 const WITHOUT_MESSAGES: readonly [RegExp, string][] = [
   [/^src\/messages\//, "the translations themselves"],
   [/\/only-row\.ts$/, "a mistake of the program"],
+  [/^src\/answers\//, "told in debug logs, as the cause of an error"],
   [/^src\/sandbox\//, "the stand-in service speaks as a service does"],
   [/status-words|condition-words|page-words/, "words that exist in both languages beside each other"],
   [/^src\/web\/(?!web-server)/, "pages for machines, and the status page with words of its own"],
@@ -55,7 +56,6 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
     /^(A write transaction was|A batch without records was|A status was planned|SQLite gave the transaction up|the secret was not resolved)/,
     "a mistake of the program itself",
   ],
-  [/^\{[a-z]*\} (has no elements|has no members|is not a string)$/, "a mistake of the program itself"],
   [/^(Somebody was told|The run's own record)/, "told in debug logs only"],
   [
     /^(sync orders stocks|resume imports|approve stocks|config show|config check|quarantine (list|show 17|retry --all|drop 17)|config schema > .*|(run|init) --config config\.yaml|check --online)$/,

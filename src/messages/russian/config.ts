@@ -27,7 +27,6 @@ export const config = {
     "должен быть адрес loopback, например 127.0.0.1 (страница не спрашивает, кто её смотрит; поставьте перед ней прокси)",
   "host:port of loopback, or off": "адрес loopback и порт или off",
   // the document
-  "is nested too deeply": "слишком глубокая вложенность",
   "holds more than {max} words and signs": "содержит больше {max} слов и знаков",
   "holds a text of more than {max} characters": "содержит текст длиннее {max} символов",
   "is SQLite's own; name a table or view of the ERP": "служебное имя SQLite; укажите таблицу или представление ERP",
@@ -44,8 +43,6 @@ export const config = {
   "holds a key that is no text": "содержит ключ, который не является текстом",
   "is a duplicate; it stands in line {line#} already": "повторяется; ключ уже есть в строке {line}",
   "is a name that cannot be used": "это имя использовать нельзя",
-  "is a number too large to be exact; put it in quotes if it is text":
-    "число слишком велико, чтобы быть точным; если это текст, возьмите его в кавычки",
   // feeds and orders
   "a column": "столбец",
   "names a column twice": "столбец назван дважды",
@@ -145,8 +142,6 @@ export const config = {
   // the service
   "is not a time zone such as UTC, Europe/Moscow or +03:00": "это не часовой пояс вида UTC, Europe/Moscow или +03:00",
   "a time zone": "часовой пояс",
-  "text of 1 to 200 printable ASCII characters without a colon":
-    "текст от 1 до 200 печатных знаков ASCII без двоеточия",
   "a program, or a list of a program and its arguments": "программа или список из программы и её аргументов",
   // reading the file
   "is no regular file": "не является обычным файлом",
@@ -173,10 +168,6 @@ export const config = {
   "has an indented block inside { } or [ ]": "блок с отступом внутри { } или [ ]",
   "is not YAML": "это не YAML",
   "has a key of more than 1024 characters": "ключ длиннее 1024 знаков",
-  "lacks a character here: a closing quote, bracket or brace, a comma, a colon or a space":
-    "здесь не хватает знака: закрывающей кавычки или скобки, запятой, двоеточия или пробела",
-  "has a key that goes over several lines; a colon may be missing":
-    "ключ занимает несколько строк; возможно, пропущено двоеточие",
   "has two anchors (&) on one value": "два якоря (&) у одного значения",
   "holds more than one document; remove what follows ---": "содержит несколько документов; удалите всё после ---",
   "has two tags (!) on one value": "два тега (!) у одного значения",
@@ -189,41 +180,7 @@ export const config = {
   "names the environment variable {name}, which is not set": "использует переменную окружения {name}, а она не задана",
   // the small languages
   "{what!} (column {column#})": "{what} (позиция {column})",
-  "{what!} (at {at}, column {column#})": "{what} ({at}, позиция {column})",
-  "{what!} (at {at})": "{what} ({at})",
   'column "{name}" does not hold a number': "в столбце «{name}» не число",
-  '"{text}" is not understood here': "«{text}» здесь непонятно",
-  '"{text}" is one too many': "«{text}» здесь лишнее",
-  "the number is too long": "слишком длинное число",
-  "the expression ends": "выражение обрывается",
   '"{text}" stands': "стоит «{text}»",
-  "{what~} where a column or a number should be": "{what}, а нужен столбец или число",
-  "too many parentheses": "слишком много скобок",
-  "a closing parenthesis is missing": "нет закрывающей скобки",
-  "a path begins with $": "путь начинается с $",
-  "a path cannot hold NUL or half of a surrogate pair; escape it inside quotes":
-    "путь не может содержать NUL или половину суррогатной пары; запишите их последовательностью в кавычках",
-  "between [ and ] stands a number from 0, or #-1 for the last element":
-    "между [ и ] стоит число от 0 или #-1 для последнего элемента",
-  "[#-0] is the place after the last element, where nothing stands":
-    "[#-0] — место после последнего элемента, там ничего нет",
-  "after a step comes . or [ or the end": "после шага идёт . или [ или конец",
-  'after . comes a key; an empty key is written ""': 'после . идёт ключ; пустой ключ записывают как ""',
-  "the quoted key has no closing quote": "у ключа в кавычках нет закрывающей кавычки",
-  "the quoted key holds an escape that JSON does not know": "в ключе в кавычках последовательность, которой нет в JSON",
   "{{name}} is unknown here; there are {{names}}": "{{name}} здесь неизвестно; есть {{names}}",
-  "nested too deeply": "слишком глубокая вложенность",
-  "only texts, numbers, true, false, null, lists and objects":
-    "допустимы только тексты, числа, true, false, null, списки и объекты",
-  "a key cannot hold a placeholder; write { as {{": "в ключе не может быть подстановки; { записывают как {{",
-  "not a number that JSON knows": "такого числа в JSON нет",
-  "too large to be exact as a number; write it in quotes":
-    "число слишком велико, чтобы быть точным; возьмите его в кавычки",
-  "this brace belongs to no {name}; a literal one is written {{ or }}":
-    "эта скобка не относится к подстановке вида {name}; обычную скобку записывают как {{ или }}",
-  "a placeholder needs a name": "у подстановки нет имени",
-  '"|{name}" is unknown; there are {names}': "«|{name}» неизвестно; есть {names}",
-  "a path begins with one / and holds no blank, # or \\": "путь начинается с одной / и не содержит пробелов, # и \\",
-  "a path holds no . or .. segments": "в пути не бывает частей . и ..",
-  "a path knows no conversions": "в пути преобразования недоступны",
 } as const;
