@@ -1,17 +1,21 @@
 /**
- * Brings the schema to the program's version, over drizzle's folder and drizzle's own table of applied migrations. Keeps
- * what drizzle's migrator does not: an edited, missing or reordered migration and a database of a newer program are refused
- * with nothing written, and a database that holds anything is copied, and the copy checked, before it changes.
+ * Brings the schema to the program's version: drizzle's folder, read by drizzle, and drizzle's table of applied migrations.
+ * An edited, missing or reordered migration and a database of a newer program are refused with nothing written, and a database
+ * that holds anything is copied, and the copy checked, before it changes.
  * All pending migrations are one IMMEDIATE transaction: a crash in the middle leaves the old state, and perhaps a
  * `.partial` copy that the next start replaces.
+ *
+ * They are not applied by drizzle's `migrate()`, which reads what was applied before it begins its own transaction, commits
+ * that itself and cannot run inside another one. So two processes may apply a migration twice, and one that leaves orphans
+ * is committed before anything can look (test/database/migrate.test.ts shows both).
  */
 
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
+import { readMigrationFiles } from "drizzle-orm/migrator";
 import { counted } from "../messages/counted.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
@@ -49,21 +53,20 @@ export const MIGRATIONS_FOLDER = ["../drizzle", "../../drizzle"]
   .reduce((first, second) => (existsSync(first) ? first : second));
 
 const MIGRATIONS_TABLE = "__drizzle_migrations";
-const BREAKPOINT = "--> statement-breakpoint";
 const REINSTALL = "Install erp-bridge again.";
 
-/** Reads the folder that drizzle-kit lays out: `meta/_journal.json` and one `TAG.sql` an entry. */
+/** Reads the folder that drizzle-kit lays out. The tags, which drizzle leaves out, name migrations in errors and copies. */
 export function loadMigrations(folder: string): Migration[] {
   try {
+    const read = readMigrationFiles({ migrationsFolder: folder });
     const journal = JSON.parse(readFileSync(path.join(folder, "meta", "_journal.json"), "utf8")) as {
-      entries: { tag: string; when: number }[];
+      entries: { tag: string }[];
     };
-    return journal.entries.map(({ tag, when }, index, all) => {
-      const before = all[index - 1];
-      if (before !== undefined && before.when >= when) throw new Error(`${tag} is dated before ${before.tag}`);
-      const text = readFileSync(path.join(folder, `${tag}.sql`), "utf8");
-      const statements = text.split(BREAKPOINT).filter((statement) => statement.trim() !== "");
-      return { tag, when, hash: createHash("sha256").update(text).digest("hex"), statements };
+    const tagOf = (index: number) => journal.entries[index]?.tag ?? "";
+    return read.map(({ folderMillis: when, hash, sql }, index) => {
+      if ((read[index - 1]?.folderMillis ?? 0) >= when)
+        throw new Error(`${tagOf(index)} is dated before ${tagOf(index - 1)}`);
+      return { tag: tagOf(index), when, hash, statements: sql.filter((statement) => statement.trim() !== "") };
     });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

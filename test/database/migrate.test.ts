@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
 import { migrate as drizzleMigrate } from "drizzle-orm/better-sqlite3/migrator";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { loadMigrations, type Migration, planMigrations } from "../../src/database/migrate.ts";
+import { loadMigrations, type Migration, migrateDatabase, planMigrations } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -205,6 +205,26 @@ describe("migrating", () => {
     store.close();
   });
 
+  it("applies nothing that another process has applied while this one copied", () => {
+    const { file, folder, migrationsFolder, open, rewrite } = setUp(ONE);
+    open().close();
+    rewrite(ONE, "INSERT INTO parent SELECT 'once' || count(*) FROM parent;");
+    const known = loadMigrations(migrationsFolder);
+    const [first, second] = [new Database(file), new Database(file)];
+    const options = { known, file, backupFolder: folder };
+    const report = migrateDatabase(first, {
+      ...options,
+      // Read for the name of the copy.
+      get nowMs() {
+        migrateDatabase(second, { ...options, nowMs: 1 });
+        return 0;
+      },
+    });
+    expect(report.applied).toEqual([]);
+    expect(first.prepare("SELECT id FROM parent").pluck().all()).toEqual(["a", "once1"]);
+    for (const db of [first, second]) db.close();
+  });
+
   it("names a journal whose file is missing or whose order is wrong", () => {
     const folder = tempFolder("journal");
     expect(() => loadMigrations(folder)).toThrow(/cannot be read/);
@@ -214,6 +234,40 @@ describe("migrating", () => {
     const journal = path.join(folder, "meta", "_journal.json");
     writeFileSync(journal, readFileSync(journal, "utf8").replace("1001", "999"));
     expect(() => loadMigrations(folder)).toThrow(/dated before/);
+  });
+});
+
+/* Why migrations are applied by a few lines of our own: where one of these fails, drizzle's migrator may do. */
+describe("drizzle's own migrator", () => {
+  it("applies a migration twice where another process does between its look and its transaction", () => {
+    const { file, migrationsFolder, rewrite } = setUp(ONE);
+    const [first, second] = [new Database(file), new Database(file)];
+    first.pragma("journal_mode = WAL");
+    drizzleMigrate(drizzle(first), { migrationsFolder });
+    rewrite(ONE, "INSERT INTO parent SELECT 'twice' || count(*) FROM parent;");
+    const logger = {
+      logQuery: (sql: string) => {
+        if (sql === "BEGIN") drizzleMigrate(drizzle(second), { migrationsFolder });
+      },
+    };
+    drizzleMigrate(drizzle(first, { logger }), { migrationsFolder });
+    expect(first.prepare("SELECT id FROM parent").pluck().all()).toEqual(["a", "twice1", "twice2"]);
+    for (const db of [first, second]) db.close();
+  });
+
+  it("commits a migration that leaves orphans, and cannot run inside a transaction that would look first", () => {
+    const { file, migrationsFolder, rewrite } = setUp(ONE, TWO);
+    const db = new Database(file);
+    drizzleMigrate(drizzle(db), { migrationsFolder });
+    db.exec("INSERT INTO child VALUES ('a')");
+    rewrite(ONE, TWO, "DELETE FROM parent;");
+    db.pragma("foreign_keys = OFF");
+    db.exec("BEGIN IMMEDIATE");
+    expect(() => drizzleMigrate(drizzle(db), { migrationsFolder })).toThrow("BEGIN");
+    db.exec("ROLLBACK");
+    drizzleMigrate(drizzle(db), { migrationsFolder });
+    expect(db.pragma("foreign_key_check")).toHaveLength(1);
+    db.close();
   });
 });
 
