@@ -122,13 +122,13 @@ async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
       ? {
           check: name,
           ok: false,
-          message: m.check.notWal({ source: m.common.plain({ text: source }) }),
+          message: m.check.notWal({ source }),
           exitCode: EXIT.attention,
         }
       : {
           check: name,
           ok: true,
-          message: m.check.readable({ source: m.common.plain({ text: source }) }),
+          message: m.check.readable({ source }),
           exitCode: EXIT.ok,
         };
   });

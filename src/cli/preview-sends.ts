@@ -104,7 +104,7 @@ function* previewRow(
     isDrop,
   });
   if (plan.kind === "owe") yield row(plan.record, whyOwed(plan, known), plan.isDrop);
-  if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: m.common.plain({ text: plan.reason }) }));
+  if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: plan.reason }));
   const { outbox } = known;
   if (plan.kind !== "keep" || outbox === undefined) return;
   if (outbox.state === "refused")

@@ -13,6 +13,7 @@ import { isGuarded } from "../feeds/plan-feed.ts";
 import { proveSource } from "../feeds/prove-source.ts";
 import { checkNewTable } from "../feeds/source-reader.ts";
 import { openRows, type SourceRows } from "../feeds/source-rows.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
@@ -78,7 +79,7 @@ export async function proveSourceOf(loaded: LoadedConfig, job: JobName): Promise
 
 export interface SourceLook {
   feed: FeedName;
-  source: string;
+  source: Message;
   makesWritersWait: boolean;
   error: BridgeError | undefined;
 }

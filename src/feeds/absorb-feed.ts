@@ -3,7 +3,10 @@
  * touch are one IMMEDIATE transaction: no write of the ERP can fall in between, and after a crash the touch is still
  * noted.
  */
+
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { releaseQuarantined, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
@@ -194,10 +197,11 @@ export async function settleUnnamed(
 /** A row that has a name but cannot be rendered. False where it is held already. */
 function quarantineRow(
   { store, rules, at }: Pass,
-  bad: FoundKey & { reason: string; lastError: string | null },
+  bad: FoundKey & { reason: Message; lastError: string | null },
 ): boolean {
   if (isHeld(store, rules, bad)) return false;
-  const { key, reason, rows } = bad;
+  const { key, rows } = bad;
+  const reason = String(bad.reason);
   const reference = referenceOf(key);
   const { payload, digest } = payloadOf(rows);
   releaseQuarantined(store, [rules.name], reference);
@@ -217,12 +221,17 @@ function absorbUnnamed(pass: Pass, key: KeyValues, rows: readonly SourceRow[]): 
 /** True where it was not known. */
 function quarantineUnnamed({ store, rules, at, unnamed }: Pass, row: SourceRow): boolean {
   const isNull = rules.keys.some((column) => row[column] === null);
-  const reason = isNull
-    ? `${rules.keys.join(", ")}: the key is NULL`
-    : `${rules.keys.join(", ")}: the key is binary data or no valid text`;
+  const reason = isNull ? m.feeds.keyIsNull({ columns: rules.keys }) : m.feeds.keyIsBinary({ columns: rules.keys });
   const { payload, digest } = payloadOf([row]);
   unnamed.push(digest);
-  return saveQuarantinedRow(store, { kind: rules.name, reference: null, reason, payload, hash: digest, at });
+  return saveQuarantinedRow(store, {
+    kind: rules.name,
+    reference: null,
+    reason: String(reason),
+    payload,
+    hash: digest,
+    at,
+  });
 }
 
 function add(total: Absorbed, done: Absorbed): void {

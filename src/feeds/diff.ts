@@ -3,8 +3,11 @@
  * keys, the full comparison of a table and sources without triggers. It reads and writes nothing else: whoever takes up
  * what differs does so in a transaction that compares once more.
  */
+
 import { hash } from "node:crypto";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { loadQuarantineState } from "../pass/quarantine-rows.ts";
 import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "./feed.ts";
 import { type FoundRecord, loadDifferent, loadKnownKeys, withoutGone } from "./feed-rows.ts";
@@ -73,7 +76,7 @@ export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules,
 export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRow[]): LocalRow | { kind: "unseen" } {
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
-  if (second !== undefined) return { kind: "bad", reason: `two rows have this key (${rules.keys.join(", ")})` };
+  if (second !== undefined) return { kind: "bad", reason: m.feeds.keyNotUnique({ columns: rules.keys }) };
   const seen = seeRow(store, rules, row);
   if (seen.kind !== "row") return seen;
   const rendered = renderRow(rules, seen.row);
@@ -105,9 +108,9 @@ export function* absentKeys(
 export function isHeld(
   store: Store,
   rules: FeedRules,
-  bad: FoundKey & { reason: string; lastError: string | null },
+  bad: FoundKey & { reason: Message; lastError: string | null },
 ): boolean {
-  if (bad.lastError !== bad.reason) return false;
+  if (bad.lastError !== String(bad.reason)) return false;
   const { digest } = payloadOf(bad.rows);
   const decided = loadQuarantineState(store, { kind: rules.name, reference: referenceOf(bad.key), hash: digest });
   return decided !== undefined && decided !== "released";

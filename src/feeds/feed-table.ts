@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 /*
  * Keeps a feed's hand on where its rows come from: the triggers on a table of this database, the view that shows what
  * is on the site, and the hold that says what is wrong with the source. A table that was dropped, renamed or made again
@@ -104,9 +106,10 @@ export class FeedTable {
   }
 
   /** The feed waits for a person, and says why. */
-  async hold(detail: string, signal: AbortSignal): Promise<void> {
+  async hold(message: Message, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const { name } = this.#rules;
+    const detail = String(message);
     const standing = loadHoldsOf(store, name).find(({ reason }) => reason === "table");
     if (standing?.detail === detail) return;
     const since = standing?.since ?? isoTime(clock.nowMs());
@@ -118,7 +121,10 @@ export class FeedTable {
   /** Holds the feed where the error is about its source. */
   async note(error: unknown, signal: AbortSignal): Promise<void> {
     const failure: BridgeError = asError(error);
-    if (failure.code === "table_missing") await this.hold(`${failure.message} ${failure.hint ?? ""}`.trim(), signal);
+    if (failure.code === "table_missing") {
+      const parts = [failure.text, ...(failure.hint === undefined ? [] : [failure.hint])];
+      await this.hold(m.common.sentences({ parts }), signal);
+    }
   }
 
   async release(signal: AbortSignal): Promise<void> {
@@ -126,7 +132,7 @@ export class FeedTable {
     const rules = this.#rules;
     if (!loadHoldsOf(store, rules.name).some(({ reason }) => reason === "table")) return;
     await commit(this.#context, signal, () => deleteHold(store, rules.name, "table"));
-    log.info({ feed: rules.name }, `${rules.name}: ${sourceOf(rules)} is as it should be again.`);
+    log.info({ feed: rules.name }, m.feeds.sourceWell({ name: rules.name, source: sourceOf(rules) }));
   }
 
   #readSchemaVersion(): number {
@@ -138,7 +144,7 @@ export class FeedTable {
   async #takeUpRules(feed: FeedRow, signal: AbortSignal): Promise<void> {
     const { store, log } = this.#context;
     const rules = this.#rules;
-    const because = feed.template === null ? "first use" : "the configuration was changed";
+    const because = String(feed.template === null ? m.feeds.firstUse : m.feeds.rulesChanged);
     const former = formerKeyOf(feed.template, feed.keyColumns);
     const isRenamed = former !== undefined && feed.keyColumns !== JSON.stringify(rules.keys);
     if (isRenamed && feed.rekeyFrom !== null) await dropMoved(this.#context, rules, signal);
@@ -157,7 +163,7 @@ export class FeedTable {
       deleteHold(store, rules.name, "refused");
       markCompareOwed(store, rules.name, because);
     });
-    log.info({ feed: rules.name, because }, `${rules.name}: all rows are compared.`);
+    log.info({ feed: rules.name, because }, m.feeds.comparesAll({ name: rules.name }));
   }
 
   async #touchOwed(signal: AbortSignal): Promise<void> {
@@ -176,12 +182,9 @@ export class FeedTable {
       saveSentView(store, rules);
       if (isTracked) return;
       armTriggers(store, rules);
-      markCompareOwed(store, rules.name, "changes were not noted before");
+      markCompareOwed(store, rules.name, String(m.feeds.changesNotNoted));
     });
     if (isTracked) return;
-    log.info(
-      { feed: rules.name, table: rules.table },
-      `${rules.name}: changes of ${rules.table} are noted from now on.`,
-    );
+    log.info({ feed: rules.name, table: rules.table }, m.feeds.changesNoted({ name: rules.name, table: rules.table }));
   }
 }

@@ -1,3 +1,4 @@
+import { m } from "../messages/messages.ts";
 /*
  * The triggers on the ERP's tables that note which keys were touched by whatever program. They only remember keys, so
  * they hold for any writer, cost little, and never make a write of the ERP fail. They are compared by name, table and
@@ -51,15 +52,15 @@ function isTooLarge(store: Store, rules: FeedRules): boolean {
 
 /** A source that is not the ERP's. */
 export function ownTable({ name, table }: SourceRules): BridgeError {
-  return new BridgeError("table_missing", `${name}: ${table} is not a table or view of the ERP.`, {
-    hint: `Set imports.${name}.table to one that is. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+  return new BridgeError("table_missing", m.feeds.notErpTable({ name, table }), {
+    hint: m.feeds.setErpTable({ name }),
   });
 }
 
 export function missingTable(rules: SourceRules): BridgeError {
-  const place = rules.file === null ? "the database" : rules.file;
-  return new BridgeError("table_missing", `${rules.name}: there is no table ${rules.table} in ${place}.`, {
-    hint: `Make the table again, or set imports.${rules.name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+  const place = rules.file === null ? m.feeds.theDatabase : rules.file;
+  return new BridgeError("table_missing", m.feeds.noTable({ name: rules.name, table: rules.table, place }), {
+    hint: m.feeds.makeTable({ name: rules.name }),
   });
 }
 
@@ -70,9 +71,9 @@ export class MissingColumns extends BridgeError {
   readonly there: readonly string[];
 
   constructor(rules: SourceRules, missing: readonly string[], there: readonly string[]) {
-    const which = `column${missing.length > 1 ? "s" : ""} ${missing.join(", ")}`;
-    super("table_missing", `${rules.name}: ${sourceOf(rules)} has no ${which}.`, {
-      hint: `Add the ${which}, or set imports.${rules.name}.record, key and available to columns that there are.`,
+    const { name } = rules;
+    super("table_missing", m.feeds.columnsMissing({ name, source: sourceOf(rules), columns: missing }), {
+      hint: m.feeds.addColumns({ name, columns: missing }),
     });
     this.missing = missing;
     this.there = there;

@@ -15,6 +15,7 @@ import {
 import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevels } from "../config/feed-level.ts";
 import type { FeedName } from "../config/feed-names.ts";
 import { FILE_NAMES } from "../config/image-names.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
 
@@ -197,9 +198,9 @@ function listIn(reference: string): string[] | undefined {
 }
 
 /** What a feed's rows come from, in words. */
-export function sourceOf(rules: Pick<FeedRules, "name" | "table" | "query" | "file">): string {
-  const what = rules.query === null ? `table ${rules.table}` : `imports.${rules.name}.query`;
-  return rules.file === null ? what : `${what} of ${rules.file}`;
+export function sourceOf(rules: Pick<FeedRules, "name" | "table" | "query" | "file">): Message {
+  const what = rules.query === null ? m.feeds.table({ table: rules.table }) : m.feeds.query({ name: rules.name });
+  return rules.file === null ? what : m.feeds.sourceOfFile({ source: what, file: rules.file });
 }
 
 /** The key of the row that must be on the site before this one; null where there is none. */
@@ -223,7 +224,7 @@ export function keyText(value: ColumnValue): string | undefined {
 }
 
 /** One row as the record that is sent: JSON text, numbers with the digits that the ERP wrote. */
-export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: string } {
+export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: Message } {
   const isOwnTable = OWN_TABLES.has(rules.table.toLowerCase());
   try {
     const record = renderTemplate(rules.record, (name) => {
@@ -236,11 +237,12 @@ export function renderRow(rules: FeedRules, row: SourceRow): { record: string } 
       }
       return templateValue(name, value);
     });
-    if (isTooDeep(record)) return { reason: `the record is nested deeper than ${DEPTH_MAX} levels` };
+    if (isTooDeep(record)) return { reason: m.feeds.recordTooDeep({ depthMax: DEPTH_MAX }) };
     return { record };
   } catch (error) {
-    if (error instanceof RenderError) return { reason: `${error.placeholder}: ${error.reason}` };
-    if (error instanceof ExpressionValueError) return { reason: error.message };
+    if (error instanceof RenderError)
+      return { reason: m.common.about({ subject: error.placeholder, text: error.reason }) };
+    if (error instanceof ExpressionValueError) return { reason: error.text };
     throw error;
   }
 }
@@ -258,11 +260,10 @@ function templateValue(name: string, value: ColumnValue): TemplateValue {
   if (typeof value === "bigint") return { kind: "number", literal: value.toString() };
   if (typeof value === "number") {
     const literal = shortestDecimal(value);
-    if (literal === undefined)
-      throw new RenderError(name, m.common.plain({ text: `${value} is no number that can be sent` }));
+    if (literal === undefined) throw new RenderError(name, m.feeds.notSendableNumber({ value: String(value) }));
     return { kind: "number", literal };
   }
-  throw new RenderError(name, m.common.plain({ text: "binary data cannot be sent" }));
+  throw new RenderError(name, m.feeds.binaryData);
 }
 
 /**
@@ -276,9 +277,9 @@ function availableOf(expression: Expression, row: SourceRow): string {
     if (value === null && column !== first) return "0";
     const text = keyText(value);
     if (text === undefined) {
-      const text =
-        value === null ? "is NULL" : `is no number (${typeof value === "number" ? String(value) : "binary data"})`;
-      throw new RenderError(column, m.common.plain({ text }));
+      const isBinary = Buffer.isBuffer(value);
+      const reason = isBinary ? m.feeds.binaryNumber : m.feeds.notNumber({ value: String(value) });
+      throw new RenderError(column, value === null ? m.feeds.isNull : reason);
     }
     return text;
   });

@@ -1,5 +1,6 @@
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
+import { m } from "../messages/messages.ts";
 import { readScalar } from "../orders/order-mapping.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
@@ -57,7 +58,7 @@ function readRejected(
   result: NonNullable<FeedRules["result"]>,
 ): ImportResult | undefined {
   const repeated = findRepeated(bytes, root, result.rejected);
-  if (repeated !== undefined) return { kind: "refused", words: `the answer has ${repeated} more than once` };
+  if (repeated !== undefined) return { kind: "refused", words: String(m.feeds.answerRepeats({ place: repeated })) };
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
   if (found.state === "null") return { kind: "accepted", rejected: [], told: "records" };

@@ -1,5 +1,6 @@
 import { compareDecimals, parseDecimal } from "../answers/decimal.ts";
 import type { RecordPlace } from "../config/feed-level.ts";
+import type { Message } from "../messages/message.ts";
 import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "./feed.ts";
 
 /** What is known of one key of a feed. */
@@ -32,13 +33,13 @@ export interface OutboxState {
 }
 
 /** What the ERP's table says of that key now. */
-export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: string } | { kind: "absent" };
+export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: Message } | { kind: "absent" };
 
 export type RowPlan =
   | { kind: "keep" }
   /** The service has it: nothing is owed. */
   | { kind: "settled" }
-  | { kind: "bad"; reason: string }
+  | { kind: "bad"; reason: Message }
   | { kind: "owe"; record: string; gone: boolean; isDrop: boolean; priority: number };
 
 /** Zeros first, because they stop sales of what is not there; then decreases; then everything else. */

@@ -4,6 +4,7 @@
  * that, and is killed when the time is over. Nothing is kept; after a crash the next pass proves the source again.
  */
 import { fork } from "node:child_process";
+import { m } from "../messages/messages.ts";
 import { childProgram } from "../platform/child-program.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { type SourceRules, sourceOf } from "./feed.ts";
@@ -40,10 +41,7 @@ export async function proveSource(rules: SourceRules, proof: Proof): Promise<num
     child.kill("SIGKILL");
   };
   const limit = setTimeout(() => stop(endless(rules, limitMs)), limitMs);
-  const look = setInterval(
-    () => isStopping() && stop(new BridgeError("stopped", "Stopped while rows were read.")),
-    LOOK_MS,
-  );
+  const look = setInterval(() => isStopping() && stop(new BridgeError("stopped", m.feeds.stoppedReading)), LOOK_MS);
   try {
     await new Promise<void>((resolve, reject) => {
       child.once("error", reject);
@@ -60,7 +58,7 @@ export async function proveSource(rules: SourceRules, proof: Proof): Promise<num
   }
   if (end?.kind === "rows") return end.rows;
   if (why !== undefined) throw why;
-  if (end === undefined) throw new BridgeError("internal", "The process that tries a source ended early.");
+  if (end === undefined) throw new BridgeError("internal", m.feeds.proofEnded);
   const { code, message, hint } = end;
   throw new BridgeError(code as ErrorCode, message, hint === undefined ? {} : { hint });
 }
@@ -68,9 +66,9 @@ export async function proveSource(rules: SourceRules, proof: Proof): Promise<num
 function endless(rules: SourceRules, limitMs: number): BridgeError {
   return new BridgeError(
     "table_missing",
-    `${rules.name}: ${sourceOf(rules)} did not end within ${limitMs / 1000} s and was stopped.`,
+    m.feeds.endless({ name: rules.name, source: sourceOf(rules), seconds: limitMs / 1000 }),
     {
-      hint: `Put imports.${rules.name} right: a recursion may run in a circle, or a join may lack its condition or an index. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+      hint: m.feeds.correctQuery({ name: rules.name }),
     },
   );
 }

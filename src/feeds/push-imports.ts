@@ -1,3 +1,4 @@
+import { m } from "../messages/messages.ts";
 /*
  * Pushes changed rows of one feed. Keeps the guarantee that the newest local value wins: rows are committed as in
  * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
@@ -6,7 +7,6 @@
 
 import type { FeedName } from "../config/feed-names.ts";
 import type { HoldReason } from "../database/hold-names.ts";
-import { counted } from "../messages/counted.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { planHold } from "../pass/holds.ts";
@@ -271,9 +271,7 @@ export class PushImports implements Job {
     const guarded = isGuarded(rules.guard, { ...drops, live: feed.liveCount });
     const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
     const since = feed.guardSince ?? isoTime(clock.nowMs());
-    const detail =
-      `${drops.pending} of ${counted(feed.liveCount, "row")} would go to zero or away. They wait; other rows go on. If that is right: ` +
-      `erp-bridge approve ${rules.name}`;
+    const detail = String(m.feeds.guarded({ pending: drops.pending, live: feed.liveCount, name: rules.name }));
     const isNews = guarded
       ? feed.guardSince === null || standing?.detail !== detail
       : feed.guardSince !== null || standing !== undefined;
@@ -286,7 +284,7 @@ export class PushImports implements Job {
       if (guarded && feed.guardSince === null) {
         log.warn(
           { feed: rules.name, rows: drops.pending, live: feed.liveCount },
-          `${rules.name}: rows that go to zero wait for approval.`,
+          m.feeds.rowsGuarded({ name: rules.name }),
         );
       }
     }
@@ -438,9 +436,9 @@ export class PushImports implements Job {
     const { rules } = this.#options;
     if (this.#kind === "tracked") this.#isSourceEmpty = countSourceRows(this.#context.store, rules, 1) === 0;
     if (!this.#isSourceEmpty) return;
-    const detail = `${sourceOf(rules)} is empty, and sending it whole would empty the site. Nothing is sent.`;
+    const detail = m.feeds.sourceEmpty({ source: sourceOf(rules) });
     await this.#table.hold(detail, signal);
-    throw new BridgeError("table_missing", `${rules.name}: ${detail}`);
+    throw new BridgeError("table_missing", m.common.about({ subject: rules.name, text: detail }));
   }
 }
 

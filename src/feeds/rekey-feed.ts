@@ -3,7 +3,7 @@
  * goes to zero for the change and the guard counts what it counted before. The source tells both names of a row where
  * it still has the former columns; otherwise the former key and the record that was sent do.
  */
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FeedRules, keyText, keyTexts } from "./feed.ts";
@@ -49,10 +49,7 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
       });
       await inSteps(() => moveOwed(store, rules, step));
       if (lost > 0) {
-        log.warn(
-          { feed: rules.name, rows: lost },
-          `${rules.name}: ${counted(lost, "row")} on the site cannot be told from others after the change of key, and will stay there until the ERP names the same article again.`,
-        );
+        log.warn({ feed: rules.name, rows: lost }, m.feeds.rowsLost({ name: rules.name, rows: lost }));
       }
     } finally {
       names.close();
@@ -64,10 +61,7 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
   }
   await inSteps(() => moveBack(store, rules, ROWS_PER_COMMIT));
   await commit(context, signal, () => saveRekey(store, rules, null));
-  log.info(
-    { feed: rules.name, key: rules.keys },
-    `${rules.name}: what was sent is kept by ${rules.keys.join(", ")} now.`,
-  );
+  log.info({ feed: rules.name, key: rules.keys }, m.feeds.rekeyed({ name: rules.name, columns: rules.keys }));
 }
 
 /** A key that was changed once more before the rows had their names: what stands aside is found anew. */

@@ -1,3 +1,4 @@
+import { m } from "../messages/messages.ts";
 /*
  * Finds what changed among rows that no trigger can watch: those of a view, a SELECT or another file. All rows are read
  * as of one moment and compared with what was acknowledged or is owed; only what differs is looked at further. Nothing is
@@ -179,13 +180,9 @@ export class ScanSource {
   /** It ended a moment ago and may not end now. */
   #grown(rowsMax: number): BridgeError {
     const { name } = this.#rules;
-    return new BridgeError(
-      "table_missing",
-      `${name}: ${sourceOf(this.#rules)} gives more than ${rowsMax} rows, twice as many as a moment ago.`,
-      {
-        hint: "It is read again in the next pass. Nothing is deleted on the site meanwhile.",
-      },
-    );
+    return new BridgeError("table_missing", m.feeds.sourceGrown({ name, source: sourceOf(this.#rules), rowsMax }), {
+      hint: m.feeds.readAgain,
+    });
   }
 
   async #stageStep(rows: readonly SourceRow[], reading: Reading, isFull: boolean, signal: AbortSignal): Promise<void> {
@@ -222,8 +219,8 @@ export class ScanSource {
     const { name, keys } = this.#rules;
     throw new BridgeError(
       "table_missing",
-      `${name}: more than ${REPEATED_MAX} rows of ${sourceOf(this.#rules)} share their key (${keys.join(", ")}).`,
-      { hint: `Set imports.${name}.key to columns that together name one row.` },
+      m.feeds.keyRepeated({ name, repeatedMax: REPEATED_MAX, source: sourceOf(this.#rules), keys }),
+      { hint: m.feeds.setUniqueKey({ name }) },
     );
   }
 
@@ -266,7 +263,7 @@ export class ScanSource {
 
   /** Lets others have their turn; a stop ends the reading, and the next pass begins it anew. */
   async #pause(signal: AbortSignal): Promise<void> {
-    if (this.#context.isStopping()) throw new BridgeError("stopped", "Stopped while rows were read.");
+    if (this.#context.isStopping()) throw new BridgeError("stopped", m.feeds.stoppedReading);
     await this.#context.clock.sleep(0, signal);
   }
 
@@ -274,10 +271,8 @@ export class ScanSource {
     if (!reader.makesWritersWait || this.#isWaitTold) return;
     this.#isWaitTold = true;
     const { file, name } = this.#rules;
-    this.#context.log.warn(
-      { feed: name, file },
-      `${name}: ${file} is not in WAL mode, so programs that write it wait while the bridge reads it. PRAGMA journal_mode = WAL ends that.`,
-    );
+    if (file === null) return;
+    this.#context.log.warn({ feed: name, file }, m.feeds.notWal({ name, file }));
   }
 }
 

@@ -4,6 +4,7 @@
  * in doubt, refused or waiting, and never forgotten.
  */
 import { hash } from "node:crypto";
+import { m } from "../messages/messages.ts";
 import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../pass/answer-forms.ts";
 import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
@@ -282,10 +283,9 @@ export class SendRows {
     const { status } = last;
     const { acceptedAt } = loadFeed(this.#context.store, name);
     const words = wordsOf(last);
-    const what = `POST ${path}: every record that is tried is refused (${words}), so none is blamed`;
     return new ServiceError(
       last.code,
-      acceptedAt === null ? `${what}; if the record is wrong, put imports.${name} right.` : `${what}.`,
+      acceptedAt === null ? m.feeds.neverAccepted({ path, words, name }) : m.feeds.allRefused({ path, words }),
       { area: "imports", method: "POST", path, status, words: last.words, effect: "none" },
     );
   }
@@ -308,7 +308,7 @@ export class SendRows {
     const { path } = this.#options.rules;
     throw new ServiceError(
       outcome.kind === "refused" ? outcome.code : "request_refused",
-      `POST ${path}: the service refuses the table as a whole (${wordsOf(refused)}).`,
+      m.feeds.wholeRefused({ path, words: wordsOf(refused) }),
       { area: "imports", method: "POST", path, ...refused, effect: "unknown" },
     );
   }
@@ -367,10 +367,7 @@ export class SendRows {
       ...parentsFirst(owing.filter((row) => !row.gone)).map(entryOf),
     ];
     if (entries.length > 0) return entries;
-    throw new BridgeError(
-      "table_missing",
-      `${rules.name}: not one record of the whole table can be sent, so nothing is.`,
-    );
+    throw new BridgeError("table_missing", m.feeds.nothingSendable({ name: rules.name }));
   }
 
   async #sendOnce(
@@ -396,8 +393,8 @@ export class SendRows {
     );
     if (result.kind === "html" || result.kind === "cut") {
       await this.#end(rows, "unknown");
-      const what = UNREADABLE_WORDS[result.kind];
-      throw new BridgeError("answer_unreadable", `POST ${rules.path} was answered with ${what}.`);
+      const what = m.common.plain({ text: UNREADABLE_WORDS[result.kind] });
+      throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
     if (result.kind === "refused") {
       await this.#end(rows, "over");
@@ -472,8 +469,7 @@ export class SendRows {
     const short = this.#forms.findShort(counts, { size, isPart });
     if (short === undefined) return undefined;
     const said = `${short.name}: ${short.count}`;
-    if (this.#short.size === 0)
-      log.warn({ feed: name, size }, `${name}: the service has counted fewer than ${size} records as taken (${said}).`);
+    if (this.#short.size === 0) log.warn({ feed: name, size }, m.feeds.countedShort({ name, size, said }));
     return { ...short, isEarly: short.count === 0 && divided?.left === 1 };
   }
 
@@ -504,8 +500,7 @@ export class SendRows {
       return learned.isUsual;
     });
     if (isNews) log.warn({ feed: name }, `${name}: ${detail}`);
-    if (isUsual)
-      log.info({ feed: name }, `${name}: the service's new form of answer counts as an acceptance from now on.`);
+    if (isUsual) log.info({ feed: name }, m.feeds.formAdopted({ name }));
     return isUsual;
   }
 
@@ -701,12 +696,9 @@ export class SendRows {
     if (since === undefined) return;
     const { store, clock, log } = this.#context;
     const { name, path } = this.#options.rules;
-    const because = "the service's answers of an outage were taken for acceptances";
+    const because = String(m.feeds.outageAccepted);
     doubtAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
-    log.warn(
-      { feed: name, since },
-      `${name}: the service has answered like an acceptance and was out of order; what it has accepted since then goes once more.`,
-    );
+    log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
   }
 
   #saveAccepted(rows: readonly OutboxRow[], told: "status" | "records"): void {
@@ -734,7 +726,7 @@ export class SendRows {
     const { store, log } = this.#context;
     const { name } = this.#options.rules;
     await commit(this.#context, signal, () => saveFeedChunk(store, name, chunk));
-    log.info({ feed: name, chunk }, `${name}: the service takes no more than ${chunk} of these records a request.`);
+    log.info({ feed: name, chunk }, m.feeds.chunkLearned({ name, chunk }));
   }
 }
 

@@ -2,6 +2,8 @@
  * Reads the rows of another file than the bridge's own, in the process that {@link FileRows} calls. One reading at a time;
  * what a former one left open is closed by the next.
  */
+import { m } from "../messages/messages.ts";
+import { BridgeError } from "../platform/errors.ts";
 import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
 import type { SourceRow, SourceRules } from "./feed.ts";
 import { openSource, type SourceReader } from "./source-reader.ts";
@@ -43,7 +45,7 @@ const functions = {
 export type SourceFunctions = typeof functions;
 
 function opened(): SourceReader {
-  if (reader === undefined) throw new Error("no source is open");
+  if (reader === undefined) throw new BridgeError("internal", m.feeds.noOpenSource);
   return reader;
 }
 

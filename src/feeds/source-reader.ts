@@ -3,6 +3,7 @@
  * connection of their own that can only read, in one statement and therefore as of one moment, while the bridge's own
  * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is met as it is now.
  */
+
 import { isUtf8 } from "node:buffer";
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -10,6 +11,8 @@ import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { APPLICATION_ID } from "../database/migrate.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
@@ -157,7 +160,7 @@ export function checkNewTable(rules: SourceRules, statements: readonly string[])
 
 /** Opening a pipe waits for its writer, and opening a device may have effects. What is not there is told by opening it. */
 function refuseSpecial(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error("it is no ordinary file");
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new SourceProblem(m.feeds.notOrdinaryFile);
 }
 
 /** Whether a bridge works on this file, this one or another. */
@@ -174,9 +177,9 @@ function isView(db: Database.Database, name: string): boolean {
 /** The statement in parentheses, once SQLite has said that it is one SELECT and nothing else. */
 function checkedQuery(db: Database.Database, query: string): string {
   const problem = queryProblem(query);
-  if (problem !== null) throw new Error(String(problem));
+  if (problem !== null) throw new SourceProblem(problem);
   const statement = db.prepare(query);
-  if (!statement.reader || !statement.readonly) throw new Error("it is no SELECT");
+  if (!statement.reader || !statement.readonly) throw new SourceProblem(m.feeds.noSelect);
   // Line ends around it, because it may end with a comment.
   return `(\n${query.trim().replace(/;\s*$/, "")}\n)`;
 }
@@ -188,32 +191,40 @@ export function sourceFault(rules: SourceRules, error: unknown): unknown {
     : error;
 }
 
+/** What a source is that cannot be read. */
+class SourceProblem extends Error {
+  readonly text: Message;
+
+  constructor(text: Message) {
+    super(String(text));
+    this.text = text;
+  }
+}
+
 function sourceError(rules: SourceRules, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error;
   const fault = faultCodeOf(error) ?? "";
   const source = sourceOf(rules);
   if (/^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(fault)) {
-    return new BridgeError("database_busy", `${rules.name}: another program holds the lock of ${source}.`, {
-      hint: "The bridge tries again by itself; keep transactions of the ERP short.",
+    return new BridgeError("database_busy", m.feeds.sourceLocked({ name: rules.name, source }), {
+      hint: m.feeds.keepTransactionsShort,
       cause: error,
     });
   }
   // A fault of the bridge's own file is not the feed's alone.
-  const machine = rules.file === null ? machineFaultOf(error, `Reading ${source}`) : undefined;
+  const machine = rules.file === null ? machineFaultOf(error, String(m.feeds.readingSource({ source }))) : undefined;
   if (machine !== undefined) return machine;
   if (fault === "SQLITE_READONLY_ROLLBACK") {
-    const why = "the program that wrote it was interrupted in the middle of a change";
-    return new BridgeError("table_missing", `${rules.name}: ${source} cannot be read: ${why}.`, {
-      hint: "A program that may write it must open it once, as the one that wrote it does when it starts. Nothing is sent meanwhile, and nothing is deleted on the site.",
+    const why = m.feeds.writerInterrupted;
+    return new BridgeError("table_missing", m.feeds.sourceUnreadable({ name: rules.name, source, why }), {
+      hint: m.feeds.letWriterOpen,
       cause: error,
     });
   }
   const words = error instanceof Error ? error.message : String(error);
-  return new BridgeError("table_missing", `${rules.name}: ${source} cannot be read: ${words}.`, {
-    hint:
-      rules.file === null
-        ? `Put imports.${rules.name} right. Nothing is sent meanwhile, and nothing is deleted on the site.`
-        : `The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+  const why = error instanceof SourceProblem ? error.text : m.common.foreign({ text: words });
+  return new BridgeError("table_missing", m.feeds.sourceUnreadable({ name: rules.name, source, why }), {
+    hint: rules.file === null ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading,
     cause: error,
   });
 }

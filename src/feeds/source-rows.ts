@@ -4,6 +4,7 @@
  */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { m } from "../messages/messages.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import { type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
@@ -138,8 +139,12 @@ class FileRows implements SourceRows {
 
 /** The feed waits; its own source alone is to blame. */
 function unanswered(rules: SourceRules, cause: Unanswered): BridgeError {
-  return new BridgeError("table_missing", `${rules.name}: ${sourceOf(rules)} cannot be read: ${cause.words}.`, {
-    hint: "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and nothing is deleted on the site.",
-    cause,
-  });
+  return new BridgeError(
+    "table_missing",
+    m.feeds.sourceUnreadable({ name: rules.name, source: sourceOf(rules), why: m.common.plain({ text: cause.words }) }),
+    {
+      hint: m.feeds.sourceDiskAway,
+      cause,
+    },
+  );
 }

@@ -4,6 +4,7 @@ import { command } from "./en/command.ts";
 import { common } from "./en/common.ts";
 import { config } from "./en/config.ts";
 import { daemon } from "./en/daemon.ts";
+import { feeds } from "./en/feeds.ts";
 import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
@@ -26,6 +27,7 @@ export const en = {
   common,
   config,
   daemon,
+  feeds,
   help,
   init,
   keys,

@@ -5,6 +5,7 @@ import { command } from "./ru/command.ts";
 import { common } from "./ru/common.ts";
 import { config } from "./ru/config.ts";
 import { daemon } from "./ru/daemon.ts";
+import { feeds } from "./ru/feeds.ts";
 import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
@@ -27,6 +28,7 @@ export const ru = {
   common,
   config,
   daemon,
+  feeds,
   help,
   init,
   keys,

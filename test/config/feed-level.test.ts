@@ -12,7 +12,7 @@ const ROW = { sku: "A", quantity: 5n, reserved: 1n, active: 1n };
 function rendered(settings: Partial<FeedSettings>, row = ROW) {
   const rules = compileFeed("stocks", { ...STOCKS, ...settings });
   const result = renderRow(rules, row);
-  if ("reason" in result) throw new Error(result.reason);
+  if ("reason" in result) throw new Error(String(result.reason));
   return { rules, record: result.record };
 }
 

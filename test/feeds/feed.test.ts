@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compileFeed, isSameRecord, levelOf, referenceOf, renderDeletion, renderRow } from "../../src/feeds/feed.ts";
+import { saying } from "../support/messages.ts";
 import { stockSettings } from "../support/rules.ts";
 
 const STOCKS = stockSettings({
@@ -27,9 +28,9 @@ describe("a row rendered as a record", () => {
   });
 
   it("names the column that cannot be sent", () => {
-    expect(renderRow(stocks, { ...row, quantity: null })).toEqual({ reason: "quantity: is NULL" });
+    expect(renderRow(stocks, { ...row, quantity: null })).toEqual({ reason: saying("quantity: is NULL") });
     expect(renderRow(stocks, { ...row, reserved: Buffer.from("1") })).toEqual({
-      reason: expect.stringContaining("reserved"),
+      reason: saying("reserved"),
     });
   });
 });

@@ -5,9 +5,6 @@
 export const READINGS: Readonly<Record<string, readonly string[]>> = {
   " to nowhere": ["GET /orders was answered with 302 to nowhere"],
   " to {nowhere}": ["GET /orders was answered with 302 to https://other.example.com: moved"],
-  "{what} of {file}": [
-    "table stock of /var/lib/erp.db is empty, and sending it whole would empty the site. Nothing is sent.",
-  ],
   "a list of {kindof}s": ["a list of strings", "a list of arrays", "a list of booleans", "a list of nulls"],
   "an {kind}": ["an object", "an array"],
   ", status {shortwords}": ["as revision 1 (from a batch), status new"],

@@ -5,6 +5,7 @@ import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
+import type { Message } from "../../src/messages/message.ts";
 import type { FlowName } from "../../src/pass/job-names.ts";
 import type { Clock, Log } from "../../src/platform/ports.ts";
 import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
@@ -114,8 +115,8 @@ export async function startTestBridge(
 }
 
 export function collectingLog(logs: LogLine[]): Log {
-  const at = (level: LogLine["level"]) => (fields: object, message: string) =>
-    void logs.push({ level, fields, message });
+  const at = (level: LogLine["level"]) => (fields: object, message: string | Message) =>
+    void logs.push({ level, fields, message: String(message) });
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 

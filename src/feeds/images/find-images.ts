@@ -4,10 +4,13 @@
  * were committed. A file that changed in between is looked at again and its row taken up anew: the newest wins. After a
  * crash at any point the files are simply looked at once more.
  */
+
 import { basename, extname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Store } from "../../database/store.ts";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { BridgeError } from "../../platform/errors.ts";
@@ -48,7 +51,7 @@ const FILES_PER_COMMIT = 100;
 const TWINS_MAX = 5;
 
 /** A row with what is known of its file: what to render, why not, or that nobody has looked at the file yet. */
-export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: string } | { kind: "unseen" };
+export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: Message } | { kind: "unseen" };
 
 /** Inside the transaction that decides what the row owes. */
 export function seeRow(store: Store, rules: FeedRules, row: SourceRow): SeenRow {
@@ -61,7 +64,7 @@ export function seeRow(store: Store, rules: FeedRules, row: SourceRow): SeenRow 
   const file = loadImageFile(store, name);
   if (file === undefined) return { kind: "unseen" };
   const refusal = refusalOf(file, images);
-  if (refusal !== undefined) return { kind: "bad", reason: `${images.source}: ${refusal}` };
+  if (refusal !== undefined) return { kind: "bad", reason: m.common.about({ subject: images.source, text: refusal }) };
   return { kind: "row", row: { ...row, ...columnsOf(name, file) } };
 }
 
@@ -123,7 +126,7 @@ export class ImageFiles {
     // Still growing: they are tried again with the other refused rows.
     const growing = looks.filter(({ look }) => look.kind === "young");
     await this.#save(
-      growing.map(({ name }) => unreadable(name, "is being written")),
+      growing.map(({ name }) => unreadable(name, "written")),
       signal,
     );
   }
@@ -138,7 +141,7 @@ export class ImageFiles {
       looks.flatMap(({ look }) => (look.kind === "found" ? [look.file] : [])),
       signal,
     );
-    if (looks.length < names.length) throw new BridgeError("stopped", "Stopped while looking at images.");
+    if (looks.length < names.length) throw new BridgeError("stopped", m.feeds.stoppedAtImages);
     return looks;
   }
 
@@ -261,8 +264,8 @@ export class ImageFiles {
       return await answer;
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
-      throw new BridgeError("folder_missing", `The folder of the images ${this.#images.folder} does not answer.`, {
-        hint: "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and no image is refused.",
+      throw new BridgeError("folder_missing", m.feeds.folderUnanswered({ folder: this.#images.folder }), {
+        hint: m.feeds.folderDiskAway,
         cause: error,
       });
     }
@@ -272,7 +275,7 @@ export class ImageFiles {
   bodyOf(records: readonly string[]): ImportBody {
     const fileOf = (sha256: string) => {
       const file = this.#loaded.get(sha256);
-      if (file === undefined) throw new BridgeError("internal", "A file of this request was not read.");
+      if (file === undefined) throw new BridgeError("internal", m.feeds.fileNotRead);
       return file;
     };
     return imageBody(this.#images, { property: this.#rules.property, records, fileOf });

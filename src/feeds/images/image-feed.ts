@@ -4,6 +4,8 @@ import { elementsOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } 
 import { scanJson } from "../../answers/scan-json.ts";
 import type { Template, TemplateNode } from "../../answers/template.ts";
 import type { IMAGE_SENDS } from "../../config/image-names.ts";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
 import { type FormPart, writeForm } from "../multipart.ts";
 import { type ImagePlace, placeOf } from "./image-file.ts";
 
@@ -80,18 +82,18 @@ function stepInto(node: TemplateNode, step: PathStep): TemplateNode {
 
 /** Where a row's image is, or why it cannot be sent in the way that is configured. */
 export function imagePlaceOf(rules: ImageRules, source: unknown): ImagePlace {
-  const bad = (reason: string): ImagePlace => ({ kind: "bad", reason: `${rules.source}: ${reason}` });
+  const bad = (text: Message): ImagePlace => ({ kind: "bad", reason: m.common.about({ subject: rules.source, text }) });
   if (source === null || source === undefined || source === "") {
-    return rules.send === "url" ? { kind: "address" } : bad("is empty");
+    return rules.send === "url" ? { kind: "address" } : bad(m.feeds.isEmpty);
   }
-  if (typeof source !== "string") return bad("is neither an address nor the name of a file");
+  if (typeof source !== "string") return bad(m.feeds.notImageName);
   const place = placeOf(source, rules.folder);
   if (rules.send === "url") {
     if (place.kind === "address" || !rules.needsAddress) return { kind: "address" };
-    return bad("is no http(s) address, and only addresses are sent (imports.images.send: url)");
+    return bad(m.feeds.onlyAddresses);
   }
   if (place.kind === "address") {
-    return bad(`is an address, which is never fetched; only files are sent (imports.images.send: ${rules.send})`);
+    return bad(m.feeds.onlyFiles({ send: rules.send }));
   }
   return place.kind === "bad" ? bad(place.reason) : place;
 }

@@ -1,4 +1,6 @@
 import type { Buffer } from "node:buffer";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
 
 /** So many bytes of a file are enough to tell what it is. */
 export const HEAD_BYTES = 512;
@@ -10,7 +12,7 @@ export type ImagePlace =
   | { kind: "address" }
   /** `steps`: names from the folder down to the file. */
   | { kind: "file"; steps: readonly string[] }
-  | { kind: "bad"; reason: string };
+  | { kind: "bad"; reason: Message };
 
 /**
  * Reads what the ERP wrote as the source of an image. Pure: it keeps a path from naming anything above the folder;
@@ -20,21 +22,21 @@ export type ImagePlace =
  */
 export function placeOf(source: string, folder: string): ImagePlace {
   if (/^https?:\/\//i.test(source)) return { kind: "address" };
-  if (source === "") return bad("is empty");
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source)) return bad("is neither an http(s) address nor a file of the folder");
-  if (source.includes("\0") || !source.isWellFormed()) return bad("is no name that a file can have");
-  if (new TextEncoder().encode(source).length > PATH_BYTES_MAX) return bad("is longer than a file's name can be");
+  if (source === "") return bad(m.feeds.isEmpty);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source)) return bad(m.feeds.notAddressNorFile);
+  if (source.includes("\0") || !source.isWellFormed()) return bad(m.feeds.notFileName);
+  if (new TextEncoder().encode(source).length > PATH_BYTES_MAX) return bad(m.feeds.nameTooLong);
   const root = folder.endsWith("/") ? folder : `${folder}/`;
-  if (source.startsWith("/") && !source.startsWith(root)) return bad("lies outside the folder");
+  if (source.startsWith("/") && !source.startsWith(root)) return bad(m.feeds.outsideFolder);
   const below = source.startsWith("/") ? source.slice(root.length) : source;
   const steps = below.split("/").filter((step) => step !== "" && step !== ".");
   // Also where it would come back in: nobody writes such a path for an image by mistake.
-  if (steps.includes("..")) return bad("holds a step upwards (..)");
-  if (steps.length === 0 || below.endsWith("/")) return bad("names a folder, not a file");
+  if (steps.includes("..")) return bad(m.feeds.upwards);
+  if (steps.length === 0 || below.endsWith("/")) return bad(m.feeds.namesFolder);
   return { kind: "file", steps };
 }
 
-function bad(reason: string): ImagePlace {
+function bad(reason: Message): ImagePlace {
   return { kind: "bad", reason };
 }
 
@@ -86,7 +88,7 @@ function isText(head: Buffer): boolean {
 
 /** What is known of a file: that it cannot be read and why, or what it holds. */
 export interface ImageFacts {
-  /** Why it cannot be read; null where it can. */
+  /** Why it cannot be read, as a code of {@link problemText}; null where it can. */
   problem: string | null;
   size: number;
   /** Hexadecimal; null where it was too large to be read. */
@@ -95,23 +97,43 @@ export interface ImageFacts {
   type: string | null;
 }
 
+const PROBLEM_TEXTS: Readonly<Record<string, Message>> = {
+  ENOENT: m.feeds.notThere,
+  ENOTDIR: m.feeds.notThere,
+  ENAMETOOLONG: m.feeds.notThere,
+  EACCES: m.feeds.mayNotBeRead,
+  EPERM: m.feeds.mayNotBeRead,
+  ELOOP: m.feeds.linkToNowhere,
+  EIO: m.feeds.diskFails,
+  outside: m.feeds.linkToOutside,
+  folder: m.feeds.isFolder,
+  special: m.feeds.notOrdinary,
+  written: m.feeds.beingWritten,
+};
+
+/** What a problem of a file means: a code of the system, or one of `read-image`; follows "the file". */
+export function problemText(code: string): Message {
+  return PROBLEM_TEXTS[code] ?? m.feeds.unreadable({ code });
+}
+
 /** Why a file may not be sent, or undefined where it may. */
 export function refusalOf(
   facts: ImageFacts,
   limits: { bytesMax: number; types: readonly string[] },
-): string | undefined {
-  if (facts.problem !== null) return `the file ${facts.problem}`;
+): Message | undefined {
+  if (facts.problem !== null) return m.feeds.fileProblem({ problem: problemText(facts.problem) });
   if (facts.size > limits.bytesMax || facts.sha256 === null) {
-    return `the file has ${facts.size} bytes, more than bytes_max allows (${limits.bytesMax})`;
+    return m.feeds.fileTooLarge({ size: facts.size, bytesMax: limits.bytesMax });
   }
-  if (facts.size === 0) return "the file is empty";
+  if (facts.size === 0) return m.feeds.fileEmpty;
   if (facts.type !== null && limits.types.includes(facts.type)) return undefined;
-  return `the file is ${TYPE_WORDS[facts.type ?? ""] ?? `${facts.type}, which types does not name`}`;
+  const { type } = facts;
+  return TYPE_TEXTS[type ?? ""] ?? m.feeds.fileOfType({ type: String(type) });
 }
 
-const TYPE_WORDS: Readonly<Record<string, string>> = {
-  "text/plain": "text, not an image",
-  "application/pdf": "a PDF, not an image",
-  "application/zip": "an archive, not an image",
-  "application/octet-stream": "no image that is known by its first bytes",
+const TYPE_TEXTS: Readonly<Record<string, Message>> = {
+  "text/plain": m.feeds.fileIsText,
+  "application/pdf": m.feeds.fileIsPdf,
+  "application/zip": m.feeds.fileIsArchive,
+  "application/octet-stream": m.feeds.fileIsUnknown,
 };

@@ -8,8 +8,9 @@ import { createHash } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
+import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
-import { HEAD_BYTES, typeOf } from "./image-file.ts";
+import { HEAD_BYTES, problemText, typeOf } from "./image-file.ts";
 import type { ImageFile } from "./image-rows.ts";
 
 /** Hashing so many bytes takes well under a millisecond. */
@@ -19,18 +20,8 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK |
 /** A file that was written so recently may not be written to its end. */
 export const QUIET_MS = 2_000;
 
-/** The file cannot be read, in words that follow "the file". */
+/** The file cannot be read; the message is a code of `problemText`. */
 class Unreadable extends Error {}
-
-const WORDS: Readonly<Record<string, string>> = {
-  ENOENT: "is not there",
-  ENOTDIR: "is not there",
-  ENAMETOOLONG: "is not there",
-  EACCES: "may not be read (permissions)",
-  EPERM: "may not be read (permissions)",
-  ELOOP: "is a link that leads nowhere",
-  EIO: "cannot be read (the disk fails)",
-};
 
 export type Look =
   | { kind: "same" }
@@ -43,8 +34,8 @@ export async function findFolder(folder: string): Promise<string> {
   try {
     return await realpath(folder);
   } catch (cause) {
-    throw new BridgeError("folder_missing", `The folder of the images ${folder} ${wordsOf(cause)}.`, {
-      hint: "Make it or mount it, or set imports.images.folder. Nothing is sent meanwhile, and no image is refused.",
+    throw new BridgeError("folder_missing", m.feeds.imagesFolder({ folder, why: problemText(codeOf(cause)) }), {
+      hint: m.feeds.makeFolder,
       cause,
     });
   }
@@ -107,10 +98,10 @@ export async function readImage(
 /** Resolves every link and looks before anything is opened: opening a device can have effects. */
 async function findImage(folder: string, name: string): Promise<{ real: string; stat: BigIntStats }> {
   const real = await realpath(path.join(folder, name));
-  if (!isInside(real, folder)) throw new Unreadable("is a link that leads out of the folder");
+  if (!isInside(real, folder)) throw new Unreadable("outside");
   const stat = await lstat(real, { bigint: true });
-  if (stat.isDirectory()) throw new Unreadable("is a folder");
-  if (!stat.isFile()) throw new Unreadable("is no ordinary file");
+  if (stat.isDirectory()) throw new Unreadable("folder");
+  if (!stat.isFile()) throw new Unreadable("special");
   return { real, stat };
 }
 
@@ -123,10 +114,10 @@ async function openImage<T>(
   try {
     // Whatever was changed since it was resolved: this is the file that is open, and this is where it is.
     if (!isInside(await readlink(`/proc/self/fd/${handle.fd}`), folder)) {
-      throw new Unreadable("is a link that leads out of the folder");
+      throw new Unreadable("outside");
     }
     const stat = await handle.stat({ bigint: true });
-    if (!stat.isFile()) throw new Unreadable("is no ordinary file");
+    if (!stat.isFile()) throw new Unreadable("special");
     return await use(handle, stat);
   } finally {
     await handle.close();
@@ -149,7 +140,7 @@ async function factsOf(handle: FileHandle, stat: BigIntStats, bytesMax: number):
     if (at < head.length) piece.copy(head, at);
   });
   const after = await handle.stat({ bigint: true });
-  if (bytes !== facts.size || identityOf(after) !== facts.identity) throw new Unreadable("is being written");
+  if (bytes !== facts.size || identityOf(after) !== facts.identity) throw new Unreadable("written");
   return { ...facts, sha256: hash, type: typeOf(head) };
 }
 
@@ -177,10 +168,9 @@ async function readPieces(
 function describe(error: unknown): string {
   if (error instanceof Unreadable) return error.message;
   if (!(error instanceof Error) || !("code" in error)) throw error;
-  return wordsOf(error);
+  return codeOf(error);
 }
 
-function wordsOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return WORDS[code] ?? `cannot be read (${code})`;
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
