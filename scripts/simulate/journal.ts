@@ -24,8 +24,6 @@ export class SimulatedJournal extends BatchJournal {
     return Promise.resolve();
   }
 
-  override rotate(): void {}
-
   override prune(): Promise<number> {
     return Promise.resolve(0);
   }

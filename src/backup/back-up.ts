@@ -87,8 +87,6 @@ export class BackUp implements Job {
     await this.#helper.call("prepareFolder", this.#call, folder, this.#stem);
     await this.#requireRoom();
     const name = copyName(this.#stem, clock.nowMs());
-    // What is received from now on is not in the copy for sure, so it begins a file of its own.
-    this.#options.journal?.rotate();
     const made = await this.#copy(path.join(folder, name), signal);
     const removed = await this.#removeOld(name);
     if (made.skipped.length > 0) {

@@ -17,7 +17,7 @@ function plain<Args extends unknown[], R>(fn: (...args: Args) => R): (call: Help
 }
 
 const functions = {
-  beginEntry: plain((folder: string, file: string | undefined, nowMs: number) => writer.begin(folder, file, nowMs)),
+  beginEntry: plain((folder: string, nowMs: number) => writer.begin(folder, nowMs)),
   writeEntry: plain((folder: string, piece: Uint8Array) => writer.write(folder, piece)),
   endEntry: plain((folder: string) => writer.end(folder)),
   pruneJournal: plain(pruneJournal),

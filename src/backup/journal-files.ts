@@ -1,6 +1,6 @@
 /*
- * The files of the journal of batches: named by the time they were begun, read one at a time, written by appending. Of what
- * is in the middle of being written nothing is kept.
+ * The files of the journal of batches: one for each, named by the time it was begun, so that their order is that of writing;
+ * earlier versions wrote many into one. Of what is in the middle of being written nothing is kept.
  */
 import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -15,11 +15,6 @@ import { syncFolder } from "./copy-database.ts";
 import { FIRST_NOTE_BYTES, type ReadFrames, readFirstNote, readFrames } from "./journal-frame.ts";
 
 const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;
-
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
-/** Never through a link, and never waiting for the reader of a pipe. */
-const OLD_FILE = O_APPEND | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
-const NEW_FILE = OLD_FILE | O_CREAT | O_EXCL;
 
 export interface JournalFile {
   name: string;
@@ -89,50 +84,58 @@ export function newestEntryOf(folder: string, database: string): JournalNote | u
   return undefined;
 }
 
-/** One entry after the other, in pieces. Throws disk_full, disk_failed, database_refused with the journal's folder. */
+/**
+ * One entry after the other, in pieces; a file that cannot be written to its end is removed. Throws disk_full, disk_failed,
+ * database_refused with the journal's folder.
+ */
 export class JournalWriter {
-  #handle: FileHandle | undefined;
-  #newIn: string | undefined;
+  #begun: { handle: FileHandle; file: string } | undefined;
 
-  /**
-   * Opens the file that the next entry goes to.
-   * @param file the one that was written last; undefined: a new one
-   * @returns its path
-   */
-  async begin(folder: string, file: string | undefined, nowMs: number): Promise<string> {
-    return await inJournal(folder, async () => {
-      await this.#close();
-      const target = file ?? newFile(folder, nowMs);
-      this.#newIn = file === undefined ? folder : undefined;
-      this.#handle = await open(target, file === undefined ? NEW_FILE : OLD_FILE, 0o600);
-      return target;
+  /** Begins the file of the next entry. */
+  async begin(folder: string, nowMs: number): Promise<void> {
+    await this.#step(folder, async () => {
+      // Nobody has sent the end of the one before.
+      await this.#giveUp();
+      this.#begun = await beginFile(folder, nowMs);
     });
   }
 
   async write(folder: string, piece: Uint8Array): Promise<void> {
-    await inJournal(folder, async () => await this.#handle?.appendFile(piece));
+    await this.#step(folder, async () => await this.#begun?.handle.appendFile(piece));
   }
 
   /** Flushed when it resolves. */
   async end(folder: string): Promise<void> {
-    await inJournal(folder, async () => {
-      if (this.#handle === undefined) throw new BridgeError("internal", "No file of the journal is open.");
-      await this.#handle.datasync();
-      await this.#close();
-      if (this.#newIn !== undefined) syncFolder(this.#newIn);
+    await this.#step(folder, async () => {
+      if (this.#begun === undefined) throw new BridgeError("internal", "No file of the journal is open.");
+      await this.#begun.handle.datasync();
+      syncFolder(folder);
+      await this.#begun.handle.close();
+      this.#begun = undefined;
     });
   }
 
-  async #close(): Promise<void> {
-    const handle = this.#handle;
-    this.#handle = undefined;
-    await handle?.close();
+  async #step(folder: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await this.#giveUp().catch(() => undefined);
+      throw asJournalError(error, folder);
+    }
+  }
+
+  async #giveUp(): Promise<void> {
+    if (this.#begun === undefined) return;
+    const { handle, file } = this.#begun;
+    this.#begun = undefined;
+    rmSync(file, { force: true });
+    await handle.close();
   }
 }
 
 /**
- * Removes what the oldest copy that is kept covers. An entry is written before its batch is committed, so the file
- * that was open when the copy was made stays, and the one before it.
+ * Removes what the oldest copy that is kept covers. An entry is written before its batch is committed, so the last two files
+ * before the copy stay.
  * @returns how many files were removed.
  */
 export function pruneJournal(folder: string, oldestCopyMs: number, owner: Owner): number {
@@ -142,18 +145,18 @@ export function pruneJournal(folder: string, oldestCopyMs: number, owner: Owner)
   return covered.length;
 }
 
-function newFile(folder: string, nowMs: number): string {
+async function beginFile(folder: string, nowMs: number): Promise<{ handle: FileHandle; file: string }> {
   mkdirSync(folder, { recursive: true, mode: 0o750 });
-  const newest = listJournal(folder).at(-1)?.startedMs ?? 0;
-  // Later than every other, so that their order is that of writing even where the clock was set back.
-  return path.join(folder, `journal-${timeInName(Math.max(nowMs, newest + 1))}.bin`);
-}
-
-async function inJournal<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asJournalError(error, folder);
+  for (;;) {
+    // Later than every other, so that their order is that of writing even where the clock was set back.
+    const startedMs = Math.max(nowMs, (listJournal(folder).at(-1)?.startedMs ?? 0) + 1);
+    const file = path.join(folder, `journal-${timeInName(startedMs)}.bin`);
+    try {
+      return { handle: await open(file, "wx", 0o600), file };
+    } catch (error) {
+      // Another shop's bridge may have begun it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
   }
 }
 

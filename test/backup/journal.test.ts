@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../src/answers/slices.ts";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
-import { listJournal, readJournal } from "../../src/backup/journal-files.ts";
+import { JournalWriter, listJournal, readJournal } from "../../src/backup/journal-files.ts";
 import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts";
 import { forgetJournalOwed, loadBatch, saveStoredBatch } from "../../src/orders/batch-rows.ts";
 import { compileConfirm } from "../../src/orders/confirm.ts";
@@ -85,14 +85,13 @@ describe("a large entry", () => {
 });
 
 describe("the journal", () => {
-  it("begins a new file at each start and at each copy, and removes what the oldest copy covers", async () => {
+  it("has a file for each batch, in the order of writing, and removes what the oldest copy covers", async () => {
     const folder = path.join(tempFolder("journal"), "deep", "journal");
     const clock = new FakeClock();
     const first = new BatchJournal(folder, clock, { account: "shop", database: undefined });
     for (let copy = 0; copy < 5; copy++) {
       clock.advance(60_000);
       await first.append(entry(`before ${copy}`));
-      first.rotate();
     }
     const second = new BatchJournal(folder, clock, { account: "shop", database: undefined });
     clock.jump(-3_600_000);
@@ -104,6 +103,23 @@ describe("the journal", () => {
     expect(await second.prune(files[3]!.startedMs + 1)).toBe(2);
     expect(listJournal(folder)).toEqual(files.slice(2));
     expect(await second.prune(0)).toBe(0);
+  });
+
+  it("keeps no file that was not written to its end, and gives two writers of one moment a file each", async () => {
+    const folder = tempFolder("journal");
+    const [one, other] = [new JournalWriter(), new JournalWriter()];
+    await one.begin(folder, 1_000);
+    await one.write(folder, Buffer.from("half"));
+    await one.begin(folder, 1_000);
+    await other.begin(folder, 1_000);
+    for (const writer of [one, other]) {
+      await writer.write(folder, encodeFrame(entry("whole")));
+      await writer.end(folder);
+    }
+    expect([...readJournal(folder)].map((file) => [bodies(file), file.torn])).toEqual([
+      [["whole"], false],
+      [["whole"], false],
+    ]);
   });
 
   it("holds each batch before its confirm, and none twice", async () => {
