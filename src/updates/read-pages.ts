@@ -10,8 +10,10 @@ import { withoutMore } from "../orders/list-signs.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
 import type { WatchList } from "../orders/watch-list.ts";
+import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
+import { asError } from "../platform/errors.ts";
 import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -37,6 +39,10 @@ import { loadTie } from "./tie-rows.ts";
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 /** How long a service must keep naming a position that lies before the one asked until it is followed. */
 const BACK_MS = 10 * 60_000;
+/** How often changes are asked for by time beside the service's own positions; less than the overlap, so that none is left between. */
+const LOOK_EVERY_MS = 5 * 60_000;
+/** A service that fails at times is asked by them no more often than this. */
+const LOOK_AGAIN_MS = 24 * 3_600_000;
 /** Pages in a row without anything new that are read past because they say that there is more. */
 const QUIET_PAGES_MAX = 20;
 
@@ -48,6 +54,8 @@ export class ReadPages {
   readonly #pages: KnownPages;
   readonly #first: FirstPages;
   #isTokenRefused = false;
+  /** Monotonic. */
+  #lookAtMs: number;
   /** A token that lies before the one that named it, and until when it is not followed. */
   #back: { token: string; since: string; untilMs: number } | undefined;
 
@@ -59,6 +67,7 @@ export class ReadPages {
     const { rules, follow } = options;
     const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
     this.#pages = new KnownPages(pageRules, context.clock);
+    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
     this.#first = new FirstPages(context, follow, (pass, since) => this.readPage(pass, since));
   }
 
@@ -83,7 +92,9 @@ export class ReadPages {
     try {
       const isComplete = await this.#readByToken(pass, watermark);
       this.#isTokenRefused = false;
-      return isComplete;
+      if (!isComplete || time === undefined || !(await this.#isLeftBehind(pass, watermark, time))) return isComplete;
+      pass.token = undefined;
+      return await this.#readByTime(pass, time, serviceNow);
     } catch (error) {
       // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
       if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
@@ -94,6 +105,37 @@ export class ReadPages {
         );
       this.#isTokenRefused = true;
       return await this.#readByTime(pass, time, serviceNow);
+    }
+  }
+
+  /**
+   * Whether changes by time go on beyond all that the service's own positions have brought. A service that was restored to an earlier copy
+   * counts on from a lower one, and answers the former one with nothing.
+   */
+  async #isLeftBehind(pass: Pass, watermark: string, time: string): Promise<boolean> {
+    const { clock, log } = this.#context;
+    if (clock.monotonicMs() < this.#lookAtMs) return false;
+    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    const { rules, signs, serviceNow, learned } = pass;
+    const known = pass.high !== undefined && isLater(pass.high.text, time, rules) ? pass.high.text : time;
+    const asked = planFirstAsk({ watermark: time, serviceNow, form: learned.form }, rules);
+    try {
+      const { token } = await this.readPage(pass, asked.since);
+      if (pass.high === undefined || !isLater(pass.high.text, known, rules)) return false;
+      if (token !== undefined && isBefore(token, watermark, rules.timezone))
+        log.warn(
+          { watermark, token },
+          "The service's positions for changes have gone back, perhaps because it was restored to an earlier copy: changes are followed by time until it names the next one.",
+        );
+      return true;
+    } catch (error) {
+      if (stopsPass(error)) throw error;
+      // The positions are answered: that counts.
+      this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
+      log.debug({ time }, asError(error).message);
+      return false;
+    } finally {
+      pass.signs = signs;
     }
   }
 

@@ -107,6 +107,8 @@ export const jobs = {
     "Заказы, изменения которых могли быть не показаны, прочитаны.",
   "The service names a position for changes that lies before the one asked; it is not followed.":
     "Сервис назвал позицию изменений раньше той, с которой спрашивали; по ней не идём.",
+  "The service's positions for changes have gone back, perhaps because it was restored to an earlier copy: changes are followed by time until it names the next one.":
+    "Позиции изменений у сервиса пошли назад — возможно, он восстановлен из более ранней копии: изменения запрашиваются по времени, пока он не назовёт следующую позицию.",
   "The service refuses its own position for changes; they are asked for by the last time known instead.":
     "Сервис не принимает свою же позицию изменений; вместо неё берётся последнее известное время.",
   "A full page of {count#} change[s] has no time at {path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie":
