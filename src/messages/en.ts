@@ -16,6 +16,7 @@ import { questions } from "./en/questions.ts";
 import { remap } from "./en/remap.ts";
 import { restore } from "./en/restore.ts";
 import { status } from "./en/status.ts";
+import { statuses } from "./en/statuses.ts";
 import { sync } from "./en/sync.ts";
 import { web } from "./en/web.ts";
 
@@ -39,6 +40,7 @@ export const en = {
   remap,
   restore,
   status,
+  statuses,
   sync,
   web,
 };

@@ -17,6 +17,7 @@ import { questions } from "./ru/questions.ts";
 import { remap } from "./ru/remap.ts";
 import { restore } from "./ru/restore.ts";
 import { status } from "./ru/status.ts";
+import { statuses } from "./ru/statuses.ts";
 import { sync } from "./ru/sync.ts";
 import { web } from "./ru/web.ts";
 
@@ -40,6 +41,7 @@ export const ru = {
   remap,
   restore,
   status,
+  statuses,
   sync,
   web,
 } satisfies typeof en;

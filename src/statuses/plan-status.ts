@@ -11,6 +11,7 @@ import {
 import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { ServiceError } from "../service/service-error.ts";
 
@@ -61,7 +62,7 @@ export interface RequestedOrder {
 }
 
 export type StatusPlan =
-  | { kind: "refuse"; reason: string }
+  | { kind: "refuse"; reason: Message }
   /** The order must be read first: our own last status has not been seen on it yet. */
   | { kind: "read" }
   /** The order has this status: nothing is sent. */
@@ -70,10 +71,10 @@ export type StatusPlan =
 
 /** Decides what a request becomes; everything that keeps it from being sent is a reason in words, never an exception. */
 export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefined, rules: StatusRules): StatusPlan {
-  if (wanted.isTooLarge) return refuse("status, comment and data are too large together");
-  if (wanted.notUtf8 !== null) return refuse(`${wanted.notUtf8} is not valid UTF-8`);
-  if (readOrderId(wanted.orderId) === undefined) return refuse("order_id is not a UUID");
-  if (order === undefined) return refuse("there is no order with this order_id in the table orders");
+  if (wanted.isTooLarge) return refuse(m.statuses.tooLarge);
+  if (wanted.notUtf8 !== null) return refuse(m.statuses.notUtf8({ column: wanted.notUtf8 }));
+  if (readOrderId(wanted.orderId) === undefined) return refuse(m.statuses.idNotUuid);
+  if (order === undefined) return refuse(m.statuses.noSuchOrder);
   if (order.echo === "owed") return { kind: "read" };
   try {
     const status = serviceStatus(wanted.status, rules);
@@ -84,12 +85,12 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
     if (hasStatus && saysNothingNew(body, status, order, rules)) return { kind: "done", status };
     return { kind: "send", status, path: renderPath(rules.path, { order_id: order.serviceId }), body };
   } catch (error) {
-    if (error instanceof RenderError) return refuse(`${error.placeholder}: ${error.reason}`);
+    if (error instanceof RenderError) return refuse(m.common.about({ subject: error.placeholder, text: error.reason }));
     throw error;
   }
 }
 
-function refuse(reason: string): StatusPlan {
+function refuse(reason: Message): StatusPlan {
   return { kind: "refuse", reason };
 }
 
@@ -125,15 +126,15 @@ function saysNothingNew(body: string, status: string, order: RequestedOrder, rul
 /** The service's name for the status that the ERP wrote. A number is its digits: names are text on both sides. */
 function serviceStatus(value: ColumnValue, rules: StatusRules): string {
   const text = keyText(value);
-  if (text === undefined) throw new RenderError("status", m.common.plain({ text: describeUnusable(value) }));
+  if (text === undefined) throw new RenderError("status", describeUnusable(value));
   const status = Object.hasOwn(rules.map, text) ? (rules.map[text] ?? text) : text;
-  if (status === "") throw new RenderError("status", m.common.plain({ text: "is empty" }));
+  if (status === "") throw new RenderError("status", m.statuses.empty);
   return status;
 }
 
-function describeUnusable(value: ColumnValue): string {
-  if (value === null) return "is NULL";
-  return typeof value === "number" ? `${value} is no number that can be sent` : "binary data cannot be sent";
+function describeUnusable(value: ColumnValue): Message {
+  if (value === null) return m.statuses.isNull;
+  return typeof value === "number" ? m.statuses.noNumber({ value: String(value) }) : m.statuses.binary;
 }
 
 /** What the body may name. The request's own names win over those in `data`. */
@@ -153,7 +154,7 @@ function valuesOf(
 function commentOf(value: ColumnValue): TemplateValue {
   if (value === null) return { kind: "null" };
   const text = keyText(value);
-  if (text === undefined) throw new RenderError("comment", m.common.plain({ text: describeUnusable(value) }));
+  if (text === undefined) throw new RenderError("comment", describeUnusable(value));
   return { kind: "text", text };
 }
 
@@ -161,18 +162,16 @@ function commentOf(value: ColumnValue): TemplateValue {
 function readData(value: ColumnValue): Map<string, TemplateValue> {
   const values = new Map<string, TemplateValue>();
   if (value === null || (typeof value === "string" && value.trim() === "")) return values;
-  if (typeof value !== "string")
-    throw new RenderError("data", m.common.plain({ text: "is no text with a JSON object" }));
+  if (typeof value !== "string") throw new RenderError("data", m.statuses.dataNotText);
   const bytes = Buffer.from(value, "utf8");
   try {
     const root = scanJson(bytes);
-    if (kindOf(bytes, root) !== "object")
-      throw new RenderError("data", m.common.plain({ text: "is JSON but no object" }));
+    if (kindOf(bytes, root) !== "object") throw new RenderError("data", m.statuses.dataNotObject);
     for (const { key, value: span } of membersOf(bytes, root)) {
       if (!values.has(key)) values.set(key, memberValue(bytes, span));
     }
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new RenderError("data", m.common.plain({ text: "is not valid JSON" }));
+    if (error instanceof JsonSyntaxError) throw new RenderError("data", m.statuses.dataNotJson);
     throw error;
   }
   return values;

@@ -250,6 +250,6 @@ export class SendStatuses implements Job {
 
 /** The failure of a pass in which single orders failed and nothing else was to be sent: it is told, and holds nothing. */
 function ofOneOrder(error: unknown): BridgeError {
-  const { code, message, hint } = asError(error);
-  return new BridgeError(code, message, { cause: error, ...(hint === undefined ? {} : { hint }) });
+  const { code, text, hint } = asError(error);
+  return new BridgeError(code, text, { cause: error, ...(hint === undefined ? {} : { hint }) });
 }

@@ -6,10 +6,12 @@
  * restart it is found out anew.
  */
 
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { BridgeError } from "../platform/errors.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import { type AnswerForm, describeForm, ENDPOINT } from "../service/answer-form.ts";
@@ -233,8 +235,8 @@ export class StatusSettler {
     }
     const acceptance = readAcceptance(answer);
     if (acceptance.kind === "html" || acceptance.kind === "cut") {
-      const what = UNREADABLE_WORDS[acceptance.kind];
-      const error = new BridgeError("answer_unreadable", `${method} ${plan.path} was answered with ${what}.`);
+      const what = m.common.plain({ text: UNREADABLE_WORDS[acceptance.kind] });
+      const error = new BridgeError("answer_unreadable", m.statuses.answeredWith({ method, path: plan.path, what }));
       return await this.#resolve(sent, error, counts, signal);
     }
     if (acceptance.kind === "error") {
@@ -242,7 +244,7 @@ export class StatusSettler {
       const words = client.hideSecrets(acceptance.words);
       const error = new ServiceError(
         "request_refused",
-        `${method} ${plan.path} was answered with ${answer.status}: ${words}`,
+        m.statuses.answered({ method, path: plan.path, status: answer.status, words }),
         {
           area: "orders",
           target: "order",
@@ -349,7 +351,7 @@ export class StatusSettler {
     const isBelieved =
       !isNowhere && isRefusalBelieved({ httpStatus: error.status, times, sinceMs, acceptedSince, isAlone });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
-    const what = "the order exists, so statuses.path or statuses.method is wrong";
+
     add(counts, "requests");
     let found: "sent" | "refused" | "waits" | "unknown";
     try {
@@ -373,7 +375,7 @@ export class StatusSettler {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
-          const reason = isWrongPath && seen.kind === "order" ? `${failure.reason}; ${what}` : failure.reason;
+          const reason = isWrongPath && seen.kind === "order" ? withWrongPath(failure.reason) : failure.reason;
           markPendingAgain(store, sent.id, { ...failure, reason });
           if (seen.kind === "order") this.#looked.add(sent.id);
           return seen.kind === "order" ? "waits" : "unknown";
@@ -389,7 +391,7 @@ export class StatusSettler {
       return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(sent.id, failure.reason);
     }
     if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
-    if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error, what) };
+    if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error) };
     return { kind: "failed", error };
   }
 
@@ -423,15 +425,14 @@ export class StatusSettler {
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
     const answered = loadNewForm(store, id);
     const unusual = answered?.form;
-    let reason = "";
     add(counts, "requests");
     const verdict = await this.#reader.read(
       sent.order,
       (seen, at) => {
         if (seen.kind === "gone") {
-          reason = failureOf(seen.error).reason;
+          const { reason } = failureOf(seen.error);
           markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
-          return "refused";
+          return reason;
         }
         if (seen.kind === "doubted") return seen.error;
         const moves = loadOrderMoves(store, id, seen.status);
@@ -450,20 +451,20 @@ export class StatusSettler {
           markPendingAgain(store, id, null);
           return "again";
         }
-        reason = changedMeanwhile(sent, seen.status);
+        const reason = changedMeanwhile(sent, seen.status);
         if (clock.monotonicMs() < movedAtMs + MOVED_AGAIN_MS) {
-          saveRequestError(store, id, `${reason}; to be read again`);
+          saveRequestError(store, id, m.statuses.readAgain({ reason }));
           return "moved";
         }
         markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
-        return "refused";
+        return reason;
       },
       signal,
     );
     if (verdict instanceof BridgeError) throw verdict;
     if (unusual !== undefined && verdict === "again") this.#disproved.add(id);
     if (verdict === "lost") return { kind: "lost", untilMs, error };
-    if (typeof verdict === "object")
+    if (typeof verdict === "object" && "waitMs" in verdict)
       return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
     if (verdict === "moved") {
       this.#movedAtMs.set(id, movedAtMs);
@@ -473,18 +474,18 @@ export class StatusSettler {
     this.#movedAtMs.delete(id);
     if (verdict === "again") return { kind: "again" };
     this.forget(id);
-    return verdict === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, reason);
+    return verdict === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, verdict);
   }
 
   /** The request cannot have had an effect. Not aborted by the caller's signal: it may be the last thing to write. */
-  async #putBack(id: bigint, failure: { httpStatus: number | null; reason: string }): Promise<void> {
+  async #putBack(id: bigint, failure: StatusFailure): Promise<void> {
     await commit(this.#context, AbortSignal.timeout(LAST_WRITE_MS), () =>
       markPendingAgain(this.#context.store, id, failure),
     );
   }
 
-  #refused(id: bigint, reason: string): Step {
-    this.#context.log.warn({ request: String(id) }, `Status request ${id} is refused: ${reason}.`);
+  #refused(id: bigint, reason: Message): Step {
+    this.#context.log.warn({ request: String(id) }, m.statuses.refused({ id: String(id), reason }));
     return { kind: "settled", as: "refused" };
   }
 }
@@ -500,39 +501,44 @@ function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<
 
 function noStatus(orderId: string, status: string | null): BridgeError {
   const text = status === null ? "null" : JSON.stringify(status);
-  return new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no status but ${text}.`);
+  return new BridgeError("answer_unreadable", m.statuses.noStatus({ orderId, text }));
 }
 
-function failureOf(error: unknown): { httpStatus: number | null; reason: string } {
-  if (!(error instanceof ServiceError))
-    return { httpStatus: null, reason: error instanceof Error ? error.message : String(error) };
-  if (error.status === undefined) return { httpStatus: null, reason: error.message };
-  return { httpStatus: error.status, reason: `${error.status}: ${error.words ?? ""}`.replace(/: $/, "") };
+interface StatusFailure {
+  httpStatus: number | null;
+  reason: Message;
 }
 
-function wrongPath({ message, area, target, method, path, status }: ServiceError, what: string): ServiceError {
+function failureOf(error: unknown): StatusFailure {
+  if (!(error instanceof ServiceError) || error.status === undefined)
+    return { httpStatus: null, reason: asError(error).text };
+  const text = error.words ? `${error.status}: ${error.words}` : String(error.status);
+  return { httpStatus: error.status, reason: m.common.foreign({ text }) };
+}
+
+function withWrongPath(reason: Message): Message {
+  return m.common.joined({ parts: [reason, m.statuses.wrongPath] });
+}
+
+function wrongPath({ text, area, target, method, path, status }: ServiceError): ServiceError {
   const details = { area, target, method, path, effect: "none" as const, ...(status === undefined ? {} : { status }) };
-  return new ServiceError("request_refused", `${message}; ${what}`, details);
+  return new ServiceError("request_refused", withWrongPath(text), details);
 }
 
-function changedMeanwhile({ statusSent, statusBefore }: Sent, now: string | null): string {
+function changedMeanwhile({ statusSent, statusBefore }: Sent, now: string | null): Message {
   const sent = named(statusSent);
-  if (now === statusBefore) {
-    return `changed meanwhile: the order is ${named(now)} again and was changed in between; whether ${sent} was there is not known`;
-  }
-  return `changed meanwhile: the order was ${named(statusBefore)} and is ${named(now)} now; whether ${sent} was there in between is not known`;
+  if (now === statusBefore) return m.statuses.changedBack({ now: named(now), sent });
+  return m.statuses.changed({ before: named(statusBefore), now: named(now), sent });
 }
 
-function notSeen(form: AnswerForm, at: string, repeatMs: number | undefined): string {
+function notSeen(form: AnswerForm, at: string, repeatMs: number | undefined): Message {
   const shape = describeForm(form);
-  if (repeatMs === undefined)
-    return `answered in a new form, ${shape}, and not seen at the order since ${at}; it is not sent again by itself`;
-  const again = isoTime(Date.parse(at) + repeatMs);
-  return `answered in a new form, ${shape}, and not seen at the order since ${at}; if that stays so, it is sent once more at ${again}`;
+  if (repeatMs === undefined) return m.statuses.notSeen({ shape, at });
+  return m.statuses.notSeenYet({ shape, at, again: isoTime(Date.parse(at) + repeatMs) });
 }
 
-function named(status: string | null): string {
-  return status === null ? "without a status" : JSON.stringify(status);
+function named(status: string | null): string | Message {
+  return status === null ? m.statuses.withoutStatus : JSON.stringify(status);
 }
 
 function add(counts: Record<string, number>, name: string): void {

@@ -9,6 +9,7 @@ import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
 import { findNotUtf8 } from "../feeds/utf8.ts";
+import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
@@ -248,7 +249,7 @@ export function markSent(store: Store, id: bigint, answer: { httpStatus: number 
 export function markRequestRefused(
   store: Store,
   id: bigint,
-  answer: { httpStatus: number | null; reason: string; at: string; mayArrive?: boolean },
+  answer: { httpStatus: number | null; reason: Message; at: string; mayArrive?: boolean },
 ): boolean {
   return (
     store
@@ -257,7 +258,7 @@ export function markRequestRefused(
            echo = CASE WHEN ? THEN echo END
          WHERE id = ? AND ${OPEN}`,
       )
-      .run(answer.httpStatus, answer.at, answer.reason, Number(answer.mayArrive === true), id).changes > 0
+      .run(answer.httpStatus, answer.at, String(answer.reason), Number(answer.mayArrive === true), id).changes > 0
   );
 }
 
@@ -265,7 +266,7 @@ export function markRequestRefused(
 export function markPendingAgain(
   store: Store,
   id: bigint,
-  failure: { httpStatus: number | null; reason: string } | null,
+  failure: { httpStatus: number | null; reason: Message } | null,
 ): void {
   store.prepare("UPDATE status_requests SET state = 'pending', echo = NULL WHERE id = ? AND state = 'sending'").run(id);
   if (failure === null) return;
@@ -273,7 +274,7 @@ export function markPendingAgain(
     .prepare(
       `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ? WHERE id = ? AND ${OPEN}`,
     )
-    .run(failure.httpStatus, failure.reason, id);
+    .run(failure.httpStatus, String(failure.reason), id);
 }
 
 /** The new form in which a request was answered. */
@@ -332,17 +333,17 @@ export function listUnsettledSince(store: Store): string[] {
 }
 
 /** The outcome is still unknown, and others go first. */
-export function markUnsettled(store: Store, id: bigint, reason: string): void {
+export function markUnsettled(store: Store, id: bigint, reason: Message | string): void {
   store
     .prepare(
       `UPDATE status_requests SET attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1, last_error = ? WHERE id = ? AND ${OPEN}`,
     )
-    .run(reason, id);
+    .run(String(reason), id);
 }
 
 /** Why it is not settled yet; its attempt was counted when it left. */
-export function saveRequestError(store: Store, id: bigint, reason: string): void {
-  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(reason, id);
+export function saveRequestError(store: Store, id: bigint, reason: Message | string): void {
+  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(String(reason), id);
 }
 
 /** Orders whose new status must be read back, oldest first. */

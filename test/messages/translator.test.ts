@@ -145,7 +145,7 @@ describe("the Russian catalogue", () => {
 
   it("tells an answer of another shape", () => {
     expect(say("The answer has no $.orders: at $ stands an object of 2 keys: data, ok.")).toBe(
-      "В ответе нет $.orders: в $ стоит объект из 2 ключей: data, ok.",
+      "В ответе нет $.orders: в $ стоит объект с 2 ключами: data, ok.",
     );
   });
 

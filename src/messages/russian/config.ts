@@ -132,7 +132,7 @@ export const config = {
   "stands beside client_secret_file; keep one of the two": "указано вместе с client_secret_file; оставьте что-то одно",
   "lacks the secret: write client_secret_file, or give systemd the credential client-secret":
     "нет секрета: укажите client_secret_file или передайте через systemd учётные данные client-secret",
-  "is empty": "пуст",
+  "is empty": "пустое значение",
   "must have {min#} to {max#} characters": "длина должна быть от {min} до {max} знаков",
   "holds a character that an HTTP header cannot carry (a line break, or no ASCII)":
     "содержит знак, недопустимый в заголовке HTTP (перевод строки или не ASCII)",

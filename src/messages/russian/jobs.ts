@@ -174,7 +174,6 @@ export const jobs = {
     "Посмотрите один из них на сайте. Если заказы там хранятся ограниченное время, задайте reconcile.sample: 0.",
   // statuses
   "the outcome is not known yet": "исход пока неизвестен",
-  "The order could not be read back: {message~}": "Перечитать заказ не удалось: {message}",
   "{method=} {path=} was answered with {words*}, which is not known to be an acceptance; usual is {usual*}.":
     "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят; обычно приходит {usual}.",
   "{method=} {path=} was answered with {words*}, which is not known to be an acceptance.":
@@ -192,17 +191,17 @@ export const jobs = {
     "ответы неисправного сервиса были приняты за согласие",
   "{name}: the service has answered like an acceptance and was out of order; what it has accepted since then goes once more.":
     "{name}: ответы сервиса были похожи на согласие, но он не работал; всё принятое с тех пор будет отправлено ещё раз.",
-  "{method=} {path=} was answered with {what~}.": "{method} {path}: пришло: {what}.",
+  "{method=} {path=} was answered with {what~}.": "В ответ на {method} {path} пришло: {what}.",
   "the order exists, so statuses.path or statuses.method is wrong":
-    "заказ существует, значит, неверны statuses.path или statuses.method",
+    "заказ существует, значит, statuses.path или statuses.method указан неверно",
   "changed meanwhile: the order was {before} and is {now} now; whether {sent} was there in between is not known":
-    "тем временем изменилось: было {before}, теперь {now}; был ли между ними {sent}, неизвестно",
+    "за это время статус заказа изменился: был {before}, теперь {now}; был ли между ними {sent}, неизвестно",
   "changed meanwhile: the order is {now} again and was changed in between; whether {sent} was there is not known":
-    "тем временем изменилось: снова {now}, но между тем заказ менялся; был ли {sent}, неизвестно",
+    "за это время заказ менялся, его статус снова {now}; был ли между тем {sent}, неизвестно",
   "answered in a new form, {shape}, and not seen at the order since {at}; it is not sent again by itself":
-    "ответ пришёл в новом виде ({shape}), и статуса у заказа не видно с {at}; сам по себе он больше не отправляется",
+    "ответ пришёл в новом виде ({shape}), и с {at} этого статуса у заказа не видно; сам по себе запрос больше не отправляется",
   "answered in a new form, {shape}, and not seen at the order since {at}; if that stays so, it is sent once more at {again}":
-    "ответ пришёл в новом виде ({shape}), и статуса у заказа не видно с {at}; если так и останется, он будет отправлен ещё раз в {again}",
+    "ответ пришёл в новом виде ({shape}), и с {at} этого статуса у заказа не видно; если так и останется, запрос будет отправлен ещё раз в {again}",
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
@@ -225,8 +224,7 @@ export const jobs = {
   "The answer of GET /orders/{id} has {place} more than once.":
     "В ответе GET /orders/{id} {place} встречается больше одного раза.",
   "The answer of GET /orders/{id} has no status but {text*}.": "В ответе GET /orders/{id} вместо статуса стоит {text}.",
-  "without a status": "без статуса",
-  "Status request {id} is refused: {reason~}.": "Смена статуса {id} отклонена: {reason}.",
+  "without a status": "пустой",
   // passes
   "{job}: works again.": "{job}: снова работает.",
   "{what~}; {area} held ({reason}).": "{what}; {area}: остановлено ({reason}).",

@@ -1,0 +1,33 @@
+import type { Said } from "../message.ts";
+
+export const statuses = {
+  tooLarge: "status, comment and data are too large together",
+  notUtf8: ({ column }: { column: string }) => `${column} is not valid UTF-8`,
+  idNotUuid: "order_id is not a UUID",
+  noSuchOrder: "there is no order with this order_id in the table orders",
+  empty: "is empty",
+  isNull: "is NULL",
+  noNumber: ({ value }: { value: string }) => `${value} is no number that can be sent`,
+  binary: "binary data cannot be sent",
+  dataNotText: "is no text with a JSON object",
+  dataNotObject: "is JSON but no object",
+  dataNotJson: "is not valid JSON",
+  answeredWith: ({ method, path, what }: { method: string; path: string; what: Said }) =>
+    `${method} ${path} was answered with ${what}.`,
+  answered: ({ method, path, status, words }: { method: string; path: string; status: number; words: string }) =>
+    `${method} ${path} was answered with ${status}: ${words}`,
+  wrongPath: "the order exists, so statuses.path or statuses.method is wrong",
+  readAgain: ({ reason }: { reason: Said }) => `${reason}; to be read again`,
+  refused: ({ id, reason }: { id: string; reason: Said }) => `Status request ${id} is refused: ${reason}.`,
+  noStatus: ({ orderId, text }: { orderId: string; text: string }) =>
+    `The answer of GET /orders/${orderId} has no status but ${text}.`,
+  changedBack: ({ now, sent }: { now: string; sent: string }) =>
+    `changed meanwhile: the order is ${now} again and was changed in between; whether ${sent} was there is not known`,
+  changed: ({ before, now, sent }: { before: string; now: string; sent: string }) =>
+    `changed meanwhile: the order was ${before} and is ${now} now; whether ${sent} was there in between is not known`,
+  withoutStatus: "without a status",
+  notSeen: ({ shape, at }: { shape: string; at: string }) =>
+    `answered in a new form, ${shape}, and not seen at the order since ${at}; it is not sent again by itself`,
+  notSeenYet: ({ shape, at, again }: { shape: string; at: string; again: string }) =>
+    `answered in a new form, ${shape}, and not seen at the order since ${at}; if that stays so, it is sent once more at ${again}`,
+};

@@ -1,0 +1,30 @@
+import type { statuses as en } from "../en/statuses.ts";
+
+export const statuses = {
+  tooLarge: "status, comment и data вместе слишком велики",
+  notUtf8: ({ column }) => `${column} не в UTF-8`,
+  idNotUuid: "order_id — не UUID",
+  noSuchOrder: "в таблице orders нет заказа с таким order_id",
+  empty: "пустое значение",
+  isNull: "значение NULL",
+  noNumber: ({ value }) => `число ${value} отправить нельзя`,
+  binary: "двоичные данные отправить нельзя",
+  dataNotText: "не текст с объектом JSON",
+  dataNotObject: "это JSON, но не объект",
+  dataNotJson: "неверный JSON",
+  answeredWith: ({ method, path, what }) => `В ответ на ${method} ${path} пришло: ${what}.`,
+  answered: ({ method, path, status, words }) => `${method} ${path}: ответ ${status}: ${words}`,
+  wrongPath: "заказ существует, значит, statuses.path или statuses.method указан неверно",
+  readAgain: ({ reason }) => `${reason}; заказ будет прочитан ещё раз`,
+  refused: ({ id, reason }) => `Запрос ${id} на смену статуса отклонён: ${reason}.`,
+  noStatus: ({ orderId, text }) => `В ответе GET /orders/${orderId} вместо статуса стоит ${text}.`,
+  changedBack: ({ now, sent }) =>
+    `за это время заказ менялся, его статус снова ${now}; был ли между тем ${sent}, неизвестно`,
+  changed: ({ before, now, sent }) =>
+    `за это время статус заказа изменился: был ${before}, теперь ${now}; был ли между ними ${sent}, неизвестно`,
+  withoutStatus: "пустой",
+  notSeen: ({ shape, at }) =>
+    `ответ пришёл в новом виде (${shape}), и с ${at} этого статуса у заказа не видно; сам по себе запрос больше не отправляется`,
+  notSeenYet: ({ shape, at, again }) =>
+    `ответ пришёл в новом виде (${shape}), и с ${at} этого статуса у заказа не видно; если так и останется, запрос будет отправлен ещё раз в ${again}`,
+} satisfies typeof en;
