@@ -39,8 +39,8 @@ export interface NewOrder {
 
 export type ChangedOrder = Omit<NewOrder, "orderId" | "serviceId"> & {
   orderKey: number;
-  /** The record's hash with key order and white space aside. */
-  contentHash: Buffer;
+  /** The record's hash with key order and white space aside; null: the text is none that a source has served. */
+  contentHash: Buffer | null;
   /** null: only the payload is replaced, no revision is made. */
   event: EventPlan | null;
   eventSource: OrderSource | "own";
@@ -185,12 +185,8 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
       order.at,
       order.orderKey,
     );
-  saveSourceHash(store, {
-    orderKey: order.orderKey,
-    source: order.source,
-    hash: order.hash,
-    contentHash: order.contentHash,
-  });
+  const { orderKey, source, hash, contentHash } = order;
+  if (contentHash !== null) saveSourceHash(store, { orderKey, source, hash, contentHash });
   store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(order.orderKey);
   saveLines(store, order.orderKey, values.lines);
   if (event !== null) saveEvent(store, order.orderKey, event, order.eventSource, order.at);

@@ -180,6 +180,8 @@ export const jobs = {
     "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят.",
   "{name}: the service's new form of answer counts as an acceptance from now on.":
     "{name}: новый вид ответа сервиса отныне считается согласием.",
+  "The order {orderid} is cancelled by the change of it: the order itself cannot be read so far.":
+    "Заказ {orderid} отменён по записи об изменении: сам заказ пока не удаётся прочитать.",
   "The service has lost a status of the order {orderid}, which is sent again.":
     "Сервис потерял статус заказа {orderid}; он будет отправлен ещё раз.",
   "the account has another address or client id": "у учётной записи другой адрес или client id",

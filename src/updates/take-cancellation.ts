@@ -1,0 +1,88 @@
+/*
+ * A change that says itself that its order is cancelled, of an order that cannot be read: taken over as far as it goes, because goods that are
+ * shipped do not come back. Runs inside the transaction that postpones the read, which stays owed: whatever the order says
+ * later counts over it. After a crash neither is there.
+ */
+import { hash } from "node:crypto";
+import { resolvePath } from "../answers/json-path.ts";
+import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { settleEchoes } from "../orders/echo-rows.ts";
+import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";
+import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { planOrder, type StoredOrder, stateOfStatus } from "../orders/plan-order.ts";
+import type { JobContext } from "../pass/job.ts";
+import { loadQueuedRead } from "../pass/position-rows.ts";
+import { isFromFuture } from "./follow.ts";
+
+type Context = Pick<JobContext, "store" | "client" | "log">;
+
+export function takeCancellation(
+  { store, client, log }: Context,
+  rules: OrderRules,
+  orderId: string,
+  at: string,
+): void {
+  const owed = loadQueuedRead(store, orderId);
+  const mark = loadOrderMark(store, orderId);
+  if (owed?.source !== "update" || owed.record === "" || mark === undefined || mark.removedAt !== null) return;
+  const planned = planCancellation(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change: owed.record });
+  if (planned === undefined || isFromFuture(planned.values.updatedAt, client.serviceNow, rules.plan.timezone)) return;
+  const { values } = planned;
+  const eventSource = settleEchoes(store, orderId, values.status, at) ? "own" : "update";
+  const content = { hash: hash("sha256", planned.text, "buffer"), contentHash: null, source: mark.payloadSource };
+  const { orderKey } = mark;
+  applyOrderChange(store, {
+    ...planned,
+    ...content,
+    ...stateOfStatus(values.status, rules.plan),
+    orderKey,
+    eventSource,
+    at,
+  });
+  log.warn(
+    { orderId },
+    `The order ${orderId} is cancelled by the change of it: the order itself cannot be read so far.`,
+  );
+}
+
+function planCancellation(
+  rules: OrderRules,
+  { mark, stored, change }: { mark: OrderMark; stored: StoredOrder; change: string },
+) {
+  const mapping = rules[mark.payloadSource];
+  try {
+    const record = Buffer.from(change);
+    const told = readOrderValues(record, scanJson(record), rules.update);
+    if (!("values" in told) || stored.isCancelled || !stateOfStatus(told.values.status, rules.plan).isCancelled) return;
+    const { updatedAt } = told.values;
+    const text = withValues(stored.payload, mapping, { record, paths: rules.update.paths });
+    const bytes = Buffer.from(text);
+    const read = readOrderValues(bytes, scanJson(bytes), mapping);
+    if (updatedAt === null || !("values" in read) || read.values.status !== told.values.status) return;
+    const values = { ...read.values, updatedAt };
+    // Where nothing tells the time of what is stored, a cancellation is the later one.
+    const plan = planOrder(stored, { text, values }, stored.updatedAt === null ? "snapshot" : "update", rules.plan);
+    return plan.kind === "apply" ? { text, values, event: plan.event } : undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The order's own JSON with status and timestamp of the change, as they were sent, where it has a place for them. */
+function withValues(
+  payload: string,
+  { paths }: OrderMapping,
+  change: { record: Buffer; paths: OrderMapping["paths"] },
+): string {
+  return (["status", "updated_at"] as const).reduce((text, field) => {
+    const bytes = Buffer.from(text);
+    const place = resolvePath(bytes, scanJson(bytes), paths[field]);
+    const told = resolvePath(change.record, scanJson(change.record), change.paths[field]);
+    if (place.state !== "value" || told.state !== "value") return text;
+    const { start, end } = place.span;
+    return `${bytes.subarray(0, start)}${textOf(change.record, told.span)}${bytes.subarray(end)}`;
+  }, payload);
+}

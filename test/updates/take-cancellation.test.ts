@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { type IllOrders, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
+
+const HOUR_MS = 3_600_000;
+const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+async function pollFor(test: IllOrders, minutes: number): Promise<void> {
+  for (let polls = 0; polls < minutes; polls++) await test.poll();
+}
+
+/** What `GET /updates` has of an order. */
+function announce(test: IllOrders, id: string, fields: object): void {
+  const at = new Date(test.clock.nowMs()).toISOString();
+  const record = JSON.stringify({ order_id: id, updated_at: at, ...fields });
+  test.sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${record}]}`) });
+}
+
+const orderOf = (test: IllOrders, id: string) =>
+  test.rows(
+    `SELECT status, is_cancelled, is_open, revision, payload ->> '$.status' AS in_payload,
+       (SELECT count(*) FROM order_lines l WHERE l.order_id = o.order_id) > 0 AS has_lines
+     FROM orders o WHERE order_id = ?`,
+    id,
+  )[0];
+const linesOf = (test: IllOrders, id: string) =>
+  test.rows("SELECT line_no, sku, quantity, price FROM order_lines WHERE order_id = ?", id);
+const CANCELLED = {
+  status: "cancelled",
+  is_cancelled: 1,
+  is_open: 0,
+  revision: 2,
+  in_payload: "cancelled",
+  has_lines: 1,
+};
+
+describe("a change that says that its order is cancelled, of an order that cannot be read", () => {
+  it.each<[string, (test: IllOrders) => FaultAction]>([
+    ["refused", () => ({ kind: "status", status: 403, body: '{"error":"archived"}' })],
+    ["an error", () => ({ kind: "status", status: 500, body: "" })],
+    ["a web page", () => WEB_PAGE_404],
+    ["another order", (test) => raw(test.sandbox.service.newestText(test.ids[2]!)!)],
+    ["what cannot be stored", (test) => raw(JSON.stringify({ order_id: test.ids[0], status: {}, items: [] }))],
+    ["an older version of it", (test) => raw(test.sandbox.service.newestText(test.ids[0]!)!)],
+  ])("is taken over as far as it goes, and the read stays owed: %s", async (_, answer) => {
+    const test = await startWithIll(4);
+    const [id] = test.ids as [string];
+    const before = linesOf(test, id);
+    test.ill.set(id, answer(test));
+    test.clock.advance(1_000);
+    announce(test, id, { status: "cancelled" });
+    await test.poll(1_000);
+    expect(test.statusOf(id)).toEqual({ status: "new", revision: 1 });
+    await pollFor(test, 10);
+    expect(orderOf(test, id)).toEqual(CANCELLED);
+    expect(linesOf(test, id)).toEqual(before);
+    expect(test.rows("SELECT kind, old_status, new_status, source FROM order_events WHERE revision = 2")).toEqual([
+      { kind: "cancelled", old_status: "new", new_status: "cancelled", source: "update" },
+    ]);
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+    // The ERP has it to take.
+    expect(test.rows("SELECT order_id FROM orders_pending WHERE is_cancelled")).toEqual([{ order_id: id }]);
+    await pollFor(test, 30);
+    expect(test.statusOf(id).revision).toBe(2);
+    // What the order says later counts over it.
+    test.ill.clear();
+    test.change(id, { status: "paid" });
+    await test.poll(HOUR_MS);
+    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 3 });
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
+  });
+
+  it("counts once the order can be read and says the same, without another revision for the ERP's sake", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.ill.set(id, { kind: "status", status: 403, body: "" });
+    test.change(id, { status: "cancelled" });
+    announce(test, id, { status: "cancelled" });
+    await pollFor(test, 10);
+    expect(test.statusOf(id).status).toBe("cancelled");
+    test.ill.clear();
+    await test.poll(HOUR_MS);
+    expect(orderOf(test, id)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
+    expect(test.rows("SELECT kind FROM order_events WHERE order_id = ? AND kind = 'cancelled'", id)).toHaveLength(1);
+  });
+
+  it("is left where it is older than what is stored, or says something else", async () => {
+    const test = await startWithIll(4);
+    const [id, other, third] = test.ids as [string, string, string];
+    test.change(other, { status: "paid" });
+    await test.poll();
+    for (const each of [id, other, third]) test.ill.set(each, { kind: "status", status: 403, body: "" });
+    test.clock.advance(1_000);
+    announce(test, id, { status: "paid" });
+    await test.poll(1_000);
+    announce(test, other, { status: "cancelled", updated_at: "2020-01-01T00:00:00.000Z" });
+    await test.poll(1_000);
+    announce(test, third, { state: "cancelled" });
+    await pollFor(test, 20);
+    expect([id, other, third].map((each) => test.statusOf(each).status)).toEqual(["new", "paid", "new"]);
+  });
+});
