@@ -220,7 +220,7 @@ const OF_VALUES: readonly PlantedBug[] = [
   hostile(
     "a row for each content of a bad record",
     "src/pass/quarantine-rows.ts",
-    ["  if (replaceHeld(store, bad)) return true;\n", ""],
+    ["  if (replaceHeld(store, { ...bad, reason })) return true;\n", ""],
     { step: lie({ on: ["updates", "snapshot"], body: "changing record", status: SUCCESS }) },
   ),
   direct("bare braces", "a template without quotes read as a group", "src/config/document.ts", [

@@ -3,10 +3,12 @@
  * that older ones go only after a newer one is there, and that a copy that fails is visible and stops nothing else. After
  * a crash in the middle a provisional file is left, which the next copy removes.
  */
+
 import { statSync } from "node:fs";
 import path from "node:path";
 import { copiesToRemove, copyName, copyStem, isCopyLate, type NamedCopy } from "../database/copy-names.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
+import { m } from "../messages/messages.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor } from "../platform/helper-process.ts";
@@ -75,7 +77,7 @@ export class BackUp implements Job {
       this.#failed = undefined;
       return report;
     } catch (error) {
-      const failure = asError(asBridgeError(error, `Making a copy in ${this.#options.folder}`));
+      const failure = asError(asBridgeError(error, m.backup.makingCopy({ folder: this.#options.folder })));
       if (failure.code !== "stopped") this.#failed = { error: failure, atMs: clock.monotonicMs() };
       throw failure;
     }

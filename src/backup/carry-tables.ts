@@ -41,6 +41,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   matched_paths: "both",
   quarantine: "own",
   holds: "theirs",
+  stored_messages: "both",
   conditions: "anew",
   runs: "theirs",
   flows: "theirs",

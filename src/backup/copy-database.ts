@@ -3,6 +3,7 @@
  * it is made under a provisional name, checked page by page, flushed, and only then named; a name that is taken is never
  * written over. A crash in the middle leaves the provisional file, which the next copy of that name removes.
  */
+
 import { type ChildProcess, fork } from "node:child_process";
 import {
   closeSync,
@@ -18,6 +19,7 @@ import {
 import path from "node:path";
 import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
+import { m } from "../messages/messages.ts";
 import { childProgram } from "../platform/child-program.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { beforeRandom, createFile, freshName, leftNames, removeName, setMode } from "../platform/fresh-file.ts";
@@ -80,7 +82,7 @@ export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   } catch (error) {
     removePartial(target);
     if (isConfigWritten && !existsSync(target)) rmSync(configBeside(target), { force: true });
-    throw asBridgeError(error, `Copying the database to ${target}`, target);
+    throw asBridgeError(error, m.backup.copyingTo({ target }), target);
   }
 }
 

@@ -2,11 +2,14 @@
  * The files of the journal of batches: one for each, named by the time it was begun, so that their order is that of writing;
  * earlier versions wrote many into one. Of what is in the middle of being written nothing is kept.
  */
+
 import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { JournalNote } from "../orders/journal-entry.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { openRegular } from "../platform/fresh-file.ts";
@@ -161,7 +164,7 @@ async function beginFile(folder: string, nowMs: number): Promise<{ handle: FileH
 }
 
 function asJournalError(error: unknown, folder: string): BridgeError {
-  const known = asBridgeError(error, `Writing the journal in ${folder}`);
+  const known = asBridgeError(error, m.backup.writingJournal({ folder }));
   const fault = faultCodeOf(error);
   const isForbidden = fault === "EACCES" || fault === "EPERM";
   const words = isForbidden ? describePermissions(innermost(error, folder)) : (fault ?? known.message);
@@ -179,7 +182,7 @@ function innermost(error: unknown, folder: string): string {
 export function journalError(
   code: ErrorCode,
   folder: string,
-  { words, cause }: { words: string; cause: unknown },
+  { words, cause }: { words: string | Message; cause: unknown },
 ): BridgeError {
   return new BridgeError(
     code,

@@ -149,7 +149,7 @@ function takeCopy({ file, onStep }: RestoreOptions, database: string, work: stri
       setMode(`${work}${suffix}`, 0o600);
     }
   } catch (error) {
-    throw asBridgeError(error, `Copying ${file}`, database);
+    throw asBridgeError(error, m.database.copying({ file }), database);
   }
   return examineCopy(work, file);
 }

@@ -270,9 +270,9 @@ function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
     const { language } = config;
     const { facts, nowMs } = bridge.watched();
     const limits = { erpReadWithinMs: config.erp.read_within };
-    return describeStanding(facts, { nowMs, isRunning: true }, limits, { language, say: speaking(language) });
+    return describeStanding(facts, { nowMs, isRunning: true }, limits, language);
   } catch (error) {
-    return bridge.store.troubles.first?.sentence ?? asError(error).message;
+    return speaking(config.language)(bridge.store.troubles.first?.sentence ?? asError(error).text);
   }
 }
 

@@ -7,9 +7,11 @@ import { describeCondition } from "../health/condition-words.ts";
 import type { Condition } from "../health/conditions.ts";
 import { loadFacts } from "../health/fact-rows.ts";
 import { measureAges } from "../health/health.ts";
-import { describeStatus, type Voice } from "../health/status.ts";
+import { describeStatus } from "../health/status.ts";
 import { statusWords } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
 import { m } from "../messages/messages.ts";
+import type { Say } from "../messages/render.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { loadObservations } from "../probe/observations.ts";
@@ -82,7 +84,7 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
     const noticed = describeObservations(observations);
     const { language } = loaded.config;
     const kept = language === "en" ? [] : loadConditions(store);
-    const told = describeStatus(facts, now, limits, { language, say });
+    const told = describeStatus(facts, now, limits, language);
     const next = (command: string | null) =>
       command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
     const [worst, ...others] = told.conditions;
@@ -94,13 +96,7 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
         .filter(({ enabled }) => enabled)
         .map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${sayRow(sentence, kept, { language, say })}`),
       ...holds.flatMap(({ area, reason, detail }) =>
-        detail === null
-          ? []
-          : [
-              say(
-                m.common.indented({ text: m.status.hold({ area, reason, detail: m.common.plain({ text: detail }) }) }),
-              ),
-            ],
+        detail === null ? [] : [say(m.common.indented({ text: m.status.hold({ area, reason, detail }) }))],
       ),
       ...(facts.acceptedByStatusOnly.length === 0
         ? []
@@ -126,10 +122,14 @@ function startOf(holder: LockHolder | undefined, nowMs: number): number {
 }
 
 /** A sentence of `sync_status`: the condition that it may begin with has words of its own in each language. */
-function sayRow(sentence: string, kept: readonly ConditionRow[], voice: Required<Voice>): string {
+function sayRow(
+  sentence: string,
+  kept: readonly ConditionRow[],
+  { language, say }: { language: Language; say: Say },
+): string {
   const first = kept.find(({ code, text }) => Object.hasOwn(CONDITIONS, code) && sentence.startsWith(`${text} `));
-  if (first === undefined) return voice.say(sentence);
+  if (first === undefined) return say(sentence);
   const condition = first as unknown as Condition;
-  const { text } = describeCondition(condition, { nowMs: Date.parse(first.seenAt), ...voice });
-  return `${text} ${voice.say(sentence.slice(first.text.length + 1))}`;
+  const { text } = describeCondition(condition, { nowMs: Date.parse(first.seenAt), language });
+  return `${text} ${say(sentence.slice(first.text.length + 1))}`;
 }

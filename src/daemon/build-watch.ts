@@ -49,7 +49,7 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: (
     const alerts = new SendAlerts(context, channels, {
       receivers,
       watched,
-      voice: { language: config.language, say: speaking(config.language) },
+      language: config.language,
     });
     looks.push({ name: "alerts", look: (signal) => alerts.look(signal) });
   }

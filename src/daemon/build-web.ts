@@ -2,7 +2,6 @@ import os from "node:os";
 import path from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
 import { databaseBytes } from "../health/monitor.ts";
-import { speaking } from "../messages/render.ts";
 import type { JobContext } from "../pass/job.ts";
 import { TtlCache } from "../platform/ttl-cache.ts";
 import { VERSION } from "../platform/version.ts";
@@ -40,7 +39,6 @@ export function buildWeb(
         read,
         charts: () => charts.get(),
         language: config.language,
-        say: speaking(config.language),
         instance: instanceOf(file),
         serviceHost: new URL(config.service.base_url).host,
         program: VERSION,

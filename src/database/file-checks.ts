@@ -4,6 +4,7 @@
  * and shared memory work, on a local file system. Only looks at metadata: reading a database file with `fs` while a
  * connection of this process is open on it would drop SQLite's locks. Writes nothing but an empty file at first use.
  */
+
 import {
   accessSync,
   closeSync,
@@ -17,6 +18,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, giveTo } from "../platform/fresh-file.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "./sqlite-errors.ts";
@@ -73,7 +75,7 @@ export function resolveDatabasePath(databasePath: string): string {
   try {
     return path.join(realpathSync(path.dirname(absolute)), path.basename(absolute));
   } catch (error) {
-    if (faultCodeOf(error) !== "ENOENT") throw asBridgeError(error, "Opening the database", absolute);
+    if (faultCodeOf(error) !== "ENOENT") throw asBridgeError(error, m.database.opening, absolute);
     throw refuse(
       `The folder of the database, ${path.dirname(absolute)}, does not exist.`,
       "Make the folder, owned by the user of erp-bridge, or correct database.path.",
@@ -154,7 +156,7 @@ export function createDatabaseFile(file: string): void {
     fsyncSync(folder);
     closeSync(folder);
   } catch (error) {
-    if (faultCodeOf(error) !== "EEXIST") throw asBridgeError(error, "Creating the database", file);
+    if (faultCodeOf(error) !== "EEXIST") throw asBridgeError(error, m.database.creating, file);
   }
 }
 

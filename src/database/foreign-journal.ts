@@ -3,8 +3,10 @@
  * before it knows the mode: one with something in it keeps every program out, and once nobody has the database open it is
  * played back over newer pages and destroys them. So it is looked for before anything is opened.
  */
+
 import { closeSync, constants, existsSync, readSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { openRegular } from "../platform/fresh-file.ts";
 import { timeInName } from "./copy-names.ts";
@@ -62,7 +64,7 @@ export function setJournalAside(file: string): string | undefined {
     renameSync(`${file}-journal`, aside);
     syncFolder(path.dirname(file));
   } catch (error) {
-    throw asBridgeError(error, "Setting a foreign journal aside", file);
+    throw asBridgeError(error, m.database.settingAside, file);
   }
   return aside;
 }

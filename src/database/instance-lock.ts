@@ -4,9 +4,12 @@
  * `DATABASE.lock.json`, which is only words: it is trusted only while the lock is held. The lock file itself stays for
  * ever: removing it would let two processes lock two files of one name.
  */
+
 import { closeSync, existsSync, lstatSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
+import { m } from "../messages/messages.ts";
+import { messageBehind, packed } from "../messages/pack.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, giveTo, openRegular, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
 import type { Trouble } from "../platform/troubles.ts";
@@ -41,7 +44,7 @@ export interface InstanceLock {
 const ACQUIRE_TIMEOUT_MS = 500;
 /** Longer than the words of any holder. */
 const SIGNAL_BYTES = 4_096;
-const SENTENCE_CHARACTERS = 600;
+const SENTENCE_CHARACTERS = 1_200;
 
 function lockPathOf(databasePath: string): string {
   return `${resolveDatabasePath(databasePath)}.lock`;
@@ -61,7 +64,7 @@ function readHolder(lockPath: string): LockHolder | undefined {
       since,
       ...(isSecretPlace(secret) ? { secret } : {}),
       ...(typeof aliveMs === "number" ? { aliveMs } : {}),
-      ...(isTrouble(met) ? { met } : {}),
+      ...(isTrouble(met) ? { met: troubleOf(met) } : {}),
     };
   } catch {
     return undefined;
@@ -73,9 +76,13 @@ function isSecretPlace(value: unknown): value is NonNullable<LockHolder["secret"
   return typeof file === "string" && typeof atMs === "number";
 }
 
-function isTrouble(value: unknown): value is Trouble {
+function isTrouble(value: unknown): value is Omit<Trouble, "sentence"> & { sentence: string; message: unknown } {
   const { of, code, sentence, since } = (value ?? {}) as Record<string, unknown>;
   return [of, code, sentence, since].every((each) => typeof each === "string");
+}
+
+function troubleOf({ message, ...met }: Omit<Trouble, "sentence"> & { sentence: string; message: unknown }): Trouble {
+  return { ...met, sentence: messageBehind(met.sentence, message) };
 }
 
 /** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
@@ -96,14 +103,21 @@ export function machineMs(): number {
 function signalIn(lockPath: string, holder: LockHolder): (met?: Trouble) => void {
   let file: number | undefined;
   return (met) => {
-    const told = met === undefined ? {} : { met: { ...met, sentence: met.sentence.slice(0, SENTENCE_CHARACTERS) } };
     try {
       file ??= openRegular(`${lockPath}.json`);
-      writeSync(file, `${JSON.stringify({ ...holder, aliveMs: machineMs(), ...told })}`.padEnd(SIGNAL_BYTES), 0);
+      writeSync(file, signalText({ ...holder, aliveMs: machineMs() }, met).padEnd(SIGNAL_BYTES), 0);
     } catch {
       // As above.
     }
   };
+}
+
+/** The sentence in English, cut to a length, with the message behind it where there is room. */
+function signalText(holder: LockHolder, met: Trouble | undefined): string {
+  if (met === undefined) return JSON.stringify(holder);
+  const told = { ...met, sentence: String(met.sentence).slice(0, SENTENCE_CHARACTERS) };
+  const text = JSON.stringify({ ...holder, met: { ...told, message: packed(met.sentence) } });
+  return Buffer.byteLength(text) < SIGNAL_BYTES ? text : JSON.stringify({ ...holder, met: told });
 }
 
 /**
@@ -167,7 +181,7 @@ export function acquireInstanceLock(
     makeLockFile(resolveDatabasePath(databasePath), lockPath);
     hasLockFile(lockPath);
   } catch (error) {
-    throw asBridgeError(error, "Taking the instance lock", lockPath);
+    throw asBridgeError(error, m.database.takingLock, lockPath);
   }
   try {
     db = new Database(lockPath, { timeout: ACQUIRE_TIMEOUT_MS });
@@ -177,7 +191,7 @@ export function acquireInstanceLock(
   } catch (error) {
     closeQuietly(db);
     if (faultCodeOf(error)?.startsWith("SQLITE_BUSY")) throw runningError(databasePath, lockPath);
-    throw asBridgeError(error, "Taking the instance lock", lockPath);
+    throw asBridgeError(error, m.database.takingLock, lockPath);
   }
   const held = db;
   const since = new Date(now()).toISOString();
@@ -210,7 +224,7 @@ export function isLocked(databasePath: string): { holder: LockHolder | undefined
     return undefined;
   } catch (error) {
     if (faultCodeOf(error)?.startsWith("SQLITE_BUSY")) return { holder: readHolder(lockPath) };
-    throw asBridgeError(error, "Looking at the instance lock", lockPath);
+    throw asBridgeError(error, m.database.lookingAtLock, lockPath);
   } finally {
     closeQuietly(db);
   }

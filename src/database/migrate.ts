@@ -17,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
@@ -221,7 +222,7 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
     return final;
   } catch (error) {
     for (const suffix of ["", "-wal", "-shm"]) removeName(`${partial}${suffix}`);
-    throw machineFaultOf(error, `Copying the database into ${folder} before migrating it`, final) ?? error;
+    throw machineFaultOf(error, m.database.copyingBefore({ folder }), final) ?? error;
   }
 }
 
@@ -249,7 +250,7 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
       for (const statement of statements) db.exec(statement);
       record.run(hash, when);
     } catch (error) {
-      const fault = machineFaultOf(error, `Applying migration ${tag}`, file);
+      const fault = machineFaultOf(error, m.database.applying({ tag }), file);
       const text = error instanceof Error ? error.message : String(error);
       throw fault ?? new BridgeError("internal", `Migration ${tag} failed and was undone: ${text}.`, { cause: error });
     }
@@ -281,7 +282,7 @@ export function migrateDatabase(
     return { applied, backup };
   } catch (error) {
     if (db.inTransaction) db.exec("ROLLBACK");
-    throw machineFaultOf(error, "Migrating the database", file) ?? error;
+    throw machineFaultOf(error, m.database.migrating, file) ?? error;
   } finally {
     db.pragma("foreign_keys = ON");
   }

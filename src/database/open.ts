@@ -4,10 +4,12 @@
  * which loses confirmed orders in a power cut. A file that is not ours, damaged or newer is refused before anything is
  * written: it is first looked at through a read-only connection. A crash while opening leaves an empty or unchanged database.
  */
+
 import { readFileSync, statSync } from "node:fs";
 import { endianness } from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Troubles } from "../platform/troubles.ts";
 import { ownObjectsOf } from "./erp-objects.ts";
@@ -96,7 +98,7 @@ function connect(file: string, readonly: boolean): Database.Database {
 
 /** Opening, with a file that is no database told from one that was damaged while in use. */
 function openingError(error: unknown, file: string): BridgeError {
-  if (faultCodeOf(error) !== "SQLITE_NOTADB") return asBridgeError(error, "Opening the database", file);
+  if (faultCodeOf(error) !== "SQLITE_NOTADB") return asBridgeError(error, m.database.opening, file);
   return new BridgeError("database_refused", `${file} is not an SQLite database, or its first page is damaged.`, {
     hint: "Check database.path; if it is right, restore a backup: erp-bridge restore FILE.",
     cause: error,

@@ -3,6 +3,7 @@
  * `drizzle/` are the truth (drizzle cannot say STRICT, WITHOUT ROWID or triggers); a test compares the two.
  */
 import { blob, customType, integer, primaryKey, real, sqliteTable, sqliteView, text } from "drizzle-orm/sqlite-core";
+import type { PackedMessage } from "../messages/pack.ts";
 import type { HoldReason, HoldScope } from "./hold-names.ts";
 
 /** A column of the ERP's that takes whatever is written. */
@@ -374,6 +375,11 @@ export const laterReads = sqliteTable("later_reads", {
 export const lostValues = sqliteTable("lost_values", {
   orderId: text("order_id").primaryKey(),
   serviceDate: text("service_date").notNull(),
+});
+
+export const storedMessages = sqliteTable("stored_messages", {
+  text: text().primaryKey(),
+  message: text({ mode: "json" }).$type<PackedMessage>().notNull(),
 });
 
 export const observations = sqliteTable(

@@ -5,22 +5,23 @@
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import path from "node:path";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { errorCodeFor, faultCodeOf, wordsForFault } from "../platform/machine-fault.ts";
 
 export { faultCodeOf };
 
 /** `folder /var/lib/erp-bridge: mode 0750, owner 998:998; this program runs as 1000:1000`. Never throws. */
-export function describePermissions(place: string): string {
-  const self = `this program runs as ${process.geteuid?.() ?? "?"}:${process.getegid?.() ?? "?"}`;
+export function describePermissions(place: string): Message {
+  const self = m.database.runsAs({ user: `${process.geteuid?.() ?? "?"}:${process.getegid?.() ?? "?"}` });
   try {
     const stat = statSync(place);
     const mode = (stat.mode & 0o7777).toString(8).padStart(4, "0");
-    return stat.isDirectory()
-      ? `folder ${place}: mode ${mode}, owner ${stat.uid}:${stat.gid}; ${self}`
-      : `file ${place}: mode ${mode}, owner ${stat.uid}:${stat.gid}; ${self}`;
+    const rights = { place, mode, owner: `${stat.uid}:${stat.gid}`, self };
+    return stat.isDirectory() ? m.database.folderRights(rights) : m.database.fileRights(rights);
   } catch {
-    return `folder ${place} cannot be looked at; ${self}`;
+    return m.database.unknownRights({ place, self });
   }
 }
 
@@ -38,7 +39,7 @@ function canOpenFiles(): boolean {
  * The error of the machine behind `error`, or undefined where there is none (a constraint, a mistake in a statement):
  * those are for the caller to handle or for a bug report.
  */
-export function machineFaultOf(error: unknown, doing: string, databasePath?: string): BridgeError | undefined {
+export function machineFaultOf(error: unknown, doing: Message, databasePath?: string): BridgeError | undefined {
   if (error instanceof BridgeError) return error;
   const met = faultCodeOf(error);
   const fault = met?.startsWith("SQLITE_CANTOPEN") === true && !canOpenFiles() ? "EMFILE" : met;
@@ -48,16 +49,16 @@ export function machineFaultOf(error: unknown, doing: string, databasePath?: str
   const place = folder === undefined ? undefined : { folder, rights: () => describePermissions(folder) };
   const { what, hint } = wordsForFault(code, fault, place);
   const where = databasePath === undefined ? fault : `${databasePath}, ${fault}`;
-  return new BridgeError(code, `${doing}: ${what} (${where}).`, { hint, cause: error });
+  return new BridgeError(code, m.platform.fault({ doing, what, where }), { hint, cause: error });
 }
 
 /**
  * Any error as a BridgeError. `doing` opens the sentence ("Opening the database"); with the path of the database the
  * words name its folder and, where rights are missing, the folder's. What is not a fault of the machine becomes `internal` with its original as the cause.
  */
-export function asBridgeError(error: unknown, doing: string, databasePath?: string): BridgeError {
+export function asBridgeError(error: unknown, doing: Message, databasePath?: string): BridgeError {
   const known = machineFaultOf(error, doing, databasePath);
   if (known !== undefined) return known;
   const text = error instanceof Error ? error.message : String(error);
-  return new BridgeError("internal", `${doing}: ${text}.`, { cause: error });
+  return new BridgeError("internal", m.database.failed({ doing, text }), { cause: error });
 }

@@ -5,10 +5,14 @@
  * A crash inside `write` leaves the state before it. The write lock is held only while a synchronous function runs, never
  * across a network call, and a full or failing disk leaves the connection usable for the next try.
  */
+
 import { statSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { messageBehind, packed } from "../messages/pack.ts";
 import { asError, BridgeError, isMachineFault } from "../platform/errors.ts";
 import { type TroubleOf, Troubles } from "../platform/troubles.ts";
 import type { OwnObjects } from "./erp-objects.ts";
@@ -32,6 +36,9 @@ import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
 const STATEMENTS_MAX = 500;
+
+/** Texts whose messages are kept, the last used ones: more than are ever held and shown. */
+const MESSAGES_MAX = 10_000;
 
 /**
  * What has happened to the files under an open database. `log removed`: nobody has made another log; `saved` says whether
@@ -158,7 +165,7 @@ export class Store {
     } catch (error) {
       // The tables of another database, or none.
       if (this.#isTrusted && faultCodeOf(error) === "SQLITE_ERROR") return undefined;
-      throw machineFaultOf(error, "Reading the database", this.path) ?? error;
+      throw machineFaultOf(error, m.database.reading, this.path) ?? error;
     }
   }
 
@@ -210,7 +217,7 @@ export class Store {
     try {
       this.#note?.write(own, suspect);
     } catch (error) {
-      throw machineFaultOf(error, "Writing beside the database", `${this.path}.progress`) ?? error;
+      throw machineFaultOf(error, m.database.writingBeside, `${this.path}.progress`) ?? error;
     }
   }
 
@@ -270,7 +277,7 @@ export class Store {
       if (this.db.inTransaction) this.#noteWritten(startedAt);
       this.#rollBack();
       if (error instanceof FilesSpoilt) this.#refuseSpoilt();
-      throw this.#noticed(machineFaultOf(error, "Writing to the database", this.path) ?? error);
+      throw this.#noticed(machineFaultOf(error, m.database.writing, this.path) ?? error);
     } finally {
       this.#writing = false;
     }
@@ -290,6 +297,28 @@ export class Store {
       this.#statements.set(sql, statement);
     }
     return statement as unknown as Database.Statement<Params, Row>;
+  }
+
+  /**
+   * The English text of a message, for a column. What it says is kept beside it, so that `messageOf` has it again in any
+   * language. Inside a transaction.
+   */
+  textOf(message: Message | string): string {
+    if (typeof message === "string") return message;
+    const text = String(message);
+    this.prepare("REPLACE INTO stored_messages (text, message) VALUES (?, ?)").run(
+      text,
+      JSON.stringify(packed(message)),
+    );
+    this.prepare("DELETE FROM stored_messages WHERE rowid <= last_insert_rowid() - ?").run(MESSAGES_MAX);
+    return text;
+  }
+
+  /** The message of a stored text; a text of which nothing is known, such as one of an earlier version, stays as it is. */
+  messageOf(text: string): Message {
+    const sql = "SELECT message FROM stored_messages WHERE text = ?";
+    const row = this.prepare<{ message: string }>(sql).get(text);
+    return messageBehind(text, JSON.parse(row?.message ?? "null"));
   }
 
   /** Size of the write-ahead log in bytes, 0 where there is none. By metadata only: reading it would drop locks. */
@@ -346,7 +375,7 @@ export class Store {
   }
 
   #noteTrouble(of: TroubleOf, thrown: unknown): void {
-    const error = machineFaultOf(thrown, "Looking at the database", this.path);
+    const error = machineFaultOf(thrown, m.database.lookingAt, this.path);
     if (error !== undefined && isMachineFault(error)) this.troubles.note(of, error, path.dirname(this.path));
   }
 
@@ -406,7 +435,7 @@ export class Store {
       if (this.db.inTransaction) throw new BridgeError("internal", "A write transaction was begun inside another.");
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
-      throw machineFaultOf(error, "Writing to the database", this.path) ?? error;
+      throw machineFaultOf(error, m.database.writing, this.path) ?? error;
     }
     this.#writing = true;
   }

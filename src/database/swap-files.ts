@@ -4,8 +4,10 @@
  * is to be done before it is begun; while it is there nobody opens the database, and the next start of the daemon, or of
  * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
  */
+
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { readRegular, replaceFile, syncFile } from "../platform/fresh-file.ts";
 import { copyStem, findCopies } from "./copy-names.ts";
@@ -42,7 +44,7 @@ export function swapDatabase(databasePath: string, swap: Swap): void {
     replaceFile(noteOf(file), JSON.stringify(swap), { mode: 0o600, flush: true });
     syncFolder(folder);
   } catch (error) {
-    throw asBridgeError(error, "Putting the restored database in place", file);
+    throw asBridgeError(error, m.database.puttingInPlace, file);
   }
   finishSwap(databasePath);
 }
@@ -71,7 +73,7 @@ export function finishSwap(databasePath: string): void {
     rmSync(noteOf(file));
     syncFolder(folder);
   } catch (error) {
-    throw asBridgeError(error, "Putting the restored database in place", file);
+    throw asBridgeError(error, m.database.puttingInPlace, file);
   }
 }
 

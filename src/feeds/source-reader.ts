@@ -212,7 +212,7 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
     });
   }
   // A fault of the bridge's own file is not the feed's alone.
-  const machine = rules.file === null ? machineFaultOf(error, String(m.feeds.readingSource({ source }))) : undefined;
+  const machine = rules.file === null ? machineFaultOf(error, m.feeds.readingSource({ source })) : undefined;
   if (machine !== undefined) return machine;
   if (fault === "SQLITE_READONLY_ROLLBACK") {
     const why = m.feeds.writerInterrupted;

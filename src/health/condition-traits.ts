@@ -1,4 +1,5 @@
 import type { HoldReason } from "../database/hold-names.ts";
+import type { Message } from "../messages/message.ts";
 import { commandToLift } from "../pass/holds.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 
@@ -11,8 +12,8 @@ interface Hold {
 }
 interface Trouble {
   error: string;
-  /** English; without the names of folders. */
-  sentence: string;
+  /** Without the names of folders. */
+  sentence: Message;
 }
 
 type HoldCode =
@@ -47,8 +48,8 @@ export interface Params extends Record<HoldCode, Hold> {
   not_running: None;
   not_answering: None;
   /** `error`: why its last pass failed; null where none has. `why`: the same in words, where they may be shown. */
-  flow_stale: { ageS: number | null; error: string | null; why: string | null };
-  flow_failing: { error: string | null; why: string | null };
+  flow_stale: { ageS: number | null; error: string | null; why: Message | null };
+  flow_failing: { error: string | null; why: Message | null };
   /** It has not succeeded yet, and has time. */
   flow_starting: None;
   /** Its first pass is under way, which may take long. */
@@ -59,7 +60,7 @@ export interface Params extends Record<HoldCode, Hold> {
   unnamed_batches: Count & { times: number };
   late_confirms: Count;
   /** `why`: what came of the oldest at last, where that may be shown. */
-  late_reads: Count & { why: string | null };
+  late_reads: Count & { why: Message | null };
   /** Sent long ago, and what became of them is not known. */
   unsettled_statuses: Count;
   refused_statuses: Count;

@@ -1,4 +1,6 @@
 import type { Language } from "../messages/language.ts";
+import { Message } from "../messages/message.ts";
+import { render } from "../messages/render.ts";
 import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
 import { englishConditions } from "./condition-words-en.ts";
 import { russianConditions } from "./condition-words-ru.ts";
@@ -6,7 +8,11 @@ import type { Condition } from "./conditions.ts";
 import { clockTime } from "./status-words.ts";
 
 /** What a sentence is made of: times come ready to be shown, numbers and spans as they are. */
-export type Shown<C extends Code> = Params[C] & { subject: string; since: string };
+export type Shown<C extends Code> = { [K in keyof Params[C]]: Spoken<Params[C][K]> } & {
+  subject: string;
+  since: string;
+};
+type Spoken<T> = T extends Message ? string : T;
 
 /** A code without words is an error of the compiler. */
 export type ConditionWords = {
@@ -28,16 +34,18 @@ export interface DescribedCondition {
   command: string | null;
 }
 
-/** @param say translates what the condition keeps in English; without it that stays as it is */
 export function describeCondition(
   condition: Condition,
-  { nowMs, language = "en", say }: { nowMs: number; language?: Language; say?: (text: string) => string },
+  { nowMs, language = "en" }: { nowMs: number; language?: Language },
 ): DescribedCondition {
   const words = WORDS[language][condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
-  const params = say === undefined ? condition.params : spoken(condition.params, say);
   return {
-    text: words.text({ ...params, subject, since: since === null ? "?" : clockTime(since, nowMs) }),
+    text: words.text({
+      ...spoken(condition.params, language),
+      subject,
+      since: since === null ? "?" : clockTime(since, nowMs),
+    }),
     next: words.next,
     command: CONDITIONS[condition.code].command?.replace("$", subject) ?? null,
   };
@@ -47,11 +55,7 @@ export function describeRecovery({ code, subject }: Pick<Condition, "code" | "su
   return WORDS[language][code].recovery(subject);
 }
 
-function spoken(params: Condition["params"], say: (text: string) => string): object {
-  const english = params as { sentence?: string; why?: string | null };
-  return {
-    ...params,
-    ...(english.sentence === undefined ? {} : { sentence: say(english.sentence) }),
-    ...(english.why == null ? {} : { why: say(english.why) }),
-  };
+function spoken(params: Condition["params"], language: Language): object {
+  const say = (value: unknown) => (value instanceof Message ? render(language, value) : value);
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, say(value)]));
 }

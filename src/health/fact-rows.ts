@@ -42,9 +42,13 @@ function loadDoubt(store: Store): Facts["doubt"] {
 }
 
 export function loadFacts(store: Store): Facts {
+  const say = (text: string | null) => (text === null ? null : store.messageOf(text));
+  const owed = loadOwedTimes(store);
   const one = <T>(sql: string) => onlyRow(store.prepare<T>(sql).get());
   const flows = store
-    .prepare<Omit<FlowFacts, "enabled" | "isStale"> & { enabled: number; isStale: number }>(
+    .prepare<
+      Omit<FlowFacts, "enabled" | "isStale" | "error"> & { enabled: number; isStale: number; error: string | null }
+    >(
       `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
          quarantined, refused, is_stale AS isStale,
          coalesce((SELECT stale_after_s FROM flows f WHERE f.flow = s.flow), 0) AS staleAfterS, as_of AS asOf,
@@ -54,8 +58,13 @@ export function loadFacts(store: Store): Facts {
     )
     .all();
   return {
-    flows: flows.map((flow) => ({ ...flow, enabled: flow.enabled === 1, isStale: flow.isStale === 1 })),
-    holds: loadHolds(store).map(({ area, reason, since, detail, scope }) => ({ area, reason, since, detail, scope })),
+    flows: flows.map((flow) => ({
+      ...flow,
+      error: say(flow.error),
+      enabled: flow.enabled === 1,
+      isStale: flow.isStale === 1,
+    })),
+    holds: loadHolds(store).map(({ nextProbeAt: _, detail, ...hold }) => ({ ...hold, detail: say(detail) })),
     lastOrderAt: loadLastOrderAt(store),
     orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
     unread: countKeptBodies(store),
@@ -66,7 +75,7 @@ export function loadFacts(store: Store): Facts {
     refusedBatches: countRefusedConfirms(store),
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
-    owedReads: loadOwedTimes(store),
+    owedReads: { ...owed, why: say(owed.why) },
     refusedRequests: countRefusedRequests(store),
     unsettledRequests: listUnsettledSince(store),
     acceptedByStatusOnly: store

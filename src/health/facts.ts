@@ -1,6 +1,7 @@
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
+import type { Message } from "../messages/message.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
 
@@ -33,13 +34,13 @@ export interface FlowFacts {
   lastRunAt: string | null;
   failingSince: string | null;
   errorCode: string | null;
-  error: string | null;
+  error: Message | null;
   sentence: string;
 }
 
 export interface Facts {
   flows: FlowFacts[];
-  holds: { area: string; reason: string; since: string; detail: string | null; scope?: HoldScope }[];
+  holds: { area: string; reason: string; since: string; detail: Message | null; scope?: HoldScope }[];
   lastOrderAt: string | null;
   orders: number;
   unread: number;
@@ -51,7 +52,7 @@ export interface Facts {
   /** Stored batches whose confirm fails, and since when the oldest of them waits. */
   failedConfirms?: { count: number; since: string | null };
   /** Orders that are to be read: since when each, the oldest first, and what came of that one at last. */
-  owedReads?: { times: readonly string[]; why: string | null };
+  owedReads?: { times: readonly string[]; why: Message | null };
   refusedRequests: number;
   /** Requests that have left and are not settled: when each left first, the oldest first. */
   unsettledRequests?: readonly string[];

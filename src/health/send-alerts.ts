@@ -4,6 +4,7 @@
  * After a crash it compares what is wrong with what was told, and goes on from there.
  */
 
+import type { Language } from "../messages/language.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { alertNameOf } from "./alert-names.ts";
@@ -11,7 +12,6 @@ import type { Channels } from "./channels.ts";
 import { describeCondition, describeRecovery } from "./condition-words.ts";
 import { type Condition, keyOf, levelOf, traitOf } from "./conditions.ts";
 import { type Alertable, type AlertMessage, lowerLevel, planAlert } from "./plan-alerts.ts";
-import type { Voice } from "./status.ts";
 import { statusWords } from "./status-words.ts";
 import type { Watched } from "./watched.ts";
 
@@ -24,7 +24,7 @@ export interface Receiver {
 export interface AlertOptions {
   receivers: readonly Receiver[];
   watched: () => Watched;
-  voice: Voice;
+  language: Language;
 }
 
 /** The planner's own limits are lower; this one only bounds the loop. */
@@ -59,9 +59,9 @@ export class SendAlerts {
   #alertable(condition: Condition, muted: boolean): Alertable[] {
     const subject = alertNameOf(condition);
     if (subject === null) return [];
-    const { language = "en", say } = this.#options.voice;
+    const { language } = this.#options;
     const nowMs = this.#context.clock.nowMs();
-    const { text, command } = describeCondition(condition, { nowMs, language, ...(say === undefined ? {} : { say }) });
+    const { text, command } = describeCondition(condition, { nowMs, language });
     const next = command === null || text.includes(command) ? "" : ` ${statusWords(language).next}: ${command}`;
     const recovery = describeRecovery(condition, language);
     return [{ key: keyOf(condition), subject, level: levelOf(condition), problem: `${text}${next}`, recovery, muted }];

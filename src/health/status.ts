@@ -17,15 +17,9 @@ export interface StatusReport {
   conditions: ReportedCondition[];
 }
 
-/** In which language, and what translates what is kept in English. */
-export interface Voice {
-  language?: Language;
-  say?: (text: string) => string;
-}
-
 /** Says how things stand, from what the database holds. */
-export function describeStatus(facts: Facts, now: Now, limits: Limits, voice: Voice = {}): StatusReport {
-  return reportConditions(listConditions(facts, now, limits), facts, now, voice);
+export function describeStatus(facts: Facts, now: Now, limits: Limits, language: Language = "en"): StatusReport {
+  return reportConditions(listConditions(facts, now, limits), facts, now, language);
 }
 
 /** The same of conditions that are known already. */
@@ -33,17 +27,17 @@ export function reportConditions(
   conditions: readonly Condition[],
   facts: Facts,
   { nowMs }: Pick<Now, "nowMs">,
-  voice: Voice = {},
+  language: Language = "en",
 ): StatusReport {
   const reported = conditions.map((condition) => ({
     ...condition,
     severity: traitOf(condition).severity,
-    ...describeCondition(condition, { nowMs, ...voice }),
+    ...describeCondition(condition, { nowMs, language }),
   }));
   const attention = reported.map(({ text }) => text);
-  const lead = attention[0] ?? statusWords(voice.language ?? "en").upToDate;
+  const lead = attention[0] ?? statusWords(language).upToDate;
   return {
-    sentence: `${lead} ${describeFreshness(facts, nowMs, voice.language)}`,
+    sentence: `${lead} ${describeFreshness(facts, nowMs, language)}`,
     attention,
     exitCode: exitCodeOfAll(conditions),
     conditions: reported,
@@ -54,11 +48,11 @@ export function reportConditions(
  * The same for a place that shows it until it is replaced: times of day in the place of ages, and when it was written, so
  * that the text of a program that no longer runs on does not look current.
  */
-export function describeStanding(facts: Facts, now: Now, limits: Limits, voice: Voice = {}): string {
+export function describeStanding(facts: Facts, now: Now, limits: Limits, language: Language = "en"): string {
   const { nowMs } = now;
-  const words = statusWords(voice.language ?? "en");
+  const words = statusWords(language);
   const [worst] = listConditions(facts, now, limits);
-  const lead = worst === undefined ? words.upToDate : describeCondition(worst, { nowMs, ...voice }).text;
+  const lead = worst === undefined ? words.upToDate : describeCondition(worst, { nowMs, language }).text;
   const orders = facts.flows.find(({ flow }) => flow === "orders");
   const parts = [
     words.askedAt(timeOf(orders?.lastSuccessAt ?? null, nowMs)),

@@ -1,14 +1,17 @@
 import { answers } from "./en/answers.ts";
+import { backup } from "./en/backup.ts";
 import { check } from "./en/check.ts";
 import { command } from "./en/command.ts";
 import { common } from "./en/common.ts";
 import { config } from "./en/config.ts";
 import { daemon } from "./en/daemon.ts";
+import { database } from "./en/database.ts";
 import { feeds } from "./en/feeds.ts";
 import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
+import { platform } from "./en/platform.ts";
 import { probe } from "./en/probe.ts";
 import { progress } from "./en/progress.ts";
 import { quarantine } from "./en/quarantine.ts";
@@ -23,16 +26,19 @@ import { web } from "./en/web.ts";
 /** Every text that a person reads, by area, in English. */
 export const en = {
   answers,
+  backup,
   check,
   command,
   common,
   config,
   daemon,
+  database,
   feeds,
   help,
   init,
   keys,
   kinds,
+  platform,
   probe,
   progress,
   quarantine,

@@ -1,15 +1,18 @@
 import type { en } from "./en.ts";
 import { answers } from "./ru/answers.ts";
+import { backup } from "./ru/backup.ts";
 import { check } from "./ru/check.ts";
 import { command } from "./ru/command.ts";
 import { common } from "./ru/common.ts";
 import { config } from "./ru/config.ts";
 import { daemon } from "./ru/daemon.ts";
+import { database } from "./ru/database.ts";
 import { feeds } from "./ru/feeds.ts";
 import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
+import { platform } from "./ru/platform.ts";
 import { probe } from "./ru/probe.ts";
 import { progress } from "./ru/progress.ts";
 import { quarantine } from "./ru/quarantine.ts";
@@ -24,16 +27,19 @@ import { web } from "./ru/web.ts";
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
 export const ru = {
   answers,
+  backup,
   check,
   command,
   common,
   config,
   daemon,
+  database,
   feeds,
   help,
   init,
   keys,
   kinds,
+  platform,
   probe,
   progress,
   quarantine,

@@ -6,12 +6,14 @@ import { asc } from "drizzle-orm";
 import type { HoldReason } from "../database/hold-names.ts";
 import { holds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import { scopeOfReason } from "./holds.ts";
 
 export type HoldRow = typeof holds.$inferSelect;
 
 /** Without a scope it is that of its reason. */
-type NewHold = Omit<HoldRow, "scope"> & Partial<Pick<HoldRow, "scope">>;
+type NewHold = Omit<HoldRow, "scope" | "detail"> &
+  Partial<Pick<HoldRow, "scope">> & { detail: Message | string | null };
 
 export function loadHolds(store: Store): HoldRow[] {
   return store.query.select().from(holds).orderBy(asc(holds.since), asc(holds.area)).all();
@@ -29,6 +31,7 @@ export function loadHoldsOf(store: Store, area: string): HoldRow[] {
 /** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */
 export function saveHold(store: Store, hold: NewHold): boolean {
   const known = store.prepare("SELECT 1 FROM holds WHERE area = ? AND reason = ?").get(hold.area, hold.reason);
+  const detail = hold.detail === null ? null : store.textOf(hold.detail);
   const scope = hold.scope ?? scopeOfReason(hold.reason);
   store
     .prepare(
@@ -36,7 +39,7 @@ export function saveHold(store: Store, hold: NewHold): boolean {
        ON CONFLICT (area, reason) DO UPDATE
        SET next_probe_at = excluded.next_probe_at, detail = excluded.detail, scope = excluded.scope`,
     )
-    .run(hold.area, hold.reason, hold.since, hold.nextProbeAt, hold.detail, scope);
+    .run(hold.area, hold.reason, hold.since, hold.nextProbeAt, detail, scope);
   return known === undefined;
 }
 

@@ -7,11 +7,12 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { onlyRow } from "../database/only-row.ts";
 import { quarantine } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 
 export interface BadRecord {
   kind: "order" | "change" | "snapshot" | "payload" | "stocks" | "prices" | "catalog" | "images";
   reference: string | null;
-  reason: string;
+  reason: Message | string;
   payload: string | null;
   /** In the place of `payload` where that is too large for one statement. */
   bodyId?: number | undefined;
@@ -33,7 +34,8 @@ const ORDER_KINDS: ReadonlySet<BadRecord["kind"]> = new Set<BadRecord["kind"]>([
  * place of what is held. One that was released is held again.
  */
 export function saveQuarantined(store: Store, bad: BadRecord): boolean {
-  if (replaceHeld(store, bad)) return true;
+  const reason = store.textOf(bad.reason);
+  if (replaceHeld(store, { ...bad, reason })) return true;
   const { changes } = store
     .prepare(
       `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, first_seen_at, last_seen_at)
@@ -44,7 +46,7 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
        WHERE last_seen_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.last_seen_at, '${SIGHTING_GAP}')
          OR state = 'released' OR reason <> excluded.reason`,
     )
-    .run(bad.kind, bad.reference, bad.reason, bad.payload, bad.bodyId ?? null, bad.hash, bad.at, bad.at);
+    .run(bad.kind, bad.reference, reason, bad.payload, bad.bodyId ?? null, bad.hash, bad.at, bad.at);
   return changes > 0;
 }
 
@@ -88,7 +90,10 @@ function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
 }
 
 /** A record that changes with every request must not add a row with every request. Returns whether it took another's place. */
-function replaceHeld(store: Store, { kind, reference, reason, payload, bodyId, hash, at }: BadRecord): boolean {
+function replaceHeld(
+  store: Store,
+  { kind, reference, reason, payload, bodyId, hash, at }: BadRecord & { reason: string },
+): boolean {
   if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
   if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {

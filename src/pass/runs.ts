@@ -4,16 +4,21 @@
  */
 import type { runs } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 
-export type RunRow = typeof runs.$inferInsert & { counts: Record<string, number> };
+export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
+  counts: Record<string, number>;
+  error: Message | string | null;
+};
 
 export function saveRun(store: Store, run: RunRow): void {
+  const error = run.error === null ? null : store.textOf(run.error);
   store
     .prepare(
       `INSERT INTO runs (job, started_at, finished_at, outcome, counts, error_code, error) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     )
-    .run(run.job, run.startedAt, run.finishedAt, run.outcome, JSON.stringify(run.counts), run.errorCode, run.error);
+    .run(run.job, run.startedAt, run.finishedAt, run.outcome, JSON.stringify(run.counts), run.errorCode, error);
   const good = run.outcome === "idle" || run.outcome === "done" ? 1 : 0;
   const bad = run.outcome === "failed" || run.outcome === "held" ? 1 : 0;
   store
@@ -27,7 +32,7 @@ export function saveRun(store: Store, run: RunRow): void {
          error_code = CASE WHEN @good THEN NULL WHEN @bad THEN @code ELSE error_code END,
          error = CASE WHEN @good THEN NULL WHEN @bad THEN @error ELSE error END`,
     )
-    .run({ job: run.job, at: run.finishedAt, good, bad, code: run.errorCode, error: run.error });
+    .run({ job: run.job, at: run.finishedAt, good, bad, code: run.errorCode, error });
 }
 
 /** Whether the flow has never succeeded, and its first pass is not known to be under way. */

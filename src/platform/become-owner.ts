@@ -7,6 +7,8 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { type UserInfo, userInfo } from "node:os";
 import path from "node:path";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "./errors.ts";
 
 interface Owner {
@@ -40,7 +42,7 @@ export function ownersOnTheWay(place: string): Map<number, { gid: number; at: st
       continue;
     }
     links += 1;
-    if (links > LINKS_MAX) throw refuse(`${place} leads through more than ${LINKS_MAX} symbolic links.`);
+    if (links > LINKS_MAX) throw refuse(m.platform.tooManyLinks({ place, linksMax: LINKS_MAX }));
     const target = readlinkSync(next);
     if (path.isAbsolute(target)) at = "/";
     todo = [...partsOf(target), ...rest];
@@ -99,7 +101,7 @@ function ownerToBe(folder: string): Owner | undefined {
   const owners = [...ownersOnTheWay(folder)];
   if (owners.length > 1) {
     const names = owners.map(([uid, { at }]) => `${at} (${nameOf(uid)})`).join(", ");
-    throw refuse(`Several users decide where ${folder} lies: ${names}.`);
+    throw refuse(m.platform.severalOwners({ folder, names }));
   }
   const [found] = owners;
   if (found === undefined) return undefined;
@@ -132,14 +134,14 @@ function nameOf(uid: number): string {
   return accountOf(uid)?.username ?? String(uid);
 }
 
-function refuse(message: string, cause?: unknown): BridgeError {
+function refuse(message: Message, cause?: unknown): BridgeError {
   return new BridgeError("database_refused", message, {
-    hint: "Run the command as the user of erp-bridge: runuser -u USER -- erp-bridge …",
+    hint: m.platform.runAsUser,
     cause,
   });
 }
 
 function cannotBecome({ uid, name }: Owner, folder: string, error: unknown): BridgeError {
   const code = (error as NodeJS.ErrnoException).code ?? String(error);
-  return refuse(`Root cannot become ${name ?? uid}, who owns ${folder} (${code}).`, error);
+  return refuse(m.platform.cannotBecome({ user: name ?? String(uid), folder, code }), error);
 }

@@ -133,11 +133,14 @@ export function asError(thrown: unknown): BridgeError {
   const code = fault?.startsWith("SQLITE_") ? errorCodeFor(fault) : undefined;
   if (fault !== undefined && code !== undefined) {
     const { what, hint } = wordsForFault(code, fault);
-    return new BridgeError(code, `Using the database: ${what} (${fault}).`, { hint, cause: thrown });
+    return new BridgeError(code, m.platform.fault({ doing: m.platform.usingDatabase, what, where: fault }), {
+      hint,
+      cause: thrown,
+    });
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new BridgeError("internal", `An internal error: ${message}`, {
-    hint: "Please report it with the debug log (log.level: debug).",
+  return new BridgeError("internal", m.platform.internal({ message }), {
+    hint: m.platform.reportIt,
     cause: thrown,
   });
 }

@@ -7,7 +7,9 @@
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
 import { deserialize, serialize } from "node:v8";
-import { Message } from "../messages/message.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { type PackedMessage, packed, unpacked } from "../messages/pack.ts";
 import { BridgeError, type ErrorCode } from "./errors.ts";
 
 /** Longer than a network disk needs to wake up. */
@@ -64,13 +66,8 @@ type Answer = { id: number } & (Outcome | { note: unknown });
 interface SentError {
   message: string;
   /** Of a {@link BridgeError}; otherwise it is what the system threw. */
-  ours: { text: SentMessage; hint: SentMessage | undefined } | undefined;
+  ours: { text: PackedMessage; hint: PackedMessage | undefined } | undefined;
   own: Record<string, unknown>;
-}
-
-interface SentMessage {
-  id: string;
-  params: Record<string, Exclude<Message["params"][string], Message> | SentMessage>;
 }
 
 interface Waiting {
@@ -81,13 +78,11 @@ interface Waiting {
 /** The place was touched, and nothing came back in time. */
 export class Unanswered extends BridgeError {
   /** The same without a full stop, for longer sentences. */
-  readonly words: string;
+  readonly words: Message;
 
   constructor(place: string) {
-    super("disk_failed", `${place} does not answer.`, {
-      hint: "Its disk, or the machine that shares it, is out of reach. The bridge tries again by itself.",
-    });
-    this.words = `${place} does not answer`;
+    super("disk_failed", m.platform.silent({ place }), { hint: m.platform.outOfReach });
+    this.words = m.platform.doesNotAnswer({ place });
   }
 }
 
@@ -154,7 +149,7 @@ class HelperProcess<F extends Functions> {
       this.#askAgainAtMs = performance.now() + SYNC_PAUSE_MS;
       throw new Unanswered(options.place);
     }
-    if (status !== 0) throw new BridgeError("internal", `The process that looks at files ended early (${status}).`);
+    if (status !== 0) throw new BridgeError("internal", m.platform.helperEnded({ why: String(status) }));
     const outcome = deserialize(stdout) as Outcome;
     if ("error" in outcome) throw revived(outcome.error);
     return outcome.result as Result<F[K]>;
@@ -167,7 +162,7 @@ class HelperProcess<F extends Functions> {
   /** Ends the process; calls under way end with it. */
   close(): void {
     clearTimeout(this.#idle);
-    this.#kill(new BridgeError("stopped", "Stopped while a file was looked at."));
+    this.#kill(new BridgeError("stopped", m.platform.stoppedLooking));
   }
 
   #start(): ChildProcess {
@@ -194,7 +189,7 @@ class HelperProcess<F extends Functions> {
       if (this.#killed === child) this.#killed = undefined;
       if (this.#child !== child) return;
       this.#child = undefined;
-      this.#endAll(new BridgeError("internal", `The process that looks at files ended early (${why}).`));
+      this.#endAll(new BridgeError("internal", m.platform.helperEnded({ why })));
     };
     child.once("error", (error) => gone((error as NodeJS.ErrnoException).code ?? error.message));
     // After its last message.
@@ -211,7 +206,7 @@ class HelperProcess<F extends Functions> {
         if (isStopping?.() !== true) return;
         if (stopAtMs === undefined && child.connected) child.send({ abort: request.id }, () => {});
         stopAtMs ??= performance.now() + stopWithinMs;
-        if (performance.now() >= stopAtMs) this.#kill(new BridgeError("stopped", `Stopped while ${place} was read.`));
+        if (performance.now() >= stopAtMs) this.#kill(new BridgeError("stopped", m.platform.stoppedReading({ place })));
       }, STOP_LOOK_MS);
       this.#waiting.set(request.id, {
         settle: (outcome) => {
@@ -226,8 +221,7 @@ class HelperProcess<F extends Functions> {
         },
       });
       child.send(request, (error) => {
-        if (error !== null)
-          this.#kill(new BridgeError("internal", `The process that looks at files ended early (${error.message}).`));
+        if (error !== null) this.#kill(new BridgeError("internal", m.platform.helperEnded({ why: error.message })));
       });
     });
   }
@@ -318,21 +312,4 @@ function revived({ message, ours, own }: SentError): Error {
   if (ours === undefined) return Object.assign(new Error(message), own);
   const hint = ours.hint === undefined ? {} : { hint: unpacked(ours.hint) };
   return Object.assign(new BridgeError(own["code"] as ErrorCode, unpacked(ours.text), hint), own);
-}
-
-/** A message loses its class between processes. */
-function packed({ id, params }: Message): SentMessage {
-  const pack = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(pack) : value instanceof Message ? packed(value) : value;
-  const entries = Object.entries(params).map(([name, value]) => [name, pack(value)]);
-  return { id, params: Object.fromEntries(entries) as SentMessage["params"] };
-}
-
-function unpacked({ id, params }: SentMessage): Message {
-  const unpack = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(unpack);
-    return typeof value === "object" && value !== null ? unpacked(value as SentMessage) : value;
-  };
-  const entries = Object.entries(params).map(([name, value]) => [name, unpack(value)]);
-  return new Message(id, Object.fromEntries(entries) as Message["params"]);
 }

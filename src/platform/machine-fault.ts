@@ -1,6 +1,8 @@
 /*
  * What a failure of SQLite's or of the system's means. Pure; `database/sqlite-errors.ts` adds which file it was about.
  */
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "./errors.ts";
 
 /** How deep a chain of causes is followed: drizzle wraps once, our own code at most once more. */
@@ -40,47 +42,47 @@ export function errorCodeFor(fault: string): ErrorCode | undefined {
 export function wordsForFault(
   code: ErrorCode,
   fault: string,
-  place?: { folder: string; rights: () => string },
-): { what: string; hint: string } {
+  place?: { folder: string; rights: () => Message },
+): { what: Message; hint: Message } {
   switch (code) {
     case "disk_full":
       return {
-        what: place === undefined ? "the disk is full" : `the disk of ${place.folder} is full`,
-        hint: "Free some space; the bridge goes on by itself.",
+        what: place === undefined ? m.platform.diskFull : m.platform.diskOfFull({ folder: place.folder }),
+        hint: m.platform.freeSpace,
       };
     case "disk_failed":
       if (TOO_MANY.test(fault))
         return {
-          what: "this program may open no more files",
-          hint: "Raise the limit of open files: LimitNOFILE= of the unit, or ulimit -n.",
+          what: m.platform.tooManyFiles,
+          hint: m.platform.raiseLimit,
         };
-      return { what: "the disk reported an error", hint: "Look at the kernel log (dmesg) and the disk's health." };
+      return { what: m.platform.diskError, hint: m.platform.lookAtDisk };
     case "database_busy":
       return {
-        what: "another program holds the write lock of the database",
-        hint: "The bridge tries again by itself; keep transactions of the ERP short.",
+        what: m.platform.lockHeld,
+        hint: m.platform.lockPasses,
       };
     case "database_corrupt":
       return fault === "SQLITE_NOTADB"
         ? {
-            what: "the file is not an SQLite database, or its first page is damaged",
-            hint: "Check database.path; if it is right, restore a backup: erp-bridge restore FILE.",
+            what: m.platform.noDatabase,
+            hint: m.platform.restoreIfRight,
           }
-        : { what: "the database is damaged", hint: "Restore a backup: erp-bridge restore FILE." };
+        : { what: m.platform.damaged, hint: m.platform.restoreCopy };
     default:
       if (OTHER_KIND.test(fault))
         return {
-          what: "a folder, a link or a pipe has the name of a file of the bridge's",
-          hint: "Find out who made it, and move it away: erp-bridge makes the file anew.",
+          what: m.platform.otherKind,
+          hint: m.platform.moveAway,
         };
       if (fault === "ENOENT" || fault === "ENOTDIR")
         return {
-          what: place === undefined ? "a file or its folder is not there" : `the folder ${place.folder} is not there`,
-          hint: "Make the folder, or name another one.",
+          what: place === undefined ? m.platform.fileMissing : m.platform.folderMissing({ folder: place.folder }),
+          hint: m.platform.makeFolder,
         };
       return {
-        what: `the file or its folder does not let this program in${place === undefined ? "" : ` (${place.rights()})`}`,
-        hint: "Give the user of erp-bridge the right to read and write the folder and the files in it.",
+        what: place === undefined ? m.platform.noAccess : m.platform.noAccessTo({ rights: place.rights() }),
+        hint: m.platform.giveRights,
       };
   }
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "./errors.ts";
 import { helperFor } from "./helper-process.ts";
 import type { ProgramFunctions } from "./program-helper.ts";
@@ -55,7 +56,7 @@ export function runProgram(call: ProgramCall): Promise<void> {
       else reject(error);
     };
     child.once("error", (error) =>
-      settle(new BridgeError("unreachable", `It could not be started (${codeOf(error)}).`)),
+      settle(new BridgeError("unreachable", m.platform.notStarted({ code: codeOf(error) }))),
     );
     child.once("exit", (code, signal) => {
       if (stoppedBy !== undefined) endGroup(child.pid, "SIGKILL");
@@ -88,9 +89,11 @@ function failureOf(
   code: number | null,
   signal: string | null,
 ): BridgeError | undefined {
-  if (stoppedBy === "limit") return new BridgeError("timed_out", "It did not end in time and was stopped.");
-  if (stoppedBy === "signal") return new BridgeError("stopped", "Stopped while it was running.");
-  return code === 0 ? undefined : new BridgeError("request_refused", `It ended with ${code ?? signal}.`);
+  if (stoppedBy === "limit") return new BridgeError("timed_out", m.platform.outOfTime);
+  if (stoppedBy === "signal") return new BridgeError("stopped", m.platform.stoppedRunning);
+  if (code === 0) return undefined;
+  const text = code === null ? m.platform.endedBy({ signal: signal ?? "?" }) : m.platform.endedWith({ code });
+  return new BridgeError("request_refused", text);
 }
 
 function endGroup(pid: number | undefined, signal: "SIGTERM" | "SIGKILL"): void {

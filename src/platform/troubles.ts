@@ -3,6 +3,9 @@
  * because what stands in the way of the database stands in the way of writing it down, and it comes first wherever
  * the state of the daemon is shown.
  */
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import type { BridgeError, ErrorCode } from "./errors.ts";
 
 /** Each ends by itself once the same succeeds. `files`: looks at the database's files; `secure`: what precedes a confirm. */
@@ -12,7 +15,7 @@ export interface Trouble {
   of: TroubleOf;
   code: ErrorCode;
   /** What `status` says of it as well, without the names of folders. */
-  sentence: string;
+  sentence: Message;
   /** UTC, ISO 8601. */
   since: string;
 }
@@ -39,9 +42,11 @@ export class Troubles {
     // What a look has met is met by the write that asked for it too.
     if ([...this.#standing.values()].some((other) => other.error === error)) return;
     const sinceMs = before?.code === error.code ? before.sinceMs : this.#nowMs();
-    const sentence = hideFolder(error.hint === undefined ? error.message : `${error.message} ${error.hint}`, folder);
+    const { text, hint } = error;
+    const sentence = hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
+    const shown = withTexts(sentence, (words) => hideFolder(words, folder));
     const since = new Date(sinceMs).toISOString();
-    this.#standing.set(of, { of, code: error.code, sentence, since, error, sinceMs });
+    this.#standing.set(of, { of, code: error.code, sentence: shown, since, error, sinceMs });
   }
 
   end(of: TroubleOf): void {

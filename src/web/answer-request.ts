@@ -3,6 +3,7 @@
  * only the exact names of this machine are answered (a name that was rebound to 127.0.0.1 is none of them), nothing is
  * ever changed, no other origin may read, and no answer carries a stack trace, a path or foreign text.
  */
+import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
 import type { Log } from "../platform/ports.ts";
 
@@ -76,7 +77,7 @@ export class RequestAnswerer {
       // The flows that meet the same trouble tell it aloud, once; a scraper would tell it every few seconds.
       this.#log.debug({ errorCode: code }, `The status could not be read: ${message}`);
       // A browser that shows the page goes on asking.
-      return refusal(503, `The status cannot be read at present (${code}).`, { Refresh: "30" });
+      return refusal(503, String(m.web.noStatus({ code })), { Refresh: "30" });
     }
   }
 

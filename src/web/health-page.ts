@@ -1,4 +1,5 @@
 import type { FlowFacts } from "../health/facts.ts";
+import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Troubles } from "../platform/troubles.ts";
@@ -23,7 +24,7 @@ export function healthPage(read: () => Reading, { program, troubles }: { program
       const met = troubles.first;
       const { code } = asError(thrown);
       const ill = [{ flow: "database", reason: met?.code ?? code, since: met?.since ?? null }];
-      const sentence = met?.sentence ?? `The status cannot be read at present (${code}).`;
+      const sentence = met?.sentence ?? m.web.noStatus({ code });
       return { status: 503, type: JSON_TYPE, body: lineOf({ healthy: false, sentence, ill }) };
     }
   };

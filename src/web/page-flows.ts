@@ -2,6 +2,8 @@ import type { Code } from "../health/condition-traits.ts";
 import type { FlowFacts } from "../health/facts.ts";
 import type { ReportedCondition } from "../health/status.ts";
 import { failureWords, holdWords, type StatusWords, statusWords } from "../health/status-words.ts";
+import type { Language } from "../messages/language.ts";
+import { render } from "../messages/render.ts";
 import { type Html, html } from "./html.ts";
 import { type FlowKey, type FlowState, flowName, type PageWords } from "./page-words.ts";
 import type { View } from "./status-page.ts";
@@ -21,12 +23,12 @@ const ORDER: readonly FlowKey[] = [
   "upkeep",
 ];
 
-export function flowSection({ reading, words, language, say }: View, conditions: readonly ReportedCondition[]): Html {
+export function flowSection({ reading, words, language }: View, conditions: readonly ReportedCondition[]): Html {
   const { facts, nowMs } = reading;
   const position = ({ flow }: FlowFacts) => (ORDER as readonly string[]).indexOf(flow);
   const flows = facts.flows.toSorted((a, b) => position(a) - position(b));
   const off = flows.filter(({ enabled }) => !enabled).map(({ flow }) => flowName(flow, words));
-  const now: Told = { words, status: statusWords(language), nowMs, say, conditions };
+  const now: Told = { words, status: statusWords(language), nowMs, language, conditions };
   return html`<section>
 <h2>${words.headings.flows}</h2>
 <ul class="flows">
@@ -39,7 +41,7 @@ interface Told {
   words: PageWords;
   status: StatusWords;
   nowMs: number;
-  say: (text: string) => string;
+  language: Language;
   conditions: readonly ReportedCondition[];
 }
 
@@ -87,7 +89,7 @@ function keptTogether(text: string): string {
 }
 
 /** What the view's own sentence says, in the page's language, and the conditions of the flow. */
-function describeFlow(flow: FlowFacts, { words, status, nowMs, say, conditions }: Told): string {
+function describeFlow(flow: FlowFacts, { words, status, nowMs, language, conditions }: Told): string {
   const isErp = flow.flow === "erp";
   const ago = (at: string) => status.duration(Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000)));
   const sinceSuccess = (at: string) => (nowMs - Date.parse(at) < JUST_NOW_MS ? null : ago(at));
@@ -96,7 +98,7 @@ function describeFlow(flow: FlowFacts, { words, status, nowMs, say, conditions }
     const reasons = flow.held.split(", ").map((reason) => holdWords(reason, status));
     parts.push(words.heldFor(reasons.join("; ")));
   } else if (flow.failingSince !== null) {
-    const why = flow.error === null ? null : say(flow.error);
+    const why = flow.error === null ? null : render(language, flow.error);
     parts.push(words.failing(failureWords({ error: flow.errorCode, why }, status)));
   }
   if (!isErp)

@@ -9,7 +9,9 @@ import { type Condition, type Limits, listConditions } from "../health/condition
 import { loadFacts } from "../health/fact-rows.ts";
 import { type Facts, withoutForeignWords } from "../health/facts.ts";
 import { type HealthNow, type HealthProblem, listHealthProblems, measureAges } from "../health/health.ts";
-import { reportConditions, type StatusReport, type Voice } from "../health/status.ts";
+import { reportConditions, type StatusReport } from "../health/status.ts";
+import type { Language } from "../messages/language.ts";
+import { m } from "../messages/messages.ts";
 
 export interface Reading extends HealthNow {
   facts: Facts;
@@ -33,12 +35,12 @@ function loadWatched(store: Store): Facts {
   try {
     return loadFacts(store);
   } catch (error) {
-    const failure = machineFaultOf(error, "Reading the status", store.path);
+    const failure = machineFaultOf(error, m.database.readingStatus, store.path);
     if (failure !== undefined) store.notice(failure);
     throw failure ?? error;
   }
 }
 
-export function reportOf({ conditions, facts, nowMs }: Reading, voice: Voice = {}): StatusReport {
-  return reportConditions(conditions, facts, { nowMs }, voice);
+export function reportOf({ conditions, facts, nowMs }: Reading, language: Language = "en"): StatusReport {
+  return reportConditions(conditions, facts, { nowMs }, language);
 }

@@ -22,7 +22,6 @@ export interface PageSources {
   charts: () => Charts;
   language: Language;
   /** Says a message in the language. */
-  say: (text: string) => string;
   /** Which shop this is: the name of its configuration and the host of its service. */
   instance: string;
   serviceHost: string;
@@ -51,7 +50,7 @@ export function statusPage(sources: PageSources): Page {
 
 function renderPage(view: View): Html {
   const { language, words, instance, serviceHost, reading } = view;
-  const { conditions } = reportOf(reading, { language, say: view.say });
+  const { conditions } = reportOf(reading, language);
   const verdict = verdictOf(reading);
   return html`<!doctype html>
 <html lang="${language}">

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { acquireInstanceLock, isLocked, machineMs } from "../../src/database/instance-lock.ts";
+import { words } from "../support/messages.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 
@@ -46,7 +47,12 @@ it("status says what only the running daemon knows, such as a reload that was re
   const lock = acquireInstanceLock(shop.database, { command: "run" });
   const sentence = "The configuration was not taken over, the old one stays: it is of another account.";
   try {
-    lock.signal({ of: "reload", code: "account_changed", sentence, since: "2026-03-01T12:00:00.000Z" });
+    lock.signal({
+      of: "reload",
+      code: "account_changed",
+      sentence: words(sentence),
+      since: "2026-03-01T12:00:00.000Z",
+    });
     const { code, out } = await shop.command("status");
     expect([code, out.includes(sentence)]).toEqual([2, true]);
     lock.signal();

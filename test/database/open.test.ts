@@ -8,6 +8,7 @@ import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
 import { type OpenMode, openStore } from "../../src/database/open.ts";
 import { asBridgeError } from "../../src/database/sqlite-errors.ts";
 import type { Store } from "../../src/database/store.ts";
+import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -320,10 +321,10 @@ describe("errors of the machine", () => {
     ["SQLITE_CANTOPEN", "database_refused"],
     ["SQLITE_ERROR", "internal"],
   ])("turns %s, also wrapped, into %s", (code, expected) => {
-    expect(asBridgeError(withCode(code), "Storing a batch", file).code).toBe(expected);
-    const wrapped = asBridgeError(new Error("Failed query", { cause: withCode(code) }), "Storing a batch");
+    expect(asBridgeError(withCode(code), m.database.writing, file).code).toBe(expected);
+    const wrapped = asBridgeError(new Error("Failed query", { cause: withCode(code) }), m.database.writing);
     expect(wrapped.code).toBe(expected);
-    expect(wrapped.message).toMatch(/^Storing a batch: .*\.$/);
+    expect(wrapped.message).toMatch(/^Writing to the database: .*\.$/);
   });
 });
 

@@ -35,7 +35,7 @@ function tell(over: Partial<Facts>, language: "en" | "ru" = "ru") {
     walBytes: 0,
     ...over,
   };
-  return describeStatus(facts, { nowMs: NOW_MS, isRunning: true }, { erpReadWithinMs: 86_400_000 }, { language });
+  return describeStatus(facts, { nowMs: NOW_MS, isRunning: true }, { erpReadWithinMs: 86_400_000 }, language);
 }
 
 describe("the status in Russian", () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeStatus } from "../../src/health/status.ts";
 import { duration } from "../../src/health/status-words-en.ts";
 import { ago, factsOf as facts, flowOf as flow, LIMITS, RUNNING } from "../support/conditions.ts";
+import { words } from "../support/messages.ts";
 
 describe("the sentence of status", () => {
   it("says that all is well, and how fresh everything is", () => {
@@ -36,7 +37,7 @@ describe("the sentence of status", () => {
           flow("orders", {
             failingSince: ago(2),
             errorCode: "unreachable",
-            error: "the service cannot be reached (GET /orders).",
+            error: words("the service cannot be reached (GET /orders)."),
           }),
         ],
       }),
@@ -71,7 +72,7 @@ describe("the sentence of status", () => {
   });
 
   it("tells a hold once, not again for every flow that it stops", () => {
-    const held = { failingSince: ago(5), errorCode: "held", error: "orders held", held: "credentials" };
+    const held = { failingSince: ago(5), errorCode: "held", error: words("orders held"), held: "credentials" };
     const holds = [{ area: "orders", reason: "credentials", since: ago(5), detail: null }];
     const report = describeStatus(
       facts({ holds, flows: [flow("orders", held), flow("updates", held)] }),

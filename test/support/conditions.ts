@@ -1,6 +1,7 @@
 import { CONDITIONS, type Code } from "../../src/health/condition-traits.ts";
 import { type Condition, listConditions } from "../../src/health/conditions.ts";
 import type { Facts, FlowFacts } from "../../src/health/facts.ts";
+import { words } from "./messages.ts";
 
 export const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
 export const RUNNING = { nowMs: NOW_MS, isRunning: true };
@@ -56,7 +57,7 @@ export function factsOf(over: Partial<Facts> = {}): Facts {
 const held = (area: string, reason: string) => ({ holds: [{ area, reason, since: ago(5), detail: null }] });
 const flows = (name: string, over: Partial<FlowFacts>) => ({ flows: [flowOf(name, over)] });
 const met = (of: "write" | "reload", code: "disk_full" | "config_invalid") => ({
-  met: { of, code, sentence: "It is so.", since: ago(5) },
+  met: { of, code, sentence: words("It is so."), since: ago(5) },
 });
 
 /** For each code facts of which it comes, and no other. */
@@ -88,7 +89,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   refused_confirms: { refusedBatches: 2 },
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },
   late_confirms: { failedConfirms: { count: 2, since: ago(60) } },
-  late_reads: { owedReads: { times: [ago(60), ago(16), ago(14)], why: "answered with 403" } },
+  late_reads: { owedReads: { times: [ago(60), ago(16), ago(14)], why: words("answered with 403") } },
   orders_untaken: flows("erp", { waiting: 1, waitingSince: ago(3 * 24 * 60) }),
   erp_silent: { erpWrites: [{ feed: "stocks", since: ago(120), withinS: 60 }] },
   hold_cut: held("updates", "cut"),

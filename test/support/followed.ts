@@ -24,6 +24,7 @@ export interface Followed extends TestBridge {
 
 const BOOKKEEPING = new Set([
   "runs",
+  "stored_messages",
   "flows",
   "watermarks",
   "holds",

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { TestBridge } from "./bridge.ts";
 
 /** Bookkeeping of runs and positions: whatever else is written for the same input twice is a fault. */
-const BOOKS = new Set(["runs", "flows", "watermarks", "holds", "pull_mark", "sqlite_sequence"]);
+const BOOKS = new Set(["runs", "stored_messages", "flows", "watermarks", "holds", "pull_mark", "sqlite_sequence"]);
 
 /** Every row of every table but the books, as text. */
 export function dumpTables({ rows }: Pick<TestBridge, "rows">): string {

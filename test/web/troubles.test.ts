@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { Troubles } from "../../src/platform/troubles.ts";
+import { saying } from "../support/messages.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
@@ -157,7 +158,7 @@ describe("what the daemon itself meets", () => {
     const { status, body } = await t.health();
     expect([status, body.ill, body.attention[0]]).toEqual([200, [], "The configuration was not taken over."]);
     troubles.note("files", new BridgeError("database_refused", "/srv/shop/bridge.db is odd."), "/srv/shop");
-    expect(troubles.first).toMatchObject({ of: "files", sentence: "bridge.db is odd." });
+    expect(troubles.first).toMatchObject({ of: "files", sentence: saying("bridge.db is odd.") });
     troubles.end("files");
     expect(troubles.first).toMatchObject({ of: "reload" });
   });
@@ -172,7 +173,7 @@ describe("Troubles", () => {
     nowMs = 5_000;
     troubles.note("write", new BridgeError("disk_full", "Full again."));
     troubles.note("secure", error);
-    expect(troubles.first).toMatchObject({ since: "1970-01-01T00:00:00.000Z", sentence: "Full again." });
+    expect(troubles.first).toMatchObject({ since: "1970-01-01T00:00:00.000Z", sentence: saying("Full again.") });
     troubles.note("write", new BridgeError("disk_failed", "Failed."));
     troubles.end("secure");
     expect(troubles.first).toMatchObject({ since: "1970-01-01T00:00:05.000Z", code: "disk_failed" });

@@ -10,6 +10,7 @@ const BOOKKEEPING = new Set([
   "later_reads",
   "lost_values",
   "runs",
+  "stored_messages",
   "flows",
   "watermarks",
   "holds",

@@ -5,4 +5,5 @@ export const web = {
   freePort: "Освободите порт или измените http.listen; попытки повторяются сами.",
   notListening: ({ address, error }) =>
     `${address}: адрес занять нельзя (${error}), страницы состояния пока нет. Заказы продолжают идти.`,
+  noStatus: ({ code }) => `Состояние сейчас прочитать нельзя (${code}).`,
 } satisfies typeof en;
