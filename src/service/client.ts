@@ -293,6 +293,8 @@ export class ServiceClient {
       refused.code === "redirected"
         ? ` to ${shortWords(this.hideSecrets(firstOf(response.headers["location"]) ?? "nowhere"))}`
         : "";
+    const location = status === 301 || status === 308 ? firstOf(response.headers["location"]) : undefined;
+    const target = location === undefined ? null : URL.parse(location, this.#base.href);
     return this.#error(
       refused.code,
       request,
@@ -302,6 +304,7 @@ export class ServiceClient {
         words,
         isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
         isCached: readCacheSigns((name) => firstOf(response.headers[name])).isCached,
+        movedTo: target?.origin === this.#base.origin ? target.pathname : undefined,
         effect: refused.effect,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         waitsBefore: this.#countWait(request, retryAfterMs !== undefined || refused.code === "rate_limited"),

@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
+import { readOrderId } from "../answers/uuid.ts";
 import type { ServiceAnswer, ServiceClient } from "./client.ts";
 import { repeatSafely } from "./repeat.ts";
+import { ServiceError } from "./service-error.ts";
 
 const ORDERS = "/api/v1/1c/orders";
 
@@ -37,6 +39,13 @@ export function fetchSnapshot(client: ServiceClient, serviceId: string, signal: 
       signal,
     }),
   );
+}
+
+/** The order of the service's own to which a permanent redirect points, where it points to one. */
+export function orderMovedTo(error: unknown): { orderId: string; serviceId: string } | undefined {
+  const [, serviceId] = (error instanceof ServiceError ? error.movedTo : undefined)?.split(`${ORDERS}/`) ?? [];
+  const orderId = serviceId === undefined ? undefined : readOrderId(serviceId);
+  return serviceId === undefined || orderId === undefined ? undefined : { orderId, serviceId };
 }
 
 /** Sets an order's status. Never repeated here: after an unknown outcome the order is read before anything is sent again. */

@@ -27,6 +27,8 @@ export interface ServiceErrorDetails {
   isWebPage?: boolean;
   /** A cache gave it, which knows nothing of what was changed since. */
   isCached?: boolean;
+  /** The path below the base address of the service to which a permanent redirect points. */
+  movedTo?: string | undefined;
   cause?: unknown;
   /** What a person can do. */
   hint?: Message | string;
@@ -45,6 +47,7 @@ export class ServiceError extends BridgeError {
   readonly words: string | undefined;
   readonly isWebPage: boolean;
   readonly isCached: boolean;
+  readonly movedTo: string | undefined;
 
   constructor(code: ErrorCode, text: Message | string, details: ServiceErrorDetails) {
     super(code, text, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
@@ -60,6 +63,7 @@ export class ServiceError extends BridgeError {
     this.words = details.words;
     this.isWebPage = details.isWebPage ?? false;
     this.isCached = details.isCached ?? false;
+    this.movedTo = details.movedTo;
   }
 }
 

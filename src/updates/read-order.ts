@@ -23,7 +23,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isFromFuture } from "./follow.ts";
-import { readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
+import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { noteTakenBack } from "./set-back.ts";
 
 /** An order that changes under each of so many reads is left for the next pass. */
@@ -73,7 +73,7 @@ export class OrderReader {
   ): Promise<{ value: T } | undefined> {
     const { store, clock } = this.#context;
     const before = loadOrderFence(store, order.orderId);
-    const answer = await readSnapshot(this.#context, this.#rules, order, signal);
+    const answer = await this.#read(order, signal);
     const at = isoTime(clock.nowMs());
     const served = answer.kind === "order" ? [{ record: answer.record, bytes: answer.body }] : [];
     return await withLargeKept(this.#context, { source: "snapshot", served, signal }, () =>
@@ -89,6 +89,18 @@ export class OrderReader {
         return { value: act.settle({ kind: "order", stored, answer }, at) };
       }),
     );
+  }
+
+  /** Where it is answered with an order that is not stored, a read of that one is owed. */
+  async #read(order: ReadableOrder, signal: AbortSignal): Promise<SnapshotRead> {
+    const { store, clock } = this.#context;
+    try {
+      return await readSnapshot(this.#context, this.#rules, order, signal);
+    } catch (error) {
+      if (error instanceof AnotherOrder && loadOrderMark(store, error.order.orderId) === undefined)
+        await commit(this.#context, signal, () => requestRead(store, error.order, isoTime(clock.nowMs())));
+      throw error;
+    }
   }
 
   /**

@@ -16,7 +16,7 @@ import { readInTurns } from "../pass/read-in-turns.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readErrorWords } from "../service/error-words.ts";
-import { fetchSnapshot } from "../service/orders.ts";
+import { fetchSnapshot, orderMovedTo } from "../service/orders.ts";
 import type { ServiceError } from "../service/service-error.ts";
 
 export type SnapshotRead =
@@ -24,7 +24,18 @@ export type SnapshotRead =
   /** 404 or 410 in the service's own words: it does not have the order, as it says. */
   | { kind: "unknown"; error: ServiceError };
 
-/** @throws ServiceError; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
+/** The service has answered with another order: it may have merged the two. */
+export class AnotherOrder extends BridgeError {
+  readonly order: { orderId: string; serviceId: string };
+
+  constructor(asked: string, { orderId, serviceId }: AnotherOrder["order"]) {
+    const text = `GET /orders/${asked}: it answered with another order (${orderId}), into which it may have been merged.`;
+    super("answer_unreadable", text);
+    this.order = { orderId, serviceId };
+  }
+}
+
+/** @throws ServiceError; {@link AnotherOrder}; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
 export async function readSnapshot(
   { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
   rules: OrderRules,
@@ -35,6 +46,8 @@ export async function readSnapshot(
   try {
     answer = await fetchSnapshot(client, order.serviceId, signal);
   } catch (error) {
+    const moved = orderMovedTo(error);
+    if (moved !== undefined && moved.orderId !== order.orderId) throw new AnotherOrder(order.orderId, moved);
     if (!saysNoSuchOrder(error)) throw error;
     return { kind: "unknown", error };
   }
@@ -61,6 +74,7 @@ export async function readSnapshot(
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
   const one = readRecordsInSlices(body, { root, mended, elements: [found.span] }, rules.snapshot);
   const [record] = await readInTurns(clock, answer, one, signal);
+  if (record?.ok && record.orderId !== orderId) throw new AnotherOrder(orderId, record);
   const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
   if (record === undefined || named !== order.orderId) {
     const what =

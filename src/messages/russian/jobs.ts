@@ -55,6 +55,8 @@ export const jobs = {
   "Put updates.snapshot right; what waits for such reads waits until then.":
     "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
   "The answer of GET /orders/{id} has no {path} (status).": "В ответе GET /orders/{id} нет {path} (статус).",
+  "GET /orders/{id}: it answered with another order ({other}), into which it may have been merged.":
+    "GET /orders/{id}: пришёл другой заказ ({other}); возможно, этот заказ объединён с ним.",
   "GET /orders/{id}: {what!}.": "GET /orders/{id}: {what}.",
   "it answered with another order ({other~})": "пришёл другой заказ ({other})",
   "its snapshot could not be used": "его снимок не удалось использовать",
