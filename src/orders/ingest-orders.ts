@@ -45,8 +45,8 @@ export interface IngestOptions {
 type GoodRecord = AnswerRecord & { ok: true };
 
 const LOST_WORDS: Record<LostPart, string> = {
-  status: "the record has no status, which every former order had",
-  lines: "the record has no lines with an article, which every former order had",
+  status: "the record has no status, which nearly every former order had",
+  lines: "the record has no lines with an article, which nearly every former order had",
 };
 
 export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {

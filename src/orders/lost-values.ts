@@ -1,5 +1,5 @@
 /*
- * What every former order had and this record has not: where a table of the service does not answer, it gives `null`, `[]` or lines
+ * What nearly every former order has and this record has not: where a table of the service does not answer, it gives `null`, `[]` or lines
  * without an article for every order. That is no statement about an order, until it was read so twice, ten minutes apart, while another one
  * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day.
  */
@@ -8,31 +8,34 @@ import type { Store } from "../database/store.ts";
 import { hasPassed, type Moment } from "./missing-order.ts";
 import type { OrderValues } from "./order-mapping.ts";
 
-/** Former orders that are looked at, the newest. */
-const FORMER_MAX = 100;
+/**
+ * The newest orders that are looked at, and how many of them in a hundred may be without what is to be missed. Where many lack it, a few tell at
+ * once. One that lost it for good must not let the next trouble take it from all others.
+ */
+const FORMER = [
+  { limit: 10, withoutMax: 50 },
+  { limit: 100, withoutMax: 10 },
+] as const;
 /** So long a record without is held; then it counts. */
 export const HELD_MS = 24 * 3_600_000;
 
 export type LostPart = "status" | "lines";
 
-interface Former {
-  /** How many stored orders were looked at. */
-  orders: number;
-  withoutStatus: number;
-  withoutLines: number;
+interface Former extends Record<LostPart, number> {
+  isOwn: number;
 }
 
-/** Of the newest orders and of this one. */
-function loadFormer(store: Store, orderId: string, limit: number): Former {
+/** What the newest orders and this one lack although they should have it. */
+function loadFormer(store: Store, orderId: string, limit: number): Former[] {
   return store
     .prepare<Former>(
-      `SELECT count(*) AS orders, coalesce(sum(status IS NULL OR trim(status) = ''), 0) AS withoutStatus,
-         coalesce(sum(NOT EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL)), 0)
-           AS withoutLines
-       FROM (SELECT order_key, status FROM orders WHERE order_key IN (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT ?)
-         UNION SELECT order_key, status FROM orders WHERE order_id = ?) o`,
+      `SELECT order_id = @orderId AS isOwn, coalesce(trim(status), '') = '' AS status,
+         NOT is_cancelled AND CAST(replace(coalesce(total, '0'), ',', '.') AS REAL) <> 0 AND NOT EXISTS (
+           SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL) AS lines
+       FROM orders o WHERE order_key IN (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT @limit)
+         OR order_id = @orderId`,
     )
-    .get(limit, orderId) as Former;
+    .all({ orderId, limit });
 }
 
 export function hasPart({ status, lines }: OrderValues, part: LostPart): boolean {
@@ -47,22 +50,21 @@ export function findLacking({ values, isCancelled }: { values: OrderValues; isCa
   return parts.filter((part) => !hasPart(values, part));
 }
 
-/** What the record lacks although every former order had it. Asks the database only where something is missing. */
+/** What the record lacks although nearly every former order has it, and this one had. Asks the database only where something is missing. */
 export function findLost(
   store: Store,
   order: { orderId: string; values: OrderValues; isCancelled: boolean },
 ): LostPart | undefined {
-  const lacking = findLacking(order);
-  if (lacking.length === 0) return undefined;
-  // Where orders never have it, the last one tells at once.
-  for (const limit of [1, FORMER_MAX]) {
+  let lost = findLacking(order);
+  for (const { limit, withoutMax } of FORMER) {
+    if (lost.length === 0) return undefined;
     const former = loadFormer(store, order.orderId, limit);
-    const without = { status: former.withoutStatus, lines: former.withoutLines };
-    const lost = lacking.find((part) => without[part] === 0);
-    if (former.orders === 0 || lost === undefined) return undefined;
-    if (limit === FORMER_MAX) return lost;
+    const isUsual = (part: LostPart) =>
+      former.some((each) => each.isOwn && each[part]) ||
+      former.filter((each) => each[part]).length * 100 > former.length * withoutMax;
+    lost = former.length === 0 ? [] : lost.filter((part) => !isUsual(part));
   }
-  return undefined;
+  return lost[0];
 }
 
 /** A total of zero, or none. */

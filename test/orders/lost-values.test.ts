@@ -38,7 +38,7 @@ function lose({ sandbox }: Followed, how: (text: string) => string): () => void 
 const lines = ({ rows }: Followed, id: string) =>
   rows("SELECT * FROM order_lines WHERE order_id = ? AND sku IS NOT NULL", id).length;
 
-describe("what every former order had", () => {
+describe("what nearly every former order has", () => {
   it.each(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {
     const test = await startFollowed(3);
     const [id] = test.ids as [string];
@@ -125,6 +125,37 @@ describe("what every former order had", () => {
       expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
     },
   );
+
+  it.each([
+    [2, "new"],
+    [3, "paid"],
+  ])("is guarded while %i of twenty others have lost it", async (without, status) => {
+    const test = await startFollowed(20);
+    const [id] = test.ids as [string];
+    const drop = test.bridge.store.db.prepare(
+      "DELETE FROM order_line_rows WHERE order_key = (SELECT order_key FROM orders WHERE order_id = ?)",
+    );
+    for (const other of test.ids.slice(-without)) drop.run(other);
+    lose(test, LOSE["no lines"]!);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe(status);
+  });
+
+  it("is guarded beside cancelled orders and free ones that have none", async () => {
+    const test = await startFollowed(6);
+    const [id, ...others] = test.ids as [string, ...string[]];
+    const { db } = test.bridge.store;
+    db.exec("DELETE FROM order_line_rows WHERE order_key > 1");
+    db.exec(
+      "UPDATE orders SET is_cancelled = order_key % 2, total = CASE WHEN order_key % 2 THEN total ELSE '0,00' END WHERE order_key > 1",
+    );
+    expect(others).toHaveLength(5);
+    lose(test, LOSE["no lines"]!);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("new");
+  });
 
   it("is not lost by one of two machines that answer in turn", async () => {
     const test = await startFollowed(3);

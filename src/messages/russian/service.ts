@@ -118,9 +118,10 @@ export const service = {
   "The answer is empty": "Ответ пуст",
   "the record is no object but {what~}": "запись — не объект, а {what}",
   "the record is not valid UTF-8": "запись не в UTF-8",
-  "the record has no status, which every former order had": "в записи нет статуса, а у всех прежних заказов он был",
-  "the record has no lines with an article, which every former order had":
-    "в записи нет строк с артикулом, а у всех прежних заказов они были",
+  "the record has no status, which nearly every former order had":
+    "в записи нет статуса, а почти у всех прежних заказов он был",
+  "the record has no lines with an article, which nearly every former order had":
+    "в записи нет строк с артикулом, а почти у всех прежних заказов они были",
   "the record is nested deeper than {max#} levels": "вложенность записи больше {max} уровней",
   "no records": "записей нет",
   "it is there": "он там есть",
