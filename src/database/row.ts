@@ -1,4 +1,5 @@
-import type { Column, Table, View } from "drizzle-orm";
+/* The types of rows that a statement written in SQL gives: those of the schema, as the driver gives them. */
+import { type Column, getTableColumns, type Table, type View } from "drizzle-orm";
 
 /** What SQLite gives for a column: of texts the values that the schema lists, of flags 0 and 1, of JSON its text. */
 type Value<C extends Column> =
@@ -24,3 +25,15 @@ export type Row<T extends Table | View> = {
     ? ColumnsOf<T>[K]["_"]["name"]
     : never]: ColumnsOf<T>[K] extends Column ? Value<ColumnsOf<T>[K]> : never;
 };
+
+/** The same under the names that the schema gives them: what `SELECT ${columnList(orders, …)}` gives. */
+export type NamedRow<T extends Table, Name extends keyof T["_"]["columns"] = keyof T["_"]["columns"]> = {
+  [K in Name]: T["_"]["columns"][K] extends Column ? Value<T["_"]["columns"][K]> : never;
+};
+
+/** `order_key AS orderKey, revision`. `of`: what the statement calls the table. */
+export function columnList<T extends Table>(table: T, names: readonly (keyof T["_"]["columns"])[], of = ""): string {
+  const columns: Record<PropertyKey, Column> = getTableColumns(table);
+  const place = of === "" ? "" : `${of}.`;
+  return names.map((name) => `${place}${columns[name]?.name} AS ${String(name)}`).join(", ");
+}

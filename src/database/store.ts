@@ -100,6 +100,7 @@ export class Store {
   /** Told of trouble with the files, each time that it is met. */
   onTrouble: (trouble: FileTrouble) => void = () => {};
   #query: BetterSQLite3Database | undefined;
+  readonly #queries = new Map<unknown, object>();
   #writing = false;
   #rollBackOwed = false;
   #longestWriteMs = 0;
@@ -221,10 +222,20 @@ export class Store {
     }
   }
 
-  /** drizzle on this connection, for reads that are not hot: it builds each statement anew. */
+  /** drizzle on this connection, for a statement that is built anew each time: see `prepared`. */
   get query(): BetterSQLite3Database {
     this.#query ??= drizzle(this.db);
     return this.#query;
+  }
+
+  /** A query of drizzle's, built and prepared when it is first used. `key`: what it is found by again; `build` is a constant of its file. */
+  prepared<Prepared extends object>(build: (query: BetterSQLite3Database) => Prepared, key: unknown = build): Prepared {
+    let query = this.#queries.get(key);
+    if (query === undefined) {
+      query = build(this.query);
+      this.#queries.set(key, query);
+    }
+    return query as Prepared;
   }
 
   /** The longest time, in milliseconds, that `write` has held the write lock since the store was opened. */

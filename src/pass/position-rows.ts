@@ -1,43 +1,32 @@
 /*
  * Positions and what is owed on the way to them. A watermark moves only in the transaction that stores the rows it
  * covers, or the rows owed for them (`owed_reads`). After a crash the older position asks for the same changes
- * again, and they are recognised.
+ * again, and they are recognised. SQL is what is run for every record, and what says more than drizzle can (CASE,
+ * strftime, json_each).
  */
-
+import { desc } from "drizzle-orm";
 import { onlyRow } from "../database/only-row.ts";
+import { deleteRows, findRow, type Query, updateRows, upsertRow } from "../database/queries.ts";
+import { columnList, type NamedRow } from "../database/row.ts";
+import { orders, owedReads, type seenChanges, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
-  const row = store.prepare("SELECT value FROM watermarks WHERE stream = ?").get(stream) as
-    | { value: string }
-    | undefined;
-  return row?.value;
+  return findRow(store, watermarks, { stream })?.value;
 }
 
 /** `value` is verbatim what the service sent. The same value again is no write. */
 export function saveWatermark(store: Store, stream: string, value: string, at: string): void {
-  store
-    .prepare(
-      `INSERT INTO watermarks (stream, value, updated_at) VALUES (?, ?, ?)
-       ON CONFLICT (stream) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
-       WHERE value <> excluded.value`,
-    )
-    .run(stream, value, at);
+  if (loadWatermark(store, stream) === value) return;
+  upsertRow(store, watermarks, { stream, value, updatedAt: at }, { key: ["stream"], set: ["value", "updatedAt"] });
 }
 
 export function deleteWatermark(store: Store, stream: string): void {
-  store.prepare("DELETE FROM watermarks WHERE stream = ?").run(stream);
+  deleteRows(store, watermarks, { stream });
 }
 
-export interface QueuedRead {
-  orderId: string;
-  serviceId: string;
-  source: "batch" | "update";
-  record: string;
-  recordHash: Buffer;
-  contentHash: Buffer | null;
-  attempts: number;
-}
+const QUEUED = ["orderId", "serviceId", "source", "record", "recordHash", "contentHash", "attempts"] as const;
+export type QueuedRead = NamedRow<typeof owedReads, (typeof QUEUED)[number]>;
 
 /** A newer record is a reason to read at once, unless the order itself has failed. */
 export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: string): void {
@@ -76,9 +65,6 @@ export function expediteRead(store: Store, orderId: string): void {
   store.prepare("UPDATE owed_reads SET due_at = NULL WHERE order_id = ? AND due_at IS NOT NULL").run(orderId);
 }
 
-const OWED = `order_id AS orderId, service_id AS serviceId, source, record, record_hash AS recordHash,
-  content_hash AS contentHash, attempts`;
-
 /** A due time later than this is a clock's that was set back. */
 const DUE_WITHIN = "+2 hours";
 const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;
@@ -87,7 +73,7 @@ const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT
 export function loadDueReads(store: Store, at: string, limit: number): QueuedRead[] {
   return store
     .prepare<QueuedRead>(
-      `SELECT ${OWED} FROM owed_reads WHERE ${IS_DUE}
+      `SELECT ${columnList(owedReads, QUEUED)} FROM owed_reads WHERE ${IS_DUE}
        ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
     )
     .all({ at, limit });
@@ -100,42 +86,39 @@ export function countDueReads(store: Store, at: string): number {
 /** Of more it is told that there are so many. */
 const TIMES_MAX = 10_000;
 
+const OWED_TIMES = (query: Query) => {
+  const { since, lastError, orderId } = owedReads;
+  return query.select({ since, why: lastError }).from(owedReads).orderBy(since, orderId).limit(TIMES_MAX).prepare();
+};
+
 /** Since when each read is owed, the oldest first, and what came of that one at last. */
 export function loadOwedTimes(store: Store): { times: string[]; why: string | null } {
-  const rows = store
-    .prepare<{ since: string; why: string | null }>(
-      `SELECT since, last_error AS why FROM owed_reads ORDER BY since, order_id LIMIT ${TIMES_MAX}`,
-    )
-    .all();
+  const rows = store.prepared(OWED_TIMES).all();
   return { times: rows.map(({ since }) => since), why: rows[0]?.why ?? null };
 }
 
 export function loadQueuedRead(store: Store, orderId: string): QueuedRead | undefined {
-  return store.prepare<QueuedRead>(`SELECT ${OWED} FROM owed_reads WHERE order_id = ?`).get(orderId);
+  return findRow(store, owedReads, { orderId });
 }
 
 /** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
 export function deleteQueuedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
-  return (
-    store.prepare("DELETE FROM owed_reads WHERE order_id = ? AND record_hash = ?").run(orderId, recordHash).changes > 0
-  );
+  return deleteRows(store, owedReads, { orderId, recordHash }) > 0;
 }
 
 /** The read waits until `dueAt`, and others go first. `attempts`: how often the order itself is known to have failed. */
 export function postponeRead(
   store: Store,
   orderId: string,
-  wait: { attempts: number; error: string; dueAt: string },
+  { error, ...wait }: { attempts: number; error: string; dueAt: string },
 ): void {
-  store
-    .prepare("UPDATE owed_reads SET attempts = ?, last_error = ?, due_at = ? WHERE order_id = ?")
-    .run(wait.attempts, wait.error, wait.dueAt, orderId);
+  updateRows(store, owedReads, { orderId }, { ...wait, lastError: error });
 }
 
 /** What the updates told of these orders before, as `updates/seen-changes.ts` writes it; orders of which nothing was told are left out. */
-export function loadSeenChanges(store: Store, orderIds: readonly string[]): { orderId: string; seen: Buffer }[] {
+export function loadSeenChanges(store: Store, orderIds: readonly string[]): NamedRow<typeof seenChanges>[] {
   return store
-    .prepare<{ orderId: string; seen: Buffer }>(
+    .prepare<NamedRow<typeof seenChanges>>(
       `SELECT order_id AS orderId, seen FROM json_each(?) AS asked CROSS JOIN seen_changes ON order_id = asked.value`,
     )
     .all(JSON.stringify(orderIds));
@@ -163,8 +146,10 @@ export function hasPulled(store: Store): boolean {
   );
 }
 
+const NEWEST = (query: Query) =>
+  query.select({ timestamp: orders.serviceUpdatedAt }).from(orders).orderBy(desc(orders.orderKey)).limit(1).prepare();
+
 /** The timestamp of the order that came last: how the service writes its times, before any change has shown it. */
 export function loadNewestTimestamp(store: Store): string | null {
-  const row = store.prepare("SELECT service_updated_at AS timestamp FROM orders ORDER BY order_key DESC LIMIT 1").get();
-  return (row as { timestamp: string | null } | undefined)?.timestamp ?? null;
+  return store.prepared(NEWEST).get()?.timestamp ?? null;
 }

@@ -1,8 +1,10 @@
 /*
  * The bookkeeping of runs: one row a pass, one row a flow. It is what `status` and `sync_status` tell from, and it is
- * allowed to lag: losing the last row in a crash loses nothing of the shop's.
+ * allowed to lag: losing the last row in a crash loses nothing of the shop's. SQL says what each column keeps (CASE), and
+ * removes a bounded number of rows.
  */
-import type { runs } from "../database/schema.ts";
+import { findRow, insertRow, updateRows, upsertRow } from "../database/queries.ts";
+import { flows, runs } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { ErrorCode } from "../platform/errors.ts";
@@ -14,11 +16,7 @@ export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
 
 export function saveRun(store: Store, run: RunRow): void {
   const error = run.error === null ? null : store.textOf(run.error);
-  store
-    .prepare(
-      `INSERT INTO runs (job, started_at, finished_at, outcome, counts, error_code, error) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(run.job, run.startedAt, run.finishedAt, run.outcome, JSON.stringify(run.counts), run.errorCode, error);
+  insertRow(store, runs, { ...run, error });
   const good = run.outcome === "idle" || run.outcome === "done" ? 1 : 0;
   const bad = run.outcome === "failed" || run.outcome === "held" ? 1 : 0;
   store
@@ -37,13 +35,12 @@ export function saveRun(store: Store, run: RunRow): void {
 
 /** Whether the flow has never succeeded, and its first pass is not known to be under way. */
 export function isFirstPass(store: Store, flow: string): boolean {
-  const sql = "SELECT 1 FROM flows WHERE flow = ? AND last_success_at IS NULL AND first_pass_since IS NULL";
-  return store.prepare(sql).get(flow) !== undefined;
+  return findRow(store, flows, { flow, lastSuccessAt: null, firstPassSince: null }) !== undefined;
 }
 
 /** A first pass may take an hour: whoever looks meanwhile is to see it. */
 export function saveFirstPass(store: Store, flow: string, at: string): void {
-  store.prepare("UPDATE flows SET first_pass_since = ? WHERE flow = ?").run(at, flow);
+  updateRows(store, flows, { flow }, { firstPassSince: at });
 }
 
 /** After a start no pass is under way. */
@@ -52,30 +49,22 @@ export function endFirstPasses(store: Store): void {
 }
 
 /** Failures of a flow that say that the service does not answer it. */
-const UNANSWERED: readonly ErrorCode[] = [
+const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>([
   ...(["unavailable", "unreachable", "timed_out", "rate_limited", "redirected"] as const),
   ...(["request_refused", "credentials_refused", "payment_required"] as const),
-];
+]);
 
 /** Whether the last pass that asked for orders was answered. */
 export function areOrdersAnswered(store: Store): boolean {
-  const sql = "SELECT error_code AS code FROM flows WHERE flow = 'orders' AND last_run_at IS NOT NULL";
-  const row = store.prepare<{ code: ErrorCode | "held" | null }>(sql).get();
-  return row !== undefined && row.code !== "held" && (row.code === null || !UNANSWERED.includes(row.code));
+  const { lastRunAt = null, errorCode = null } = findRow(store, flows, { flow: "orders" }) ?? {};
+  return lastRunAt !== null && errorCode !== "held" && (errorCode === null || !UNANSWERED.has(errorCode));
 }
 
 /** Tells `sync_status` which flows run and when their silence is worth attention. */
 export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; staleAfterS: number }): void {
-  store
-    .prepare(
-      `INSERT INTO flows (flow, enabled, stale_after_s) VALUES (?, ?, ?)
-       ON CONFLICT (flow) DO UPDATE SET enabled = excluded.enabled, stale_after_s = excluded.stale_after_s
-       WHERE enabled <> excluded.enabled OR stale_after_s <> excluded.stale_after_s`,
-    )
-    .run(flow.flow, Number(flow.enabled), flow.staleAfterS);
+  upsertRow(store, flows, flow, { key: ["flow"], set: ["enabled", "staleAfterS"] });
 }
 
-/** Removes runs that ended before `before`, a bounded number at a time so that the write lock is never held long. */
 /** What is old: numbers up to `upTo`, and of those what ended before `before`, or by its time later than `now`. */
 export interface Old {
   upTo: number;
@@ -83,6 +72,7 @@ export interface Old {
   now: string;
 }
 
+/** Removes the oldest runs up to `id`, a bounded number at a time so that the write lock is never held long. */
 export function deleteRunsUpTo(store: Store, id: number, limit: number): number {
   return store
     .prepare("DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id <= ? ORDER BY id LIMIT ?)")

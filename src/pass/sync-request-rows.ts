@@ -1,7 +1,10 @@
 /*
  * Requests of `erp-bridge sync` to a running daemon. A row each, so that the command needs no other way to reach the
- * daemon than the database; one that a crash left open is closed at the next start.
+ * daemon than the database; one that a crash left open is closed at the next start. SQL names the index of the table that
+ * is looked at all the time, and says what drizzle cannot (strftime).
  */
+import { findRow, insertRow, updateRows } from "../database/queries.ts";
+import { syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 export interface SyncRequest {
@@ -25,11 +28,8 @@ export function saveSyncRequest(
   store: Store,
   request: { jobs: readonly string[]; only?: string | undefined; at: string },
 ): number {
-  return Number(
-    store
-      .prepare("INSERT INTO sync_requests (jobs, only_key, requested_at) VALUES (?, ?, ?)")
-      .run(JSON.stringify(request.jobs), request.only ?? null, request.at).lastInsertRowid,
-  );
+  const { jobs, only = null, at } = request;
+  return insertRow(store, syncRequests, { jobs: JSON.stringify(jobs), onlyKey: only, requestedAt: at });
 }
 
 /** Requests that nobody has taken. */
@@ -43,29 +43,23 @@ export function loadSyncRequests(store: Store): SyncRequest[] {
 }
 
 export function markSyncTaken(store: Store, id: number, at: string): void {
-  store.prepare("UPDATE sync_requests SET taken_at = ? WHERE id = ?").run(at, id);
+  updateRows(store, syncRequests, { id }, { takenAt: at });
 }
 
 /** Keeps the results so far; `at` where it is the last one. */
 export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
-  store
-    .prepare("UPDATE sync_requests SET result = ?, finished_at = ? WHERE id = ?")
-    .run(JSON.stringify(outcomes), at, id);
+  updateRows(store, syncRequests, { id }, { result: JSON.stringify(outcomes), finishedAt: at });
 }
 
 export function loadSyncResult(
   store: Store,
   id: number,
 ): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
-  const row = store
-    .prepare<{ takenAt: string | null; finishedAt: string | null; result: string | null }>(
-      "SELECT taken_at AS takenAt, finished_at AS finishedAt, result FROM sync_requests WHERE id = ?",
-    )
-    .get(id);
+  const { takenAt = null, finishedAt = null, result } = findRow(store, syncRequests, { id }) ?? {};
   return {
-    taken: row?.takenAt !== null && row?.takenAt !== undefined,
-    finished: row?.finishedAt !== null && row?.finishedAt !== undefined,
-    outcomes: row?.result === null || row?.result === undefined ? [] : (JSON.parse(row.result) as SyncOutcome[]),
+    taken: takenAt !== null,
+    finished: finishedAt !== null,
+    outcomes: JSON.parse(result ?? "[]") as SyncOutcome[],
   };
 }
 
@@ -88,9 +82,7 @@ export function loadUnansweredSince(store: Store): string | undefined {
 
 /** A command that gives up waiting takes its request back; false where the daemon has begun with it. */
 export function cancelSyncRequest(store: Store, id: number, at: string): boolean {
-  return (
-    store.prepare("UPDATE sync_requests SET finished_at = ? WHERE id = ? AND taken_at IS NULL").run(at, id).changes > 0
-  );
+  return updateRows(store, syncRequests, { id, takenAt: null }, { finishedAt: at }) > 0;
 }
 
 /** At start: whatever an earlier process left behind will not be answered any more. */
