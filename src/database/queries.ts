@@ -1,10 +1,13 @@
 /*
  * The everyday statements on one table, of which the schema gives names and types: queries of drizzle's, each built and
- * prepared once for a store. For what is not run for every record; everything else is a query of its room's.
+ * prepared once for a store; and `select` for what drizzle cannot say. What is run for every record, or asks several tables,
+ * is SQL of its room's.
  */
+import type { Statement } from "better-sqlite3";
 import { and, type Column, eq, getTableColumns, getTableName, isNull, type SQL, sql } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { columnList, type NamedRow } from "./row.ts";
 import type { Store } from "./store.ts";
 
 export type Query = BetterSQLite3Database;
@@ -18,21 +21,34 @@ export function findRow<T extends SQLiteTable>(
   where: Partial<Select<T>>,
 ): Select<T> | undefined {
   const find = (query: Query) => query.select().from(table).where(matching(table, where)).prepare();
-  return store.prepared(find, `find ${getTableName(table)} ${soughtOf(where)}`).get(encode(table, where, "where"));
+  return store.prepared(find, keyOf("find", table, soughtOf(where))).get(encode(table, where, "where"));
+}
+
+/**
+ * `SELECT order_key AS orderKey, revision FROM orders …rest`, with the type of its rows; flags are 0 and 1, JSON is text. For an
+ * index that is named, functions and lists of values, which drizzle cannot say or says at length.
+ */
+export function select<T extends SQLiteTable, Name extends NameIn<T>>(
+  store: Store,
+  table: T,
+  names: readonly Name[],
+  rest: string,
+): Statement<unknown[], NamedRow<T, Name>> {
+  return store.prepare(`SELECT ${columnList(table, names)} FROM ${getTableName(table)} ${rest}`);
 }
 
 /** Returns the number of the new row. */
 export function insertRow<T extends SQLiteTable>(store: Store, table: T, values: T["$inferInsert"]): number {
   const insert = (query: Query) => query.insert(table).values(given(values)).prepare();
   const { lastInsertRowid } = store
-    .prepared(insert, `insert ${getTableName(table)} ${namesOf(values)}`)
+    .prepared(insert, keyOf("insert", table, namesOf(values)))
     .run(encode(table, values));
   return Number(lastInsertRowid);
 }
 
 /**
- * Inserts a row, or changes these columns of the one with the same key. Returns whether anything was written: where they have
- * these values already, nothing is.
+ * Inserts a row, or changes these columns (none: nothing) of the one with the same key. Returns whether anything was written:
+ * where they have these values already, nothing is.
  */
 export function upsertRow<T extends SQLiteTable>(
   store: Store,
@@ -41,22 +57,17 @@ export function upsertRow<T extends SQLiteTable>(
   { key, set }: { key: readonly NameIn<T>[]; set: readonly NameIn<T>[] },
 ): boolean {
   const columns = columnsOf(table);
+  const target = key.map((name) => columns[name] as never);
   const taken = (name: string) => sql`excluded.${sql.identifier(columns[name]?.name ?? name)}`;
-  const upsert = (query: Query) =>
-    query
-      .insert(table)
-      .values(given(values))
-      .onConflictDoUpdate({
-        target: key.map((name) => columns[name] as never),
-        set: Object.fromEntries(set.map((name) => [name, taken(name)])) as never,
-        setWhere: sql.join(
-          set.map((name) => sql`${columns[name]} IS NOT ${taken(name)}`),
-          sql` OR `,
-        ),
-      })
-      .prepare();
+  const isNew = set.map((name) => sql`${columns[name]} IS NOT ${taken(name)}`);
+  const upsert = (query: Query) => {
+    const insert = query.insert(table).values(given(values));
+    if (set.length === 0) return insert.onConflictDoNothing({ target }).prepare();
+    const taking = Object.fromEntries(set.map((name) => [name, taken(name)])) as never;
+    return insert.onConflictDoUpdate({ target, set: taking, setWhere: sql.join(isNew, sql` OR `) }).prepare();
+  };
   const { changes } = store
-    .prepared(upsert, `upsert ${getTableName(table)} ${namesOf(values)} ${set.join()}`)
+    .prepared(upsert, keyOf("upsert", table, namesOf(values), set.join()))
     .run(encode(table, values));
   return changes > 0;
 }
@@ -74,21 +85,22 @@ export function updateRows<T extends SQLiteTable>(
       .set(given(set) as never)
       .where(matching(table, where))
       .prepare();
-  const query = store.prepared(update, `update ${getTableName(table)} ${namesOf(set)} ${soughtOf(where)}`);
+  const query = store.prepared(update, keyOf("update", table, namesOf(set), soughtOf(where)));
   return query.run({ ...encode(table, set), ...encode(table, where, "where") }).changes;
 }
 
 /** Returns how many rows it has removed. */
 export function deleteRows<T extends SQLiteTable>(store: Store, table: T, where: Partial<Select<T>>): number {
   const remove = (query: Query) => query.delete(table).where(matching(table, where)).prepare();
-  return store.prepared(remove, `delete ${getTableName(table)} ${soughtOf(where)}`).run(encode(table, where, "where"))
-    .changes;
+  return store.prepared(remove, keyOf("delete", table, soughtOf(where))).run(encode(table, where, "where")).changes;
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
 const columnsOf = (table: SQLiteTable): Record<string, Column> => getTableColumns(table);
 
+const keyOf = (verb: string, table: SQLiteTable, ...columns: string[]) =>
+  [verb, getTableName(table), ...columns].join(" ");
 const namesOf = (values: Values) => Object.keys(values).join();
 /** A NULL is looked for by another query. */
 const soughtOf = (where: Values) =>

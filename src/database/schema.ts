@@ -133,7 +133,9 @@ export const batches = sqliteTable("batches", {
 
 export const quarantine = sqliteTable("quarantine", {
   id: integer().primaryKey({ autoIncrement: true }),
-  kind: text().notNull(),
+  kind: text({
+    enum: ["batch", "order", "change", "snapshot", "payload", "stocks", "prices", "catalog", "images"],
+  }).notNull(),
   reference: text(),
   reason: text().notNull(),
   payload: text(),

@@ -1,8 +1,11 @@
 /*
  * Answers that could not be read, and the way to settle them without reading them. An answer leaves `batches` in the
- * transaction that puts it into `quarantine`; after a crash it is where it was before.
+ * transaction that puts it into `quarantine`; after a crash it is where it was before. SQL names the index of the few batches
+ * that are unread, and compares with lists of ids.
  */
 import type { BodyPlace } from "../database/body-parts.ts";
+import { deleteRows, findRow, select, updateRows } from "../database/queries.ts";
+import { batches } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 export interface KeptBody extends BodyPlace {
@@ -15,25 +18,19 @@ export interface KeptBody extends BodyPlace {
 
 /** The next kept answer that this mapping failed on; none that is being stored in parts. */
 export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBody | undefined {
-  const row = store
-    .prepare<Omit<KeptBody, "asked"> & { asked: string }>(
-      `SELECT id, body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError, coalesce(order_ids, '[]') AS asked
-       FROM batches INDEXED BY batches_unread
-       WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`,
-    )
-    .get(id, mapping);
-  return row === undefined ? undefined : { ...row, asked: JSON.parse(row.asked) as string[] };
+  const rest = `INDEXED BY batches_unread
+    WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`;
+  const names = ["id", "body", "bodyId", "receivedAt", "lastError", "orderIds"] as const;
+  const row = select(store, batches, names, rest).get(id, mapping);
+  if (row === undefined) return undefined;
+  const { orderIds, lastError, ...kept } = row;
+  return { ...kept, lastError: lastError ?? "", asked: JSON.parse(orderIds ?? "[]") as string[] };
 }
 
 /** The service's time with the newest of them. */
 export function loadNewestKeptDate(store: Store): string | null {
-  const row = store
-    .prepare<{ date: string | null }>(
-      `SELECT service_date AS date FROM batches INDEXED BY batches_unread
-       WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1`,
-    )
-    .get();
-  return row?.date ?? null;
+  const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1";
+  return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? null;
 }
 
 /** Which of these are orders that are stored, or held in quarantine, and when the last content of each was stored. */
@@ -58,7 +55,7 @@ export function loadAwaited(store: Store, ids: readonly string[]): boolean {
 }
 
 export function saveKeptAsked(store: Store, id: number, asked: readonly string[]): void {
-  store.prepare("UPDATE batches SET order_ids = ? WHERE id = ? AND state = 'unread'").run(JSON.stringify(asked), id);
+  updateRows(store, batches, { id, state: "unread" }, { orderIds: JSON.stringify(asked) });
 }
 
 /** Takes it out of the way; it stays in the quarantine as released. False where it is no longer there. */
@@ -80,13 +77,8 @@ function moveToQuarantine(
   id: number,
   { state, reason, at, hash }: { state: "released" | "dropped"; reason: string | null; at: string; hash: Buffer },
 ): boolean {
-  const kept = store
-    .prepare<BodyPlace & { receivedAt: string; lastError: string }>(
-      `SELECT body, body_id AS bodyId, received_at AS receivedAt, last_error AS lastError FROM batches
-       WHERE id = ? AND state = 'unread' AND last_error IS NOT NULL`,
-    )
-    .get(id);
-  if (kept === undefined) return false;
+  const kept = findRow(store, batches, { id, state: "unread" });
+  if (kept === undefined || kept.lastError === null) return false;
   const { body, bodyId, receivedAt, lastError } = kept;
   store
     .prepare(
@@ -96,6 +88,6 @@ function moveToQuarantine(
        SET state = excluded.state, reason = excluded.reason, last_seen_at = excluded.last_seen_at`,
     )
     .run(`batch:${id}`, reason ?? lastError, body?.toString("utf8") ?? null, bodyId, hash, state, receivedAt, at);
-  store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
+  deleteRows(store, batches, { id, state: "unread" });
   return true;
 }

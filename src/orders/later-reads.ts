@@ -3,6 +3,9 @@
  * older version, or an order that lost its status or its lines. Each time is a row of `owed_reads`, made in the transaction
  * that moves the row here to the next time; after a crash the same read is requested again.
  */
+import { gt, lte, or, sql } from "drizzle-orm";
+import { deleteRows, type Query, updateRows, upsertRow } from "../database/queries.ts";
+import { laterReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -17,39 +20,32 @@ const DUE_WITHIN_MS = 25 * HOUR_MS;
 
 /** Inside the transaction that stores what was said. */
 export function requestLaterReads(store: Store, orderId: string, at: string): void {
-  store
-    .prepare(
-      `INSERT INTO later_reads (order_id, begun_at, step, due_at) VALUES (?, ?, 0, ?)
-       ON CONFLICT (order_id) DO UPDATE SET begun_at = excluded.begun_at, step = 0, due_at = excluded.due_at`,
-    )
-    .run(orderId, at, dueAt(at, 0));
+  const row = { orderId, begunAt: at, step: 0, dueAt: dueAt(at, 0) ?? at };
+  upsertRow(store, laterReads, row, { key: ["orderId"], set: ["begunAt", "step", "dueAt"] });
 }
 
-interface LaterRead {
-  orderId: string;
-  begunAt: string;
-  step: number;
-}
+type LaterRead = typeof laterReads.$inferSelect;
+
+const DUE = (query: Query) => {
+  const isDue = or(lte(laterReads.dueAt, sql.placeholder("at")), gt(laterReads.dueAt, sql.placeholder("farAt")));
+  return query.select().from(laterReads).where(isDue).orderBy(laterReads.dueAt).limit(READS_PER_PASS).prepare();
+};
 
 /** Rows whose time has come. */
 export function loadLaterReads(store: Store, at: string): LaterRead[] {
-  return store
-    .prepare<LaterRead>(
-      `SELECT order_id AS orderId, begun_at AS begunAt, step FROM later_reads
-       WHERE due_at <= @at OR due_at > @farAt ORDER BY due_at LIMIT ${READS_PER_PASS}`,
-    )
-    .all({ at, farAt: isoTime(Date.parse(at) + DUE_WITHIN_MS) });
+  return store.prepared(DUE).all({ at, farAt: isoTime(Date.parse(at) + DUE_WITHIN_MS) });
 }
 
 /** Inside a transaction. */
 export function requestReadNow(store: Store, { orderId, begunAt, step }: LaterRead, at: string): void {
   requestRead(store, { orderId, serviceId: orderId }, at);
   const next = dueAt(begunAt, step + 1);
-  if (next === undefined) store.prepare("DELETE FROM later_reads WHERE order_id = ?").run(orderId);
-  else
-    store
-      .prepare("UPDATE later_reads SET step = ?, due_at = max(?, ?) WHERE order_id = ?")
-      .run(step + 1, next, isoTime(Date.parse(at) + HOUR_MS), orderId);
+  if (next === undefined) {
+    deleteRows(store, laterReads, { orderId });
+    return;
+  }
+  const soon = isoTime(Date.parse(at) + HOUR_MS);
+  updateRows(store, laterReads, { orderId }, { step: step + 1, dueAt: next > soon ? next : soon });
 }
 
 function dueAt(begunAt: string, step: number): string | undefined {

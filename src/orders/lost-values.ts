@@ -4,6 +4,8 @@
  * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day.
  */
 import { onlyRow } from "../database/only-row.ts";
+import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
+import { lostValues } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { hasPassed, type Moment } from "./missing-order.ts";
 import type { OrderValues } from "./order-mapping.ts";
@@ -88,22 +90,20 @@ export function isHeldForLong(store: Store, kind: string, orderId: string, at: s
 
 /** When the order was first read without, beside another one with it, by the service's clock. */
 export function loadFirstLook(store: Store, orderId: string): Moment | undefined {
-  const row = store
-    .prepare<{ serviceDate: string }>("SELECT service_date AS serviceDate FROM lost_values WHERE order_id = ?")
-    .get(orderId);
+  const row = findRow(store, lostValues, { orderId });
   return row === undefined ? undefined : momentOf(row.serviceDate);
 }
 
 /** A look of more than a day ago was of another trouble: this one takes its place. */
 export function saveFirstLook(store: Store, orderId: string, serviceDate: string): void {
-  store.prepare("INSERT OR REPLACE INTO lost_values (order_id, service_date) VALUES (?, ?)").run(orderId, serviceDate);
+  upsertRow(store, lostValues, { orderId, serviceDate }, { key: ["orderId"], set: ["serviceDate"] });
 }
 
 /** The order was answered otherwise, or what it lacks counts. */
 export function deleteFirstLook(store: Store, orderId: string): void {
   // Asked for every record, and nearly always in vain.
   if (store.prepare("SELECT 1 FROM lost_values LIMIT 1").get() === undefined) return;
-  store.prepare("DELETE FROM lost_values WHERE order_id = ?").run(orderId);
+  deleteRows(store, lostValues, { orderId });
 }
 
 /** So long lies between the two looks that make a lack the order's own. */

@@ -5,6 +5,8 @@
  */
 
 import { loadMeta, saveMeta } from "../database/meta.ts";
+import { findRow, upsertRow } from "../database/queries.ts";
+import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { OrderField, OrderSource } from "./order-mapping.ts";
@@ -75,17 +77,13 @@ function saveNote(store: Store, note: MappingNote): void {
 
 /** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
 export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
-  return (
-    store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(`${source}.${field}`, path) !==
-    undefined
-  );
+  return findRow(store, matchedPaths, { role: `${source}.${field}`, path }) !== undefined;
 }
 
 export function savePathMatched(
   store: Store,
   match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
 ): void {
-  store
-    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-    .run(`${match.source}.${match.field}`, match.path, match.at);
+  const row = { role: `${match.source}.${match.field}`, path: match.path, matchedAt: match.at };
+  upsertRow(store, matchedPaths, row, { key: ["role", "path"], set: [] });
 }

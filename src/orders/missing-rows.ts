@@ -3,24 +3,20 @@
  * the service sends of the order afterwards deletes it. After a crash the service is asked once more, which moves
  * nothing.
  */
+import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
+import { missingOrders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-export interface MissingOrder {
-  /** This machine's time, for people. */
-  since: string;
-  serviceDate: string | null;
-}
+/** `since` is this machine's time, for people. */
+export type MissingOrder = NamedRow<typeof missingOrders, "since" | "serviceDate">;
 
 export function loadMissingOrder(store: Store, orderId: string): MissingOrder | undefined {
-  return store
-    .prepare<MissingOrder>("SELECT since, service_date AS serviceDate FROM missing_orders WHERE order_id = ?")
-    .get(orderId);
+  return findRow(store, missingOrders, { orderId });
 }
 
-export function saveMissingOrder(store: Store, orderId: string, missing: MissingOrder): void {
-  store
-    .prepare("INSERT INTO missing_orders (order_id, since, service_date) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-    .run(orderId, missing.since, missing.serviceDate);
+export function saveMissingOrder(store: Store, orderId: string, { since, serviceDate }: MissingOrder): void {
+  upsertRow(store, missingOrders, { orderId, since, serviceDate }, { key: ["orderId"], set: [] });
 }
 
 /**
@@ -46,5 +42,5 @@ export function loadKeptBefore(
 export function deleteMissingOrder(store: Store, orderId: string): void {
   // Asked for every record, and nearly always in vain.
   if (store.prepare("SELECT 1 FROM missing_orders LIMIT 1").get() === undefined) return;
-  store.prepare("DELETE FROM missing_orders WHERE order_id = ?").run(orderId);
+  deleteRows(store, missingOrders, { orderId });
 }

@@ -1,34 +1,25 @@
 /*
  * Single rows of the quarantine, for looking at them and for the way back. What becomes of a record is decided and
  * written in the transaction that also stores or drops it, so that it is never in both places and never in neither;
- * after a crash it is where it was before.
+ * after a crash it is where it was before. SQL names the index, so that what is released costs nothing.
  */
 import { hash } from "node:crypto";
-import { type BodyPlace, bodyLength, loadBody } from "../database/body-parts.ts";
+import { bodyLength, loadBody } from "../database/body-parts.ts";
+import { findRow, select, updateRows } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
+import { batches, quarantine } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { deleteHold } from "./hold-rows.ts";
 import type { BadRecord, QuarantineRow } from "./quarantine-rows.ts";
 
-export interface QuarantinedRecord {
-  id: number;
-  kind: BadRecord["kind"];
-  reference: string | null;
-  reason: string;
-  payload: string | null;
-  payloadHash: Buffer;
-  state: QuarantineRow["state"];
-  firstSeenAt: string;
-  lastSeenAt: string;
-  times: number;
-}
-
-const COLUMNS = `id, kind, reference, reason, payload, payload_hash AS payloadHash, state, first_seen_at AS firstSeenAt,
-  last_seen_at AS lastSeenAt, times`;
+const RECORD = [
+  ...(["id", "kind", "reference", "reason", "payload", "payloadHash"] as const),
+  ...(["state", "firstSeenAt", "lastSeenAt", "times"] as const),
+] as const;
+export type QuarantinedRecord = NamedRow<typeof quarantine, (typeof RECORD)[number]>;
 
 export function loadQuarantined(store: Store, id: number): QuarantinedRecord | undefined {
-  const row = store.prepare(`SELECT ${COLUMNS}, body_id AS bodyId FROM quarantine WHERE id = ?`).get(id) as
-    | (QuarantinedRecord & { bodyId: number | null })
-    | undefined;
+  const row = select(store, quarantine, [...RECORD, "bodyId"], "WHERE id = ?").get(id);
   if (row === undefined) return undefined;
   const { bodyId, ...record } = row;
   return bodyId === null ? record : { ...record, payload: loadBody(store, { body: null, bodyId }).toString("utf8") };
@@ -36,11 +27,8 @@ export function loadQuarantined(store: Store, id: number): QuarantinedRecord | u
 
 /** Held records after `id`, with their payloads. */
 export function loadHeldAfter(store: Store, id: number, limit: number): QuarantinedRecord[] {
-  return store
-    .prepare<QuarantinedRecord>(
-      `SELECT ${COLUMNS} FROM quarantine INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?`,
-    )
-    .all(id, limit);
+  const rest = "INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?";
+  return select(store, quarantine, RECORD, rest).all(id, limit);
 }
 
 /** Held records of these kinds that came before a time, the newest first, with their payloads. */
@@ -49,12 +37,8 @@ export function loadHeldSince(
   kinds: readonly BadRecord["kind"][],
   range: { before: number; limit: number; since: string },
 ): QuarantinedRecord[] {
-  return store
-    .prepare<QuarantinedRecord>(
-      `SELECT ${COLUMNS} FROM quarantine
-       WHERE id IN (${heldIds(kinds, "quarantine_held_id", "length(reference) = 36 AND first_seen_at <= @since")}) ORDER BY id DESC`,
-    )
-    .all(range);
+  const ids = heldIds(kinds, "quarantine_held_id", "length(reference) = 36 AND first_seen_at <= @since");
+  return select(store, quarantine, RECORD, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 
 /** The orders of held records of one kind. */
@@ -96,12 +80,7 @@ export function loadHeldOrders(
     .all(range);
 }
 
-export interface HeldUnnamed {
-  id: number;
-  kind: BadRecord["kind"];
-  payload: string | null;
-  firstSeenAt: string;
-}
+export type HeldUnnamed = Pick<QuarantinedRecord, "id" | "kind" | "payload" | "firstSeenAt">;
 
 /** Held records of these kinds that name no order, the newest first. */
 export function loadHeldUnnamed(
@@ -109,12 +88,9 @@ export function loadHeldUnnamed(
   kinds: readonly BadRecord["kind"][],
   range: { before: number; limit: number },
 ): HeldUnnamed[] {
-  return store
-    .prepare<HeldUnnamed>(
-      `SELECT id, kind, payload, first_seen_at AS firstSeenAt FROM quarantine
-       WHERE id IN (${heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36")}) ORDER BY id DESC`,
-    )
-    .all(range);
+  const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
+  const names = ["id", "kind", "payload", "firstSeenAt"] as const;
+  return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 
 /** An order against which a record is held that names none. */
@@ -157,7 +133,7 @@ export function markQuarantined(store: Store, id: number, state: QuarantineRow["
 
 /** It was tried again and is bad for this reason now. */
 export function markStillBad(store: Store, id: number, reason: string): void {
-  store.prepare("UPDATE quarantine SET state = 'held', reason = ? WHERE id = ?").run(reason, id);
+  updateRows(store, quarantine, { id }, { state: "held", reason });
 }
 
 /** The payload as it came, or undefined where the database could not keep it to the letter (bytes that are no UTF-8). */
@@ -169,14 +145,9 @@ export function exactPayload({ payload, payloadHash }: QuarantinedRecord): Buffe
 
 // ------------------------------------------------------------------------------------------------- unread batches
 
-export interface UnreadBatch {
-  id: number;
-  receivedAt: string;
-  bytes: number;
-  /** Null while it is being stored in parts. */
-  lastError: string | null;
-}
+export type UnreadBatch = NamedRow<typeof batches, "id" | "receivedAt" | "lastError"> & { bytes: number };
 
+/** Without a `lastError` it is being stored in parts. */
 export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
   return store
     .prepare<UnreadBatch>(
@@ -187,12 +158,7 @@ export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
 }
 
 export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body: Buffer }) | undefined {
-  const row = store
-    .prepare<Omit<UnreadBatch, "bytes"> & BodyPlace>(
-      `SELECT id, received_at AS receivedAt, last_error AS lastError, body, body_id AS bodyId
-       FROM batches WHERE id = ? AND state = 'unread'`,
-    )
-    .get(id);
+  const row = findRow(store, batches, { id, state: "unread" });
   if (row === undefined) return undefined;
   const body = loadBody(store, row);
   return { id, receivedAt: row.receivedAt, lastError: row.lastError, bytes: body.length, body };
@@ -201,5 +167,5 @@ export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body
 /** The next pull tries it again, whatever it was tried with before, and waits for no probe. */
 export function markUnreadUntried(store: Store, id: number): boolean {
   deleteHold(store, "orders", "unread");
-  return store.prepare("UPDATE batches SET read_with = NULL WHERE id = ? AND state = 'unread'").run(id).changes > 0;
+  return updateRows(store, batches, { id, state: "unread" }, { readWith: null }) > 0;
 }

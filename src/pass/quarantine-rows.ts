@@ -1,16 +1,18 @@
 /*
  * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
- * came in, so that nothing that was confirmed is missing here or in `orders`.
+ * came in, so that nothing that was confirmed is missing here or in `orders`. SQL, because it is run for every record and its
+ * key is an expression.
  */
 
 import { getTableColumns, sql } from "drizzle-orm";
 import { onlyRow } from "../database/only-row.ts";
+import type { Query } from "../database/queries.ts";
 import { quarantine } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 
 export interface BadRecord {
-  kind: "order" | "change" | "snapshot" | "payload" | "stocks" | "prices" | "catalog" | "images";
+  kind: Exclude<QuarantineRow["kind"], "batch">;
   reference: string | null;
   reason: Message | string;
   payload: string | null;
@@ -141,14 +143,14 @@ export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind
 
 export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash" | "bodyId">;
 
+const HELD = (query: Query) => {
+  const { payload, payloadHash, bodyId, ...columns } = getTableColumns(quarantine);
+  const isHeld = sql`${quarantine.state} = 'held'`; // not a parameter: its index is of held rows alone
+  return query.select(columns).from(quarantine).where(isHeld).orderBy(quarantine.id).limit(LIMIT).prepare();
+};
+const LIMIT = sql.placeholder("limit");
+
 /** What is held, oldest first, without the payloads. */
 export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
-  const { payload: _, payloadHash: __, bodyId: ___, ...columns } = getTableColumns(quarantine);
-  return store.query
-    .select(columns)
-    .from(quarantine)
-    .where(sql`${quarantine.state} = 'held'`)
-    .orderBy(quarantine.id)
-    .limit(limit)
-    .all();
+  return store.prepared(HELD).all({ limit });
 }
