@@ -1,12 +1,17 @@
-/* What `status` tells from: read-only, on any connection, beside a running daemon. */
+/*
+ * What `status` tells from: read-only, on any connection, beside a running daemon. SQL names the index, so that no look walks
+ * through orders or batches.
+ */
 
 import path from "node:path";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import { journalSince } from "../database/foreign-journal.ts";
-import { onlyRow } from "../database/only-row.ts";
+import { onlyValue } from "../database/only-row.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
+import { select } from "../database/queries.ts";
+import { batches, feeds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { loadErpWrites } from "../feeds/erp-writes.ts";
 import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "../orders/batch-rows.ts";
@@ -21,10 +26,8 @@ import { loadPageSilent } from "./page-silence.ts";
 
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
-  const row = store
-    .prepare<{ at: string }>("SELECT received_at AS at FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1")
-    .get();
-  return row?.at ?? null;
+  const rest = "WHERE state <> 'unread' ORDER BY id DESC LIMIT 1";
+  return select(store, batches, ["receivedAt"], rest).get()?.receivedAt ?? null;
 }
 
 function loadDiskSpace(store: Store): DiskSpace | undefined {
@@ -44,7 +47,6 @@ function loadDoubt(store: Store): Facts["doubt"] {
 export function loadFacts(store: Store): Facts {
   const say = (text: string | null) => (text === null ? null : store.messageOf(text));
   const owed = loadOwedTimes(store);
-  const one = <T>(sql: string) => onlyRow(store.prepare<T>(sql).get());
   const flows = store
     .prepare<
       Omit<FlowFacts, "enabled" | "isStale" | "error"> & { enabled: number; isStale: number; error: string | null }
@@ -66,20 +68,20 @@ export function loadFacts(store: Store): Facts {
     })),
     holds: loadHolds(store).map(({ nextProbeAt: _, detail, ...hold }) => ({ ...hold, detail: say(detail) })),
     lastOrderAt: loadLastOrderAt(store),
-    orders: one<{ n: number }>("SELECT coalesce(max(order_key), 0) AS n FROM orders").n,
+    orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),
     unread: countKeptBodies(store),
-    unreadSince: one<{ at: string | null }>(
-      `SELECT min(received_at) AS at FROM batches INDEXED BY batches_unread
+    unreadSince: onlyValue<string | null>(
+      store,
+      `SELECT min(received_at) FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND last_error IS NOT NULL`,
-    ).at,
+    ),
     refusedBatches: countRefusedConfirms(store),
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
     owedReads: { ...owed, why: say(owed.why) },
     refusedRequests: countRefusedRequests(store),
     unsettledRequests: listUnsettledSince(store),
-    acceptedByStatusOnly: store
-      .prepare<{ name: string }>("SELECT name FROM feeds WHERE accepted_by = 'status' ORDER BY feed_id")
+    acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()
       .map(({ name }) => name),
     erpWrites: loadErpWrites(store),

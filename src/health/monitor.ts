@@ -1,17 +1,15 @@
 /* What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. */
-import { onlyRow } from "../database/only-row.ts";
+import { onlyValue } from "../database/only-row.ts";
+import type { Query } from "../database/queries.ts";
+import { watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-export interface WatermarkRow {
-  stream: string;
-  value: string;
-  updatedAt: string;
-}
+export type WatermarkRow = typeof watermarks.$inferSelect;
+
+const WATERMARKS = (query: Query) => query.select().from(watermarks).orderBy(watermarks.stream).prepare();
 
 export function loadWatermarks(store: Store): WatermarkRow[] {
-  return store
-    .prepare<WatermarkRow>("SELECT stream, value, updated_at AS updatedAt FROM watermarks ORDER BY stream")
-    .all();
+  return store.prepared(WATERMARKS).all();
 }
 
 /** The database with what still stands in its log alone. */
@@ -22,7 +20,7 @@ export function databaseBytes(store: Store): number {
 
 /** The number of the newest run, 0 where there is none. */
 export function loadLastRunId(store: Store): number {
-  return onlyRow(store.prepare<{ id: number | null }>("SELECT max(id) AS id FROM runs").get()).id ?? 0;
+  return onlyValue<number>(store, "SELECT coalesce(max(id), 0) FROM runs");
 }
 
 export interface RunTotals {
@@ -65,8 +63,7 @@ export function loadSuccesses(store: Store, job: string, since: string, limit: n
 
 /** One past the key of the newest order. */
 export function nextOrderKey(store: Store): number {
-  const row = onlyRow(store.prepare<{ key: number | null }>("SELECT max(order_key) AS key FROM orders").get());
-  return (row.key ?? 0) + 1;
+  return onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) + 1 FROM orders");
 }
 
 interface Point {

@@ -4,6 +4,9 @@
  * clock wrote in this process is moved by as much as it was wrong; what still lies in the future came from an earlier process and
  * counts as of now. History keeps its times. After a crash in the middle the next start does the second again.
  */
+import { getTableName } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { erpQueue, feedOutbox, feeds, flows, holds, owedReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -11,18 +14,18 @@ import { isoTime } from "../platform/ports.ts";
 import { CLOCK_OFF_MS, clockOffsetS } from "./clock-offset.ts";
 import { ClockSegments, type Correction } from "./clock-segments.ts";
 
-/** Tables and columns from which ages are reckoned. */
-const TIMES: readonly (readonly [table: string, column: string])[] = [
-  ["erp_queue", "since"],
-  ["flows", "last_run_at"],
-  ["flows", "last_success_at"],
-  ["flows", "failing_since"],
-  ["flows", "first_pass_since"],
-  ["feed_outbox", "waiting_since"],
-  ["owed_reads", "since"],
-  ["holds", "since"],
-  ["feeds", "touched_at"],
-  ["feeds", "last_accepted_at"],
+/** Columns from which ages are reckoned. */
+const TIMES: readonly SQLiteColumn[] = [
+  erpQueue.since,
+  flows.lastRunAt,
+  flows.lastSuccessAt,
+  flows.failingSince,
+  flows.firstPassSince,
+  feedOutbox.waitingSince,
+  owedReads.since,
+  holds.since,
+  feeds.touchedAt,
+  feeds.lastAcceptedAt,
 ];
 
 export class SettleTimes {
@@ -40,9 +43,9 @@ export class SettleTimes {
     const corrections = this.#look(client.serviceNow === undefined ? undefined : offS === undefined);
     if (corrections === undefined) return;
     let moved = 0;
-    for (const [table, column] of TIMES) {
+    for (const column of TIMES) {
       // In one transaction a column: a row that was moved must not be met again.
-      moved += await commit(this.#context, signal, () => settle(store, { table, column, corrections }, clock.nowMs()));
+      moved += await commit(this.#context, signal, () => settle(store, { column, corrections }, clock.nowMs()));
     }
     if (moved > 0)
       log.info({ times: moved }, "Times that this machine's clock had written while it was wrong were put right.");
@@ -56,9 +59,10 @@ export class SettleTimes {
 
 function settle(
   store: Store,
-  { table, column, corrections }: { table: string; column: string; corrections: readonly Correction[] },
+  { column: of, corrections }: { column: SQLiteColumn; corrections: readonly Correction[] },
   nowMs: number,
 ): number {
+  const [table, column] = [getTableName(of.table), of.name];
   const move = store.prepare(
     `UPDATE ${table} SET ${column} = strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, @by || ' seconds') WHERE ${column} BETWEEN @from AND @to`,
   );

@@ -1,7 +1,7 @@
 /* How much of a job is done and left, from the database alone: so it can be told of a daemon's work as well. */
 
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
-import { onlyRow } from "../database/only-row.ts";
+import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { loadReconcileState } from "../reconcile/reconcile-rows.ts";
@@ -26,13 +26,7 @@ const WAITING: Partial<Record<JobName, { unit: Unit; sql: string }>> = {
 };
 
 export function loadWorkLeft(store: Store, job: JobName): WorkLeft {
-  const count = (sql: string, ...values: unknown[]) =>
-    onlyRow(
-      store
-        .prepare<number>(sql)
-        .pluck()
-        .get(...values),
-    );
+  const count = (sql: string, ...params: unknown[]) => onlyValue<number>(store, sql, ...params);
   if (job === "orders") return { unit: "orders", done: count("SELECT coalesce(max(order_key), 0) FROM orders") };
   if (job === "reconcile") return loadRoundLeft(store);
   if (isFeed(job)) {
@@ -55,7 +49,7 @@ function loadRoundLeft(store: Store): WorkLeft {
 }
 
 export function countOrders(store: Store): number {
-  return onlyRow(store.prepare<number>("SELECT count(*) FROM orders").pluck().get());
+  return onlyValue<number>(store, "SELECT count(*) FROM orders");
 }
 
 function isFeed(job: JobName): job is FeedName {

@@ -1,29 +1,25 @@
 /*
  * Orders, their lines and their history. Every function runs inside the caller's write transaction, so that an
  * order, its lines, its event and the position that covers them become durable together or not at all. After a
- * crash in the middle nothing of them is there, and the record is served again.
+ * crash in the middle nothing of them is there, and the record is served again. SQL, because it is run for every record.
  */
 
 import { onlyRow } from "../database/only-row.ts";
+import type { NamedRow, Row } from "../database/row.ts";
+import type { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { LineValues, OrderSource, OrderValues } from "./order-mapping.ts";
 import type { EventPlan, StoredOrder } from "./plan-order.ts";
 
-/** What is known of an order without touching its payload: enough to see that a record is old news. */
-export interface OrderMark {
-  orderKey: number;
-  /** As the service writes its id. */
-  serviceId: string;
-  payloadSource: OrderSource;
-  batchHash: Buffer | null;
-  batchContentHash: Buffer | null;
-  updateHash: Buffer | null;
-  updateContentHash: Buffer | null;
-  snapshotHash: Buffer | null;
-  payloadHash: Buffer;
-  updatedAt: string | null;
-  removedAt: string | null;
-}
+/**
+ * What is known of an order without touching its payload: enough to see that a record is old news. `serviceId`: as the service
+ * writes it.
+ */
+export type OrderMark = NamedRow<
+  typeof orders,
+  | ("orderKey" | "payloadSource" | "batchHash" | "batchContentHash" | "updateHash" | "updateContentHash")
+  | ("snapshotHash" | "payloadHash" | "removedAt")
+> & { serviceId: string; updatedAt: string | null };
 
 export interface NewOrder {
   orderId: string;
@@ -73,22 +69,18 @@ export function saveServiceId(store: Store, orderKey: number, serviceId: string)
     .run(serviceId, orderKey, serviceId);
 }
 
+type StoredRow = Pick<
+  Row<typeof orders>,
+  | ("number" | "status" | "is_cancelled" | "service_created_at" | "service_updated_at")
+  | ("currency" | "total" | "removed_at" | "payload")
+>;
+
 export function loadStoredOrder(store: Store, orderKey: number): StoredOrder {
   const row = onlyRow(
     store
-      .prepare<{
-        number: string | null;
-        status: string | null;
-        is_cancelled: number;
-        service_created_at: string | null;
-        service_updated_at: string | null;
-        currency: string | null;
-        total: string | null;
-        removed_at: string | null;
-        payload: string;
-      }>(
+      .prepare<StoredRow>(
         `SELECT number, status, is_cancelled, service_created_at, service_updated_at, currency, total, removed_at, payload
-       FROM orders WHERE order_key = ?`,
+         FROM orders WHERE order_key = ?`,
       )
       .get(orderKey),
   );
@@ -105,12 +97,16 @@ export function loadStoredOrder(store: Store, orderKey: number): StoredOrder {
       currency: row.currency,
       total: row.total,
     },
-    lines: store
-      .prepare<LineValues>(
-        "SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no",
-      )
-      .all(orderKey),
+    lines: loadLines(store, orderKey),
   };
+}
+
+export function loadLines(store: Store, orderKey: number): LineValues[] {
+  return store
+    .prepare<LineValues>(
+      "SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no",
+    )
+    .all(orderKey);
 }
 
 export function saveNewOrder(store: Store, order: NewOrder): number {

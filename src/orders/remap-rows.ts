@@ -1,65 +1,44 @@
 /*
  * Stored orders as `remap` reads and rewrites them. A rewrite is fenced by the payload and the revision that were
  * read: what the daemon has stored in between is newer and stays. Each call runs inside the caller's transaction;
- * after a crash the orders of the last commit are remapped and the rest is not, which is where the next run goes on.
+ * after a crash the orders of the last commit are remapped and the rest is not, which is where the next run goes on. SQL,
+ * because every order is read and revisions are counted on.
  */
 
 import { onlyRow } from "../database/only-row.ts";
+import { select } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
+import { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { LineValues, OrderSource } from "./order-mapping.ts";
-import { saveLines } from "./order-rows.ts";
+import { loadLines, saveLines } from "./order-rows.ts";
 import { changesText, type MappedOrder, type RemapPlan } from "./remap-order.ts";
 
-interface Row {
-  orderKey: number;
-  orderId: string;
-  revision: number;
-  payloadHash: Buffer;
-  source: OrderSource;
-  payload: string;
-  isCancelled: number;
-  isOpen: number;
-  removedAt: string | null;
-  number: string | null;
-  status: string | null;
-  createdAt: string | null;
-  updatedAt: string | null;
-  currency: string | null;
-  total: string | null;
-}
-
-const COLUMNS = `order_key AS orderKey, order_id AS orderId, revision, payload_hash AS payloadHash, payload_source AS source,
-  payload, is_cancelled AS isCancelled, is_open AS isOpen, removed_at AS removedAt, number, status,
-  service_created_at AS createdAt, service_updated_at AS updatedAt, currency, total`;
+const MAPPED = [
+  ...(["orderKey", "orderId", "revision", "payloadHash", "payloadSource", "payload"] as const),
+  ...(["isCancelled", "isOpen", "removedAt", "number", "status"] as const),
+  ...(["serviceCreatedAt", "serviceUpdatedAt", "currency", "total"] as const),
+] as const;
+type Mapped = NamedRow<typeof orders, (typeof MAPPED)[number]>;
 
 /** The next orders in the order in which they came. */
 export function loadMappedAfter(store: Store, orderKey: number, limit: number): MappedOrder[] {
-  const rows = store
-    .prepare<Row>(`SELECT ${COLUMNS} FROM orders WHERE order_key > ? ORDER BY order_key LIMIT ?`)
-    .all(orderKey, limit);
+  const rows = select(store, orders, MAPPED, "WHERE order_key > ? ORDER BY order_key LIMIT ?").all(orderKey, limit);
   return rows.map((row) => mappedOrder(store, row));
 }
 
 export function loadMappedOrder(store: Store, orderKey: number): MappedOrder {
-  return mappedOrder(
-    store,
-    onlyRow(store.prepare<Row>(`SELECT ${COLUMNS} FROM orders WHERE order_key = ?`).get(orderKey)),
-  );
+  return mappedOrder(store, onlyRow(select(store, orders, MAPPED, "WHERE order_key = ?").get(orderKey)));
 }
 
-function mappedOrder(store: Store, row: Row): MappedOrder {
-  const { number, status, createdAt, updatedAt, currency, total } = row;
-  const lines = store
-    .prepare<LineValues>(
-      "SELECT sku, name, quantity, price, payload FROM order_line_rows WHERE order_key = ? ORDER BY line_no",
-    )
-    .all(row.orderKey);
+function mappedOrder(store: Store, row: Mapped): MappedOrder {
+  const { number, status, serviceCreatedAt: createdAt, serviceUpdatedAt: updatedAt, currency, total } = row;
+  const lines = loadLines(store, row.orderKey);
   return {
     orderKey: row.orderKey,
     orderId: row.orderId,
     revision: row.revision,
     payloadHash: row.payloadHash,
-    source: row.source,
+    source: row.payloadSource,
     payload: row.payload,
     isCancelled: row.isCancelled === 1,
     isOpen: row.isOpen === 1,

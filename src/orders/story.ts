@@ -2,61 +2,7 @@ import { kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../ans
 import { scanJson } from "../answers/scan-json.ts";
 import { counted } from "../messages/counted.ts";
 import { shortWords } from "../service/service-error.ts";
-
-export interface StoryEvent {
-  seq: number;
-  revision: number;
-  kind: "created" | "changed" | "cancelled" | "removed" | "remapped";
-  oldStatus: string | null;
-  newStatus: string | null;
-  /** JSON: `{place: {"was": …, "is": …}}`. */
-  changes: string | null;
-  source: "batch" | "update" | "snapshot" | "own" | "remap";
-  at: string;
-}
-
-/** Everything that is stored about one order. */
-export interface OrderStory {
-  order: {
-    orderKey: number;
-    orderId: string;
-    number: string | null;
-    status: string | null;
-    total: string | null;
-    currency: string | null;
-    revision: number;
-    erpRevision: number;
-    isCancelled: number;
-    isOpen: number;
-    receivedAt: string;
-    removedAt: string | null;
-  };
-  events: readonly StoryEvent[];
-  batches: readonly {
-    /** JSON literal. */
-    batchId: string | null;
-    orderCount: number;
-    state: string;
-    receivedAt: string;
-    confirmedAt: string | null;
-    lastError: string | null;
-  }[];
-  erp:
-    | { erpNumber: unknown; seenRevision: number | null; state: string | null; error: unknown; note: unknown }
-    | undefined;
-  waiting: { blocked: number; since: string } | undefined;
-  requests: readonly {
-    id: number;
-    status: unknown;
-    requestedAt: string | null;
-    state: string;
-    httpStatus: number | null;
-    answeredAt: string | null;
-    lastError: string | null;
-  }[];
-  quarantined: readonly { id: number; kind: string; reason: string; state: string; firstSeenAt: string }[];
-  owedSince: string | null;
-}
+import type { OrderStory, StoryEvent } from "./story-rows.ts";
 
 /** One thing that happened, or, without a time, how it stands now. */
 export interface StoryLine {

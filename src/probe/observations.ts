@@ -5,6 +5,8 @@
  */
 
 import { loadMeta, saveMeta } from "../database/meta.ts";
+import { type Query, updateRows } from "../database/queries.ts";
+import { observations } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { OrderSource } from "../orders/order-mapping.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
@@ -23,13 +25,13 @@ export interface ObservedMark {
   misses: Misses;
 }
 
-const COLUMNS = "kind, name, sample, first_seen_at AS firstSeenAt, state";
+const ALL = (query: Query) => {
+  const { firstSeenAt, kind, name } = observations;
+  return query.select().from(observations).orderBy(firstSeenAt, kind, name).prepare();
+};
 
 export function loadObservations(store: Store): ObservationRow[] {
-  const rows = store
-    .prepare<ObservationRow>(`SELECT ${COLUMNS} FROM observations ORDER BY first_seen_at, kind, name`)
-    .all();
-  return [...loadAnswers(store), ...loadReturn(store), ...rows];
+  return [...loadAnswers(store), ...loadReturn(store), ...store.prepared(ALL).all()];
 }
 
 /** The service went back to an earlier state. */
@@ -66,7 +68,8 @@ export function saveObservation(store: Store, observation: Observation, at: stri
 
 /** What was noticed has ended by itself. */
 export function markObservationOver(store: Store, kind: Observation["kind"], name: string): void {
-  store.prepare("UPDATE observations SET state = 'over' WHERE kind = ? AND name = ? AND state = 'new'").run(kind, name);
+  if (kind === "answer" || kind === "return") return;
+  updateRows(store, observations, { kind, name, state: "new" }, { state: "over" });
 }
 
 /** Somebody has read them. The names dismissed. */

@@ -1,9 +1,13 @@
 /*
  * What reconciling reads and remembers: whose turn it is, what an order was compared with, payloads and their hashes.
  * The turn is saved in the transaction of the findings that it covers, or after orders that gave none; after a crash
- * a few orders are read twice, which changes nothing.
+ * a few orders are read twice, which changes nothing. SQL names the index, and reads payloads as bytes.
  */
 import { loadMeta, saveMeta } from "../database/meta.ts";
+import { onlyValue } from "../database/only-row.ts";
+import { findRow, select, upsertRow } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
+import { comparedOrders, orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { CANDIDATE, type Candidate, type Range } from "../updates/control-rows.ts";
 
@@ -80,45 +84,26 @@ export function loadCandidate(store: Store, orderId: string): Candidate | undefi
 
 /** What the service said of this order when its present payload was last compared. */
 export function loadComparedContent(store: Store, orderKey: number, payloadHash: Buffer): Buffer | undefined {
-  const row = store
-    .prepare<{ contentHash: Buffer }>(
-      "SELECT content_hash AS contentHash FROM compared_orders WHERE order_key = ? AND payload_hash = ?",
-    )
-    .get(orderKey, payloadHash);
-  return row?.contentHash;
+  return findRow(store, comparedOrders, { orderKey, payloadHash })?.contentHash;
 }
 
 export function saveComparedContent(
   store: Store,
   compared: { orderKey: number; payloadHash: Buffer; contentHash: Buffer },
 ): void {
-  store
-    .prepare(
-      `INSERT INTO compared_orders (order_key, payload_hash, content_hash) VALUES (?, ?, ?)
-       ON CONFLICT (order_key) DO UPDATE SET payload_hash = excluded.payload_hash, content_hash = excluded.content_hash`,
-    )
-    .run(compared.orderKey, compared.payloadHash, compared.contentHash);
+  upsertRow(store, comparedOrders, compared, { key: ["orderKey"], set: ["payloadHash", "contentHash"] });
 }
 
-export interface StoredPayload {
-  orderKey: number;
-  orderId: string;
-  payloadHash: Buffer;
-  /** As text: bytes that are not UTF-8 are replaced in it, so that it cannot have the hash of what was stored. */
-  payload: string;
-}
+const STORED = ["orderKey", "orderId", "payloadHash", "payload"] as const;
+/** The payload as text: bytes that are not UTF-8 are replaced in it, so that it cannot have the hash of what was stored. */
+export type StoredPayload = NamedRow<typeof orders, (typeof STORED)[number]>;
 
 export function loadPayloads(store: Store, range: { after: number; upTo: number; limit: number }): StoredPayload[] {
-  return store
-    .prepare<StoredPayload>(
-      `SELECT order_key AS orderKey, order_id AS orderId, payload_hash AS payloadHash, payload
-       FROM orders WHERE order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?`,
-    )
-    .all(range.after, range.upTo, range.limit);
+  const rest = "WHERE order_key > ? AND order_key <= ? ORDER BY order_key LIMIT ?";
+  return select(store, orders, STORED, rest).all(range.after, range.upTo, range.limit);
 }
 
 /** The bytes as they are on disk. */
 export function loadPayloadBytes(store: Store, orderKey: number): Buffer {
-  const row = store.prepare("SELECT CAST(payload AS BLOB) AS payload FROM orders WHERE order_key = ?").get(orderKey);
-  return (row as { payload: Buffer }).payload;
+  return onlyValue<Buffer>(store, "SELECT CAST(payload AS BLOB) FROM orders WHERE order_key = ?", orderKey);
 }

@@ -3,9 +3,12 @@
  * before its request leaves until its outcome is known, so that after a crash in the middle nothing is sent again
  * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
  * `echo` says whether the status has come back with the order since; until then that change is our own.
+ * SQL, because the ERP writes this table: ids and numbers of any size, which drizzle cannot read, and values too large to be read.
  */
 
-import { onlyRow } from "../database/only-row.ts";
+import { onlyValue } from "../database/only-row.ts";
+import { findRow, upsertRow } from "../database/queries.ts";
+import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
 import { findNotUtf8 } from "../feeds/utf8.ts";
@@ -54,14 +57,7 @@ const UNSETTLED_MAX = 10_000;
 const OPEN = "state IN ('pending', 'sending')";
 /** Whether the new status of some order must be read back. */
 export function hasOwedEchoes(store: Store): boolean {
-  const row = onlyRow(
-    store
-      .prepare<{
-        n: number;
-      }>("SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed') AS n")
-      .get(),
-  );
-  return row.n === 1;
+  return onlyValue<number>(store, "SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed')") === 1;
 }
 
 /**
@@ -87,15 +83,9 @@ export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
 
 /** Whether another request of the same order waits for this one to be settled. */
 export function hasOtherRequest(store: Store, id: bigint): boolean {
-  const row = onlyRow(
-    store
-      .prepare<{ n: number }>(
-        `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
-         WHERE r.id = ? AND o.id <> r.id AND o.${OPEN}) AS n`,
-      )
-      .get(id),
-  );
-  return row.n === 1;
+  const sql = `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
+    WHERE r.id = ? AND o.id <> r.id AND o.${OPEN})`;
+  return onlyValue<number>(store, sql, id) === 1;
 }
 
 /** The request as it stands now; undefined where it is no longer open. */
@@ -151,13 +141,11 @@ function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"]
 const PATH_ROLE = "status.path";
 
 export function hasStatusPathMatched(store: Store, path: string): boolean {
-  return store.prepare("SELECT 1 FROM matched_paths WHERE role = ? AND path = ?").get(PATH_ROLE, path) !== undefined;
+  return findRow(store, matchedPaths, { role: PATH_ROLE, path }) !== undefined;
 }
 
 export function saveStatusPathMatched(store: Store, path: string, at: string): void {
-  store
-    .prepare("INSERT INTO matched_paths (role, path, matched_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-    .run(PATH_ROLE, path, at);
+  upsertRow(store, matchedPaths, { role: PATH_ROLE, path, matchedAt: at }, { key: ["role", "path"], set: [] });
 }
 
 /** The request is about to leave. From here on only an answer or a read of the order tells what became of it. */
@@ -374,14 +362,10 @@ export function forgetOldEchoes(store: Store, at: string): void {
 
 /** Requests that the service has refused. */
 export function countRefusedRequests(store: Store): number {
-  const row = onlyRow(
-    store
-      .prepare<{ n: number }>(
-        "SELECT count(*) AS n FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'",
-      )
-      .get(),
+  return onlyValue(
+    store,
+    "SELECT count(*) FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'",
   );
-  return row.n;
 }
 
 /** Removes requests that were sent before `before` and have come back with their order, a bounded number at a time. */
