@@ -91,8 +91,8 @@ export class FirstPages {
 
   /**
    * An answer to a later `since` than the position asks for proves a limit of its age only where the older one is refused beside it;
-   * otherwise the service was out of order, and the older one is followed. Then what lies between the two is a gap, unless it was
-   * covered before.
+   * otherwise the service was out of order, and the older one is followed. Proved so in two passes, what lies between the two is a gap,
+   * unless it was covered before.
    */
   async #proveLimit(pass: Pass, position: string | undefined, first: FirstPage): Promise<FirstPage> {
     const { client } = this.#context;
@@ -117,6 +117,7 @@ export class FirstPages {
         this.#learnRefused(pass, plain);
         const learned = pass.learned.limits;
         if (learned !== undefined) pass.learned = { ...pass.learned, limits: { ...learned, isProven: true } };
+        if (isGap && limits?.isProven !== true) throw error;
       }
     }
     if (isGap) pass.skipped = { from: plain.since, to: asked.since };
@@ -146,7 +147,7 @@ export class FirstPages {
 }
 
 /** It may be too old for the service: nothing else of the request changes from poll to poll. */
-function isSinceRefused(error: unknown): boolean {
+export function isSinceRefused(error: unknown): boolean {
   const status = error instanceof ServiceError && error.target === "collection" ? (error.status ?? 0) : 0;
   return status >= 400 && status < 500 && !OTHER_REFUSALS.has(status);
 }

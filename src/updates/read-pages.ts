@@ -18,7 +18,7 @@ import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
-import { FirstPages } from "./first-page.ts";
+import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { isLater, isToken, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import {
   type FollowOptions,
@@ -39,6 +39,10 @@ import { loadTie } from "./tie-rows.ts";
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 /** How long a service must keep naming a position that lies before the one asked until it is followed. */
 const BACK_MS = 10 * 60_000;
+/** How often a refused `since` is asked again at once, and all of a pass. */
+const REPEATS_MAX = 3;
+const REPEATS_OF_PASS_MAX = 9;
+const REPEAT_AFTER_MS = 5_000;
 /** How often changes are asked for by time beside the service's own positions; less than the overlap, so that none is left between. */
 const LOOK_EVERY_MS = 5 * 60_000;
 /** A service that fails at times is asked by them no more often than this. */
@@ -54,6 +58,7 @@ export class ReadPages {
   readonly #pages: KnownPages;
   readonly #first: FirstPages;
   #isTokenRefused = false;
+  #repeats = 0;
   /** Monotonic. */
   #lookAtMs: number;
   /** A token that lies before the one that named it, and until when it is not followed. */
@@ -76,6 +81,7 @@ export class ReadPages {
   }
 
   beginPass(): void {
+    this.#repeats = 0;
     this.#pages.beginPass();
   }
 
@@ -225,10 +231,24 @@ export class ReadPages {
     return false;
   }
 
+  /** Another machine of the service's may take what one refuses: it is asked again, soon and a few times. */
+  async #fetch(since: string, signal: AbortSignal): ReturnType<typeof fetchUpdates> {
+    const { client, clock } = this.#context;
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return await fetchUpdates(client, since, signal);
+      } catch (error) {
+        if (!isSinceRefused(error) || repeats >= REPEATS_MAX || this.#repeats >= REPEATS_OF_PASS_MAX) throw error;
+        this.#repeats += 1;
+        await clock.sleep(REPEAT_AFTER_MS, signal);
+      }
+    }
+  }
+
   async readPage(pass: Pass, since: string): Promise<ReadPage> {
     const { store, client } = this.#context;
     const { rules } = this.#options;
-    const answer = await fetchUpdates(client, since, pass.signal);
+    const answer = await this.#fetch(since, pass.signal);
     const serviceNow = answer.date ?? client.serviceNow;
     pass.serviceNow ??= serviceNow;
     pass.serviceDate ??= answer.date;

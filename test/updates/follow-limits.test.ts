@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 
 const HOUR_MS = 3_600_000;
@@ -98,7 +99,7 @@ describe("a service that refuses a since of more than three days", () => {
     const snapshots = test.snapshots();
     await run(test, 12 * DAY_MS, 4 * HOUR_MS);
     expect(held(test)).toEqual([]);
-    expect(refusedPolls(test)).toBeLessThan(12);
+    expect(refusedPolls(test)).toBeLessThan(24);
     expect([test.watermark(), test.snapshots()]).toEqual([before, snapshots]);
     await test.restart();
     test.change(test.ids[2]!, { status: "cancelled" });
@@ -155,6 +156,40 @@ describe("a refusal that is not about the age of since", () => {
     expect(test.snapshots() - before).toBe(5);
     expect(test.rows("SELECT value FROM meta WHERE key = 'learned' AND value LIKE '%limits%'")).toEqual([]);
   });
+
+  it.each([
+    ["in turn", (asked: number) => asked % 2 === 0],
+    // As a balancer that deals them out by chance, the same in every run.
+    ["by chance", (asked: number) => Math.imul(asked + 7, 2_654_435_761) >>> 31 === 0],
+  ])(
+    "and comes from one of two machines keeps nothing waiting, and no order is read for it: %s",
+    async (_, isRefused) => {
+      const holder: { sandbox?: Sandbox } = {};
+      let asked = 0;
+      const onRequest = ({ path }: { path: string }) => {
+        if (path.includes("/updates") && isRefused(asked++))
+          holder.sandbox?.faults.add({ match: { path: "updates" }, do: { kind: "status", status: 400 } });
+      };
+      const test = await startFollowed(10, { sandbox: { onRequest } });
+      test.change(test.ids[0]!, { status: "accepted" });
+      await run(test, 12 * 60_000);
+      holder.sandbox = test.sandbox;
+      let [failed, seen] = [0, 0];
+      for (let hours = 0; hours < 24; hours++) {
+        const status = hours % 2 === 0 ? "paid" : "packed";
+        test.change(test.ids[hours % 10]!, { status });
+        failed += await run(test, 12 * 60_000);
+        seen += Number(statuses(test)[hours % 10] === status);
+        failed += await run(test, HOUR_MS - 12 * 60_000);
+      }
+      expect(asked).toBeGreaterThan(240);
+      expect(failed).toBeLessThan(24);
+      expect(seen).toBeGreaterThan(20);
+      expect(told(test)).toEqual([]);
+      // Each was read once for its change, and now and then as a control.
+      expect(test.snapshots()).toBeLessThan(60);
+    },
+  );
 
   it("teaches nothing while orders are refused as well", async () => {
     const test = await start(2, 365 * DAY_MS);
