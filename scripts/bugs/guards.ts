@@ -121,7 +121,7 @@ const OF_RESTORE: readonly PlantedBug[] = [
     "if (orders < 0) words.push(",
   ]),
   direct("restore beside an open gap", "a restore lifts what nobody has answered", RESTORE, [
-    "const gap = isComplete ? stillOpen :",
+    "const gap = isComplete ? open :",
     "const gap = isComplete ? null :",
   ]),
 ];

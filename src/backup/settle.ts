@@ -4,10 +4,12 @@
  * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
  * made, so a crash leaves nothing but that file.
  */
+
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Progress } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/feed-rows.ts";
+import type { Message } from "../messages/message.ts";
 import { openDelivery } from "../orders/batch-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
@@ -105,6 +107,6 @@ export function forgetPassing(to: Store): void {
   });
 }
 
-export function tellGap(to: Store, detail: string, at: string): void {
+export function tellGap(to: Store, detail: Message | string, at: string): void {
   to.write(() => saveHold(to, { area: "orders", reason: "restored", since: at, nextProbeAt: null, detail }));
 }

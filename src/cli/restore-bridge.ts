@@ -93,8 +93,6 @@ export interface RestoreReport {
 
 /** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
 const RESTORING = "restoring";
-/** The end of a gap, which stands once where an earlier one is still open. */
-const WHAT_TO_DO = / (Tables of the ERP may be|What the newest copy|Compare the newest) .*$/s;
 const OPEN_GAP_CHARACTERS = 1_000;
 
 /** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
@@ -209,13 +207,12 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   // What an earlier restore or a start could not find stays told until a person has looked.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
-  const stillOpen = open === null ? null : m.common.plain({ text: open });
-  const gap = isComplete ? stillOpen : describeGap({ copy, replaced, report, lack, journal, open, at });
+  const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
   if (gap !== null && !isComplete) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
     doubtRequests(store, loaded.config.statuses.map);
     if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
-    tellGap(store, String(gap), at);
+    tellGap(store, gap, at);
   }
   // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.
   const elsewhere = lookElsewhere(store, loaded);
@@ -304,7 +301,7 @@ interface Gap {
   lack: readonly string[];
   journal: Replayed;
   /** What an earlier gap said that is open. */
-  open: string | null;
+  open: Message | null;
   at: string;
 }
 
@@ -319,14 +316,15 @@ function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): 
   const { length } = report.damagedOrders;
   if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));
   if (report.damaged.size > 0) parts.push(m.restore.tablesUnread({ tables: [...report.damaged].sort() }));
-  if (open !== null)
-    parts.push(
-      m.restore.openBefore({
-        text: m.common.plain({ text: open.replace(WHAT_TO_DO, "").slice(0, OPEN_GAP_CHARACTERS) }),
-      }),
-    );
-  parts.push(m.restore.erpTablesOld);
-  return m.common.sentences({ parts });
+  if (open !== null) parts.push(m.restore.openBefore({ text: gapAlone(open) }));
+  return m.restore.gapAndSteps({ gap: m.common.sentences({ parts }), steps: m.restore.erpTablesOld });
+}
+
+/** What is to be done stands once where an earlier gap is still open. */
+function gapAlone(open: Message): Message {
+  const gap = open.id === "restore.gapAndSteps" ? (open.params["gap"] as Message) : open;
+  const text = String(gap);
+  return text.length <= OPEN_GAP_CHARACTERS ? gap : m.common.foreign({ text: text.slice(0, OPEN_GAP_CHARACTERS) });
 }
 
 function verifyResult(store: Store): void {

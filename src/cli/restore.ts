@@ -1,6 +1,6 @@
 import path from "node:path";
 import { MIGRATIONS_FOLDER } from "../database/migrate.ts";
-import { describeCounts } from "../messages/counted.ts";
+import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -74,7 +74,7 @@ function tell({ json, terminal }: Call, report: RestoreReport): void {
   const { database, copiedAt } = report;
   terminal.out(m.restore.restored({ database, at: copiedAt ?? m.restore.unknownTime }));
   if (report.replaced !== null) terminal.out(m.restore.replacedIs({ replaced: report.replaced }));
-  const carried = m.common.plain({ text: describeCounts(report.carried) });
+  const carried = describeCounts(report.carried);
   if (Object.keys(report.carried).length > 0) terminal.out(m.restore.broughtOver({ carried }));
   const { batches, orders, unread, torn } = report.journal;
   if (unread > 0) terminal.out(m.restore.journalPartly({ batches, orders, unread }));

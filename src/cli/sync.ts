@@ -10,7 +10,7 @@ import type { Store } from "../database/store.ts";
 import { doubtAcknowledged } from "../feeds/feed-rows.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
-import { describeCounts } from "../messages/counted.ts";
+import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
@@ -62,7 +62,7 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
   if (call.json) call.terminal.out(jsonLine({ jobs: outcomes, holds, ...(shown === undefined ? {} : { row: shown }) }));
   for (const { area, reason, detail } of holds) {
     if (detail === null) call.terminal.err(m.sync.held({ area, reason }));
-    else call.terminal.err(m.sync.heldBecause({ area, reason, detail: m.common.plain({ text: detail }) }));
+    else call.terminal.err(m.sync.heldBecause({ area, reason, detail }));
   }
   return worstOf([...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 };
@@ -265,11 +265,11 @@ function isTold({ area, reason }: HoldRow, outcomes: readonly SyncOutcome[]): bo
 }
 
 function describeOutcome({ job, outcome, counts, error }: SyncOutcome): Message {
-  const why = error === null ? undefined : m.common.plain({ text: error });
+  const why = error ?? undefined;
   if (why !== undefined && outcome === "held") return m.sync.heldBack({ job, why });
   if (why !== undefined) return m.sync.endedBecause({ job, outcome: OUTCOMES[outcome] ?? outcome, why });
   if (outcome === "stopped") return m.common.about({ subject: job, text: m.sync.stopped });
-  return m.common.about({ subject: job, text: m.common.plain({ text: describeCounts(counts) }) });
+  return m.common.about({ subject: job, text: describeCounts(counts) });
 }
 
 const OUTCOMES: Readonly<Record<string, Message>> = { failed: m.sync.failed, stopped: m.sync.stopped };

@@ -7,6 +7,7 @@
  */
 
 import type { HoldReason } from "../database/hold-names.ts";
+import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
@@ -207,7 +208,7 @@ export class HoldGate {
       reason: plan.reason,
       since: [isoTime(now), ...(plan.scope === "area" ? replaced : []).map(({ since }) => since)].sort()[0] ?? "",
       nextProbeAt: waitMs === null ? null : isoTime(now + waitMs),
-      detail: client.hideSecrets(describeFailure(error)),
+      detail: withTexts(describeFailure(error), client.hideSecrets),
       scope: plan.scope,
     };
     for (const hold of replaced) {

@@ -2,7 +2,10 @@
  * One clear line for what happened: when a job did something, when it begins to fail or fails in another way, and
  * when it has recovered. Silence otherwise, because a line a minute for an outage of hours hides everything else.
  */
-import { describeCounts } from "../messages/counted.ts";
+
+import { describeCounts } from "../messages/describe-counts.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import type { Log } from "../platform/ports.ts";
 import type { RunResult } from "./run-job.ts";
@@ -24,14 +27,17 @@ export class RunReporter {
     }
     if (result.outcome === "held" || result.outcome === "stopped") return;
     const lifted = result.error === null && "lifted" in result ? (result.lifted ?? []) : [];
-    if (this.#failing.delete(job) || lifted.length > 0) this.#log.info({ job }, `${job}: works again.`);
+    if (this.#failing.delete(job) || lifted.length > 0) this.#log.info({ job }, m.daemon.worksAgain({ job }));
     if (result.outcome !== "idle")
-      this.#log.info({ job, ...result.counts }, `${job}: ${describeCounts(result.counts)}.`);
+      this.#log.info({ job, ...result.counts }, m.daemon.passDone({ job, counts: describeCounts(result.counts) }));
   }
 
   #reportFailure(job: string, { error, hold }: RunResult & { outcome: "failed" | "stopped" }): void {
-    const held = hold === undefined ? "" : `; ${hold.area} held (${hold.reason})`;
-    const sentence = `${job}: ${this.#hideSecrets(describeFailure(error))}${held}.`;
+    const why = withTexts(describeFailure(error), this.#hideSecrets);
+    const sentence =
+      hold === undefined
+        ? m.daemon.passFailed({ job, why })
+        : m.daemon.passFailedHeld({ job, why, area: hold.area, reason: hold.reason });
     const fields = {
       job,
       errorCode: error.code,

@@ -4,6 +4,9 @@
  */
 
 import { clockTime } from "../health/status-words.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import type { HoldRow } from "../pass/hold-rows.ts";
@@ -22,7 +25,7 @@ export type RunResult =
       outcome: "held";
       counts: Record<string, number>;
       hold: HoldRow;
-      reason: string;
+      reason: Message;
       leftMs: number | undefined;
     }
   /** `hold`: what the failure asked for. */
@@ -81,7 +84,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     return { error: null, ...report, lifted: await gate.passed(admission, signal) };
   } catch (caught) {
     const error = isAbort(caught, signal)
-      ? new BridgeError("stopped", "Stopped in the middle of a pass.", { cause: caught })
+      ? new BridgeError("stopped", m.daemon.stoppedInPass, { cause: caught })
       : asError(caught);
     context.store.notice(error);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
@@ -104,10 +107,11 @@ function hasAsked(job: Job, { counts }: JobReport): boolean {
 }
 
 /** `orders held since 18:20 (credentials): …; next try 18:25, or at once: erp-bridge resume orders` */
-function describeHeld({ area, reason, since, nextProbeAt, detail }: HoldRow, nowMs: number): string {
-  const why = detail === null ? "" : `: ${detail.replace(/\.$/, "")}`;
-  const next = nextProbeAt === null ? "goes on after" : `next try ${clockTime(nextProbeAt, nowMs)}, or at once`;
-  return `${area} held since ${clockTime(since, nowMs)} (${reason})${why}; ${next}: erp-bridge resume ${area}`;
+function describeHeld({ area, reason, since: at, nextProbeAt, detail }: HoldRow, nowMs: number): Message {
+  const next = nextProbeAt === null ? m.daemon.goesOnAfter : m.daemon.nextTry({ at: clockTime(nextProbeAt, nowMs) });
+  const held = { area, since: clockTime(at, nowMs), reason, next };
+  if (detail === null) return m.daemon.heldSince(held);
+  return m.daemon.heldSinceBecause({ ...held, why: m.common.bare({ text: detail }) });
 }
 
 async function saveResult(
@@ -135,7 +139,7 @@ async function saveResult(
 }
 
 /** Why a pass did not do its work; null where it did. */
-export function wordsOf(result: RunResult, hideSecrets: (text: string) => string): string | null {
-  if (result.error !== null) return hideSecrets(describeFailure(result.error));
+export function wordsOf(result: RunResult, hideSecrets: (text: string) => string): Message | null {
+  if (result.error !== null) return withTexts(describeFailure(result.error), hideSecrets);
   return result.outcome === "held" ? result.reason : null;
 }

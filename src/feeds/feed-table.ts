@@ -106,12 +106,11 @@ export class FeedTable {
   }
 
   /** The feed waits for a person, and says why. */
-  async hold(message: Message, signal: AbortSignal): Promise<void> {
+  async hold(detail: Message, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const { name } = this.#rules;
-    const detail = String(message);
     const standing = loadHoldsOf(store, name).find(({ reason }) => reason === "table");
-    if (standing?.detail === detail) return;
+    if (String(standing?.detail) === String(detail)) return;
     const since = standing?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () =>
       saveHold(store, { area: name, reason: "table", since, nextProbeAt: null, detail }),

@@ -271,9 +271,9 @@ export class PushImports implements Job {
     const guarded = isGuarded(rules.guard, { ...drops, live: feed.liveCount });
     const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
     const since = feed.guardSince ?? isoTime(clock.nowMs());
-    const detail = String(m.feeds.guarded({ pending: drops.pending, live: feed.liveCount, name: rules.name }));
+    const detail = m.feeds.guarded({ pending: drops.pending, live: feed.liveCount, name: rules.name });
     const isNews = guarded
-      ? feed.guardSince === null || standing?.detail !== detail
+      ? feed.guardSince === null || String(standing?.detail) !== String(detail)
       : feed.guardSince !== null || standing !== undefined;
     if (isNews) {
       await commit(this.#context, signal, () => {

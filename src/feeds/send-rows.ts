@@ -393,7 +393,7 @@ export class SendRows {
     );
     if (result.kind === "html" || result.kind === "cut") {
       await this.#end(rows, "unknown");
-      const what = m.common.plain({ text: UNREADABLE_WORDS[result.kind] });
+      const what = UNREADABLE_WORDS[result.kind];
       throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
     if (result.kind === "refused") {

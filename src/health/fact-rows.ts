@@ -66,7 +66,7 @@ export function loadFacts(store: Store): Facts {
       enabled: flow.enabled === 1,
       isStale: flow.isStale === 1,
     })),
-    holds: loadHolds(store).map(({ nextProbeAt: _, detail, ...hold }) => ({ ...hold, detail: say(detail) })),
+    holds: loadHolds(store).map(({ nextProbeAt: _, ...hold }) => hold),
     lastOrderAt: loadLastOrderAt(store),
     orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),
     unread: countKeptBodies(store),

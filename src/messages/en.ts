@@ -4,6 +4,7 @@ import { check } from "./en/check.ts";
 import { command } from "./en/command.ts";
 import { common } from "./en/common.ts";
 import { config } from "./en/config.ts";
+import { counts } from "./en/counts.ts";
 import { daemon } from "./en/daemon.ts";
 import { database } from "./en/database.ts";
 import { feeds } from "./en/feeds.ts";
@@ -11,6 +12,7 @@ import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
+import { pass } from "./en/pass.ts";
 import { platform } from "./en/platform.ts";
 import { probe } from "./en/probe.ts";
 import { progress } from "./en/progress.ts";
@@ -18,6 +20,7 @@ import { quarantine } from "./en/quarantine.ts";
 import { questions } from "./en/questions.ts";
 import { remap } from "./en/remap.ts";
 import { restore } from "./en/restore.ts";
+import { service } from "./en/service.ts";
 import { status } from "./en/status.ts";
 import { statuses } from "./en/statuses.ts";
 import { sync } from "./en/sync.ts";
@@ -31,6 +34,7 @@ export const en = {
   command,
   common,
   config,
+  counts,
   daemon,
   database,
   feeds,
@@ -38,6 +42,7 @@ export const en = {
   init,
   keys,
   kinds,
+  pass,
   platform,
   probe,
   progress,
@@ -45,6 +50,7 @@ export const en = {
   questions,
   remap,
   restore,
+  service,
   status,
   statuses,
   sync,

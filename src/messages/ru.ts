@@ -5,6 +5,7 @@ import { check } from "./ru/check.ts";
 import { command } from "./ru/command.ts";
 import { common } from "./ru/common.ts";
 import { config } from "./ru/config.ts";
+import { counts } from "./ru/counts.ts";
 import { daemon } from "./ru/daemon.ts";
 import { database } from "./ru/database.ts";
 import { feeds } from "./ru/feeds.ts";
@@ -12,6 +13,7 @@ import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
+import { pass } from "./ru/pass.ts";
 import { platform } from "./ru/platform.ts";
 import { probe } from "./ru/probe.ts";
 import { progress } from "./ru/progress.ts";
@@ -19,6 +21,7 @@ import { quarantine } from "./ru/quarantine.ts";
 import { questions } from "./ru/questions.ts";
 import { remap } from "./ru/remap.ts";
 import { restore } from "./ru/restore.ts";
+import { service } from "./ru/service.ts";
 import { status } from "./ru/status.ts";
 import { statuses } from "./ru/statuses.ts";
 import { sync } from "./ru/sync.ts";
@@ -32,6 +35,7 @@ export const ru = {
   command,
   common,
   config,
+  counts,
   daemon,
   database,
   feeds,
@@ -39,6 +43,7 @@ export const ru = {
   init,
   keys,
   kinds,
+  pass,
   platform,
   probe,
   progress,
@@ -46,6 +51,7 @@ export const ru = {
   questions,
   remap,
   restore,
+  service,
   status,
   statuses,
   sync,

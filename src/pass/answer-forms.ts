@@ -3,6 +3,8 @@
  * person may change it; how long ago a new form came last is counted on the monotonic clock while the process lives.
  */
 
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Acceptance } from "../service/acceptance.ts";
 import {
@@ -169,8 +171,7 @@ export class AnswerForms {
   }
 }
 
-export function unknownForm(method: string, path: string, { words, usual }: JudgedAnswer): string {
-  if (usual === undefined)
-    return `${method} ${path} was answered with ${words}, which is not known to be an acceptance.`;
-  return `${method} ${path} was answered with ${words}, which is not known to be an acceptance; usual is ${usual}.`;
+export function unknownForm(method: string, path: string, { words, usual }: JudgedAnswer): Message {
+  if (usual === undefined) return m.pass.unknownForm({ method, path, words });
+  return m.pass.unknownFormUsual({ method, path, words, usual });
 }

@@ -3,6 +3,7 @@
  * stopping the event loop, says so once, and goes on by itself. Nothing was written before the lock was had, so a
  * crash while waiting loses nothing. Transactions that follow each other leave the event loop its turns.
  */
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import type { JobContext } from "./job.ts";
@@ -32,15 +33,14 @@ export async function commit<T>(
         objects?.refuseSwallowing();
         return done;
       });
-      if (told)
-        log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, "The database can be written again.");
+      if (told) log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, m.pass.writableAgain);
       await leaveTurn(clock);
       return result;
     } catch (error) {
       if (!(error instanceof BridgeError) || error.code !== "database_busy") throw objects?.explain(error) ?? error;
       if (!told && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
         told = true;
-        log.warn({ errorCode: error.code }, "Another program holds the database's write lock; waiting for it.");
+        log.warn({ errorCode: error.code }, m.pass.waitsForLock);
       }
       await pause(clock, wait * (0.5 + clock.random()), signal);
     }
@@ -67,6 +67,6 @@ async function pause(clock: JobContext["clock"], ms: number, signal: AbortSignal
   try {
     await clock.sleep(ms, signal);
   } catch (cause) {
-    throw new BridgeError("stopped", "Stopped while waiting for the database's write lock.", { cause });
+    throw new BridgeError("stopped", m.pass.stoppedWaiting, { cause });
   }
 }

@@ -1,22 +1,24 @@
 /* One failure, one sentence: the same words in the log, in `runs`, in `status` and on the terminal. */
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { BridgeError } from "../platform/errors.ts";
 
 /** What went wrong, in words that a shop owner understands, with the program's own in brackets. */
-export function describeFailure({ code, message }: Pick<BridgeError, "code" | "message">): string {
-  const plain = message.replace(/\.$/, "");
+export function describeFailure({ code, text }: Pick<BridgeError, "code" | "text">): Message {
+  const what = m.common.bare({ text });
   switch (code) {
     case "credentials_refused":
-      return `the service refuses the credentials (${plain})`;
+      return m.pass.refusesCredentials({ what });
     case "payment_required":
-      return `the import subscription is not paid (${plain})`;
+      return m.pass.notPaid({ what });
     case "rate_limited":
-      return `the service asks to wait (${plain})`;
+      return m.pass.asksToWait({ what });
     case "unreachable":
     case "timed_out":
-      return `the service cannot be reached (${plain})`;
+      return m.pass.notReached({ what });
     case "unavailable":
-      return `the service is out of order (${plain})`;
+      return m.pass.outOfOrder({ what });
     default:
-      return plain;
+      return what;
   }
 }

@@ -10,7 +10,8 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { scopeOfReason } from "./holds.ts";
 
-export type HoldRow = typeof holds.$inferSelect;
+type Stored = typeof holds.$inferSelect;
+export type HoldRow = Omit<Stored, "detail"> & { detail: Message | null };
 
 /** Without a scope it is that of its reason. */
 type NewHold = Omit<HoldRow, "scope" | "detail"> &
@@ -26,11 +27,21 @@ const OF_AREA = (query: Query) =>
     .prepare();
 
 export function loadHolds(store: Store): HoldRow[] {
-  return store.prepared(ALL).all();
+  return store
+    .prepared(ALL)
+    .all()
+    .map((row) => withDetail(store, row));
 }
 
 export function loadHoldsOf(store: Store, area: string): HoldRow[] {
-  return store.prepared(OF_AREA).all({ area });
+  return store
+    .prepared(OF_AREA)
+    .all({ area })
+    .map((row) => withDetail(store, row));
+}
+
+function withDetail(store: Store, row: Stored): HoldRow {
+  return { ...row, detail: row.detail === null ? null : store.messageOf(row.detail) };
 }
 
 /** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */

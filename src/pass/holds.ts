@@ -1,4 +1,6 @@
 import type { HoldReason, HoldScope } from "../database/hold-names.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
@@ -41,12 +43,12 @@ export function scopeOfReason(reason: HoldReason): HoldScope {
   return OF_ONE_FLOW.has(reason) ? "flow" : "area";
 }
 
-const PUT_RIGHT = { states: "that its cause was put right" };
+const PUT_RIGHT = { states: m.pass.causePutRight };
 /**
  * How each hold ends. `itself`: by a probe or by what the bridge sees, so that to lift one costs a request at most.
  * `approve`: by that command alone. Otherwise by a person who states something that nobody can take back.
  */
-const ENDINGS: Record<HoldReason, "itself" | "approve" | { states: string }> = {
+const ENDINGS: Record<HoldReason, "itself" | "approve" | { states: Message }> = {
   credentials: "itself",
   payment: "itself",
   "rate limit": "itself",
@@ -57,16 +59,16 @@ const ENDINGS: Record<HoldReason, "itself" | "approve" | { states: string }> = {
   table: "itself",
   disk: "itself",
   guard: "approve",
-  "hand-out lost": { states: "that the orders on the site were compared with the database" },
-  restored: { states: "that the orders that may be missing were looked for" },
-  tie: { states: "that the changes that may be missing were looked for" },
-  answer: { states: "that these answers of the service are acceptances" },
+  "hand-out lost": { states: m.pass.ordersCompared },
+  restored: { states: m.pass.ordersLookedFor },
+  tie: { states: m.pass.changesLookedFor },
+  answer: { states: m.pass.areAcceptances },
   mapping: PUT_RIGHT,
   account: PUT_RIGHT,
 };
 
 /** How the hold ends. Nothing says of a reason of a later version that it passes. */
-export function endingOf(reason: string): "itself" | "approve" | { states: string } {
+export function endingOf(reason: string): "itself" | "approve" | { states: Message } {
   return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason as HoldReason] : PUT_RIGHT;
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { inTurns, type Slices } from "../answers/slices.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
@@ -19,8 +20,8 @@ export async function readInTurns<T>(
   return await inTurns(work, async () => {
     await clock.sleep(0, signal);
     if (clock.monotonicMs() - startedMs <= readWithinMs) return;
-    throw new BridgeError("timed_out", `The answer could not be read within ${readWithinMs / 1000} s.`, {
-      hint: "Lower service.answer_bytes_max, or raise service.timeouts.total.",
+    throw new BridgeError("timed_out", m.pass.notReadInTime({ seconds: readWithinMs / 1000 }), {
+      hint: m.pass.lowerAnswerBytes,
     });
   });
 }

@@ -6,6 +6,7 @@
 import { findRow, insertRow, updateRows } from "../database/queries.ts";
 import { syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 
 export interface SyncRequest {
   id: number;
@@ -21,7 +22,7 @@ export interface SyncOutcome {
   errorCode: string | null;
   /** What keeps the job from asking the service. */
   hold: { area: string; reason: string } | null;
-  error: string | null;
+  error: Message | null;
 }
 
 export function saveSyncRequest(
@@ -48,6 +49,7 @@ export function markSyncTaken(store: Store, id: number, at: string): void {
 
 /** Keeps the results so far; `at` where it is the last one. */
 export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
+  for (const { error } of outcomes) if (error !== null) store.textOf(error);
   updateRows(store, syncRequests, { id }, { result: JSON.stringify(outcomes), finishedAt: at });
 }
 
@@ -56,10 +58,11 @@ export function loadSyncResult(
   id: number,
 ): { taken: boolean; finished: boolean; outcomes: SyncOutcome[] } {
   const { takenAt = null, finishedAt = null, result } = findRow(store, syncRequests, { id }) ?? {};
+  const outcomes = JSON.parse(result ?? "[]") as (Omit<SyncOutcome, "error"> & { error: string | null })[];
   return {
     taken: takenAt !== null,
     finished: finishedAt !== null,
-    outcomes: JSON.parse(result ?? "[]") as SyncOutcome[],
+    outcomes: outcomes.map((one) => ({ ...one, error: one.error === null ? null : store.messageOf(one.error) })),
   };
 }
 

@@ -72,7 +72,7 @@ async function ask(
     if (error instanceof ServiceError && error.status !== undefined && fine.includes(error.status)) {
       return { check, ok: true, message: m.probe.answeredAs({ text: good, status: error.status }), exitCode: EXIT.ok };
     }
-    return { check, ok: false, message: m.common.plain({ text: describeFailure(error) }), exitCode: exitCodeOf(error) };
+    return { check, ok: false, message: describeFailure(error), exitCode: exitCodeOf(error) };
   }
 }
 

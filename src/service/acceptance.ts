@@ -1,5 +1,6 @@
 import { type ScannedJson, scanJson } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
+import { m } from "../messages/messages.ts";
 import { readDoubt, readTextDoubt } from "./doubt-words.ts";
 import { readErrorWords, readTextError } from "./error-words.ts";
 
@@ -25,8 +26,8 @@ export interface Doubt {
 
 /** What was answered instead of an acceptance, for a message. */
 export const UNREADABLE_WORDS = {
-  html: "a web page, which accepts nothing",
-  cut: "JSON that breaks off",
+  html: m.service.webPage,
+  cut: m.service.brokenJson,
 } as const;
 
 /** How much of a text is looked at. */

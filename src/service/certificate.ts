@@ -1,5 +1,8 @@
 /* What a failed TLS handshake means, in words that a shop owner's network administrator understands. */
+
 import { connect } from "node:tls";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { shortWords } from "./service-error.ts";
 
 const LOOK_WITHIN_MS = 5_000;
@@ -34,23 +37,23 @@ export function isCertificateFault(code: string): boolean {
 export function describeCertificateFault(
   code: string,
   shown: ShownCertificate | undefined,
-): { what: string; hint: string } {
+): { what: Message; hint: Message } {
   const { subject, issuer, validFrom, validTo } = shown ?? UNSEEN;
   if (code === OTHER_NAME) {
     return {
-      what: `shows a certificate for ${subject}, which is another name`,
-      hint: "Put service.base_url right; somebody else may answer at this address.",
+      what: m.service.otherNamesCertificate({ subject }),
+      hint: m.service.fixBaseUrl,
     };
   }
   if (OUT_OF_DATE.has(code)) {
     return {
-      what: `shows a certificate for ${subject} that is out of date (valid from ${validFrom} to ${validTo})`,
-      hint: "Compare this machine's clock; where it is right, the service must renew its certificate.",
+      what: m.service.certificateOutOfDate({ subject, validFrom, validTo }),
+      hint: m.service.compareClock,
     };
   }
   return {
-    what: `shows a certificate for ${subject}, issued by ${issuer}, which no authority known here vouches for`,
-    hint: "Where the network inspects TLS, put the certificate of its authority into service.ca_file.",
+    what: m.service.unknownAuthority({ subject, issuer }),
+    hint: m.service.setCaFile,
   };
 }
 

@@ -4,6 +4,8 @@ import { JsonTooLargeError } from "../answers/json-text.ts";
 import { type AnswerLimits, scanInSlices } from "../answers/scan-json.ts";
 import { inTurns } from "../answers/slices.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -188,8 +190,7 @@ export class ServiceClient {
       return await this.#read(request, response, totalMs);
     } catch (error) {
       if (error instanceof BridgeError) throw error;
-      if (request.signal.aborted)
-        throw new BridgeError("stopped", "Stopped while asking the service.", { cause: error });
+      if (request.signal.aborted) throw new BridgeError("stopped", m.service.stoppedAsking, { cause: error });
       if (isCertificateFault(codeOf(error))) throw await this.#certificateFault(request, error);
       const effect = this.#begun.has(sent) ? "unknown" : "none";
       throw this.#failure(request, error, { effect, deadlineMs: deadline.aborted ? totalMs : undefined });
@@ -200,7 +201,7 @@ export class ServiceClient {
     try {
       await this.#pacer.turn(request.signal);
     } catch (error) {
-      throw this.#error("stopped", request, "was stopped before it left", { cause: error, effect: "none" });
+      throw this.#error("stopped", request, m.service.stoppedBefore, { cause: error, effect: "none" });
     }
   }
 
@@ -244,28 +245,20 @@ export class ServiceClient {
     const encoding = header("content-encoding") ?? "";
     if (!/^(identity)?$/i.test(encoding)) {
       response.body.destroy();
-      throw this.#error(
-        "answer_unreadable",
-        request,
-        `came compressed (${shortWords(encoding)}) although that was not asked for`,
-        {
-          status: response.statusCode,
-        },
-      );
+      throw this.#error("answer_unreadable", request, m.service.compressed({ encoding: shortWords(encoding) }), {
+        status: response.statusCode,
+      });
     }
     // What a service says to a POST is an acceptance, whatever room there is for orders.
     const most = request.method === "GET" ? Number.POSITIVE_INFINITY : ACCEPTANCE_BYTES_MAX;
     const max = Math.min(this.#options.answerBytesMax, most);
     const body = await readUpTo(response.body, max, Number(header("content-length")));
     if (body === undefined) {
-      const what =
-        max === most
-          ? `is larger than an answer to a POST may be (${max} bytes)`
-          : `is larger than answer_bytes_max (${max} bytes)`;
+      const what = max === most ? m.service.answerToPostTooLarge({ max }) : m.service.answerTooLarge({ max });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
     if (request.method !== "GET" && (await holdsTooMuch(body))) {
-      const what = `holds more values than an answer to a POST may (${ACCEPTANCE_VALUES_MAX})`;
+      const what = m.service.tooManyValues({ valuesMax: ACCEPTANCE_VALUES_MAX });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
     return {
@@ -289,27 +282,21 @@ export class ServiceClient {
     const words = shortWords(this.hideSecrets(preview));
     const contentType = (firstOf(response.headers["content-type"]) ?? "").toLowerCase();
     const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#options.clock.nowMs());
-    const place =
-      refused.code === "redirected"
-        ? ` to ${shortWords(this.hideSecrets(firstOf(response.headers["location"]) ?? "nowhere"))}`
-        : "";
-    const location = status === 301 || status === 308 ? firstOf(response.headers["location"]) : undefined;
-    const target = location === undefined ? null : URL.parse(location, this.#base.href);
-    return this.#error(
-      refused.code,
-      request,
-      `was answered with ${status}${place}${words === "" ? "" : `: ${words}`}`,
-      {
-        status,
-        words,
-        isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
-        isCached: readCacheSigns((name) => firstOf(response.headers[name])).isCached,
-        movedTo: target?.origin === this.#base.origin ? target.pathname : undefined,
-        effect: refused.effect,
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-        waitsBefore: this.#countWait(request, retryAfterMs !== undefined || refused.code === "rate_limited"),
-      },
-    );
+    const location = firstOf(response.headers["location"]);
+    const redirectedTo = location === undefined ? m.service.nowhere : shortWords(this.hideSecrets(location));
+    const place = refused.code === "redirected" ? redirectedTo : "";
+    const isMoved = location !== undefined && (status === 301 || status === 308);
+    const target = isMoved ? URL.parse(location, this.#base.href) : null;
+    return this.#error(refused.code, request, m.service.answered({ status, place, words }), {
+      status,
+      words,
+      isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
+      isCached: readCacheSigns((name) => firstOf(response.headers[name])).isCached,
+      movedTo: target?.origin === this.#base.origin ? target.pathname : undefined,
+      effect: refused.effect,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      waitsBefore: this.#countWait(request, retryAfterMs !== undefined || refused.code === "rate_limited"),
+    });
   }
 
   /** How often in a row the record of a request was answered with a wait before this answer. */
@@ -340,35 +327,30 @@ export class ServiceClient {
     const code = codeOf(cause);
     const because = { cause, effect };
     if (deadlineMs !== undefined) {
-      return this.#error("timed_out", request, `was not finished within ${deadlineMs / 1000} s`, because);
+      return this.#error("timed_out", request, m.service.notFinished({ seconds: deadlineMs / 1000 }), because);
     }
     if (code === "UND_ERR_CONNECT_TIMEOUT") {
-      return this.#error("timed_out", request, "found no connection in time", because);
+      return this.#error("timed_out", request, m.service.noConnection, because);
     }
     if (code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") {
-      return this.#error("timed_out", request, "was not answered in time", because);
+      return this.#error("timed_out", request, m.service.notAnswered, because);
     }
     if (effect === "none") {
-      return this.#error("unreachable", request, `did not reach the service (${code})`, because);
+      return this.#error("unreachable", request, m.service.notReached({ code }), because);
     }
     if (code === "UND_ERR_HEADERS_OVERFLOW" || code.startsWith("HPE_")) {
-      return this.#error(
-        "answer_unreadable",
-        request,
-        `was answered with something that is not HTTP as it should be (${code})`,
-        because,
-      );
+      return this.#error("answer_unreadable", request, m.service.notHttp({ code }), because);
     }
-    return this.#error("unreachable", request, `was cut off on the way (${code})`, because);
+    return this.#error("unreachable", request, m.service.cutOff({ code }), because);
   }
 
   #error(
     code: ErrorCode,
     request: ServiceRequest,
-    what: string,
+    what: Message,
     more: Partial<Omit<ServiceErrorDetails, "area" | "target" | "method" | "path">> = {},
   ): ServiceError {
-    return new ServiceError(code, `${request.method} ${request.path} ${what}`, {
+    return new ServiceError(code, m.service.of({ request: `${request.method} ${request.path}`, what }), {
       effect: "unknown",
       ...more,
       area: request.area,

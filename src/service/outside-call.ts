@@ -1,3 +1,5 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createHttpAgent, type Route } from "./agent.ts";
 
@@ -56,13 +58,13 @@ export async function callOutside(call: OutsideCall): Promise<void> {
     });
     await response.body.dump({ limit: ANSWER_BYTES_MAX, signal: deadline });
     if (response.statusCode < 200 || response.statusCode > 299) {
-      throw new BridgeError("request_refused", `It was answered with ${response.statusCode}.`);
+      throw new BridgeError("request_refused", m.service.placeAnswered({ status: response.statusCode }));
     }
   } catch (error) {
     if (error instanceof BridgeError) throw error;
-    if (call.signal.aborted) throw new BridgeError("stopped", "Stopped while it was called.");
-    if (deadline.aborted) throw new BridgeError("timed_out", `It did not answer within ${TOTAL_MS / 1000} s.`);
-    throw new BridgeError("unreachable", `It could not be reached (${codeOf(error)}).`);
+    if (call.signal.aborted) throw new BridgeError("stopped", m.service.stoppedCalling);
+    if (deadline.aborted) throw new BridgeError("timed_out", m.service.placeSilent({ seconds: TOTAL_MS / 1000 }));
+    throw new BridgeError("unreachable", m.service.placeNotReached({ code: codeOf(error) }));
   } finally {
     await agent.destroy();
   }
@@ -77,8 +79,8 @@ function authorizationOf(url: string): Record<string, string> {
 }
 
 /** A code only: a message of the network's may hold the address. */
-function codeOf(error: unknown): string {
+function codeOf(error: unknown): string | Message {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" && /^[A-Z0-9_]+$/.test(code) ? code : "no connection";
+  return typeof code === "string" && /^[A-Z0-9_]+$/.test(code) ? code : m.service.noLink;
 }

@@ -31,7 +31,7 @@ export interface ServiceErrorDetails {
   movedTo?: string | undefined;
   cause?: unknown;
   /** What a person can do. */
-  hint?: Message | string;
+  hint?: Message;
 }
 
 /** An answer that is no success, or no answer at all. */
@@ -49,7 +49,7 @@ export class ServiceError extends BridgeError {
   readonly isCached: boolean;
   readonly movedTo: string | undefined;
 
-  constructor(code: ErrorCode, text: Message | string, details: ServiceErrorDetails) {
+  constructor(code: ErrorCode, text: Message, details: ServiceErrorDetails) {
     super(code, text, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
     this.name = "ServiceError";
     this.area = details.area;

@@ -235,7 +235,7 @@ export class StatusSettler {
     }
     const acceptance = readAcceptance(answer);
     if (acceptance.kind === "html" || acceptance.kind === "cut") {
-      const what = m.common.plain({ text: UNREADABLE_WORDS[acceptance.kind] });
+      const what = UNREADABLE_WORDS[acceptance.kind];
       const error = new BridgeError("answer_unreadable", m.statuses.answeredWith({ method, path: plan.path, what }));
       return await this.#resolve(sent, error, counts, signal);
     }

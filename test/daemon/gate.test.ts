@@ -3,13 +3,14 @@ import { HoldGate } from "../../src/daemon/gate.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
+import { words } from "../support/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { startShop } from "../support/shop.ts";
 import { some } from "../support/whole.ts";
 
 const SIGNAL = new AbortController().signal;
 const MINUTE_MS = 60_000;
-const refused = new ServiceError("credentials_refused", "GET /orders was answered with 401", {
+const refused = new ServiceError("credentials_refused", words("GET /orders was answered with 401"), {
   area: "orders",
   method: "GET",
   path: "/orders",
@@ -70,7 +71,7 @@ describe("a hold", () => {
     ] as const;
     for (const [target, areas] of met) {
       const where = { area: "orders", target, method: "GET", path: "/x", status: 401, effect: "none" } as const;
-      const error = new ServiceError("credentials_refused", "no", where);
+      const error = new ServiceError("credentials_refused", words("no"), where);
       await gate.hold(gate.planFor(error, areas)!, error, SIGNAL, areas);
     }
     expect(await admit("orders")).toMatchObject({ state: "held" });

@@ -3,8 +3,6 @@
  * words is no longer found here, and then asks for a reading of its own.
  */
 export const READINGS: Readonly<Record<string, readonly string[]>> = {
-  " to nowhere": ["GET /orders was answered with 302 to nowhere"],
-  " to {nowhere}": ["GET /orders was answered with 302 to https://other.example.com: moved"],
   "a list of {kindof}s": ["a list of strings", "a list of arrays", "a list of booleans", "a list of nulls"],
   "an {kind}": ["an object", "an array"],
   ", status {shortwords}": ["as revision 1 (from a batch), status new"],
@@ -33,11 +31,6 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   "The answer {what}": ["The answer is empty", "The answer is no complete JSON (at byte 7 of 9: the text ends)"],
   "The answer {what}: {preview}": [
     'The answer is no complete JSON (at byte 7 of 9, record 2: an unexpected character): {"orders"',
-  ],
-  "; {area} held ({reason})": ["orders: the service refuses the credentials (none); orders held (credentials)."],
-  "{area} held since {clocktime} ({reason}){why}; {next}: erp-bridge resume {area}": [
-    "orders held since 18:20 (credentials): the service refuses the credentials (none); next try 18:25, or at once: erp-bridge resume orders",
-    "stocks held since 2026-01-01 18:20 (guard); goes on after: erp-bridge resume stocks",
   ],
   ": {command}, process {pid}, since {since}": [
     "Another erp-bridge works on /var/lib/bridge.db: run, process 7, since 2026-01-01T00:00:00.000Z.",

@@ -8,6 +8,7 @@ import {
 } from "../../src/orders/confirm.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
+import { words } from "../support/messages.ts";
 
 const orderIds = '["a",7]';
 
@@ -51,7 +52,7 @@ describe("the body of a confirm", () => {
 
 describe("a confirm that failed", () => {
   const refused = (status: number) =>
-    new ServiceError(codeOfStatus(status)?.code ?? "internal", "refused", {
+    new ServiceError(codeOfStatus(status)?.code ?? "internal", words("refused"), {
       area: "orders",
       method: "POST",
       path: "/confirm",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasPassed, saysNoSuchOrder } from "../../src/orders/missing-order.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
+import { words } from "../support/messages.ts";
 
 const TEN = 600_000;
 const date = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000).toUTCString();
@@ -55,7 +56,7 @@ describe("the time between two looks", () => {
 
 describe("that there is no such order", () => {
   const error = (status: number | undefined, isWebPage = false) =>
-    new ServiceError("request_refused", "x", {
+    new ServiceError("request_refused", words("x"), {
       area: "orders",
       method: "GET",
       path: "/",

@@ -10,6 +10,7 @@ import {
 } from "../../src/pass/holds.ts";
 import { BridgeError, type ErrorCode } from "../../src/platform/errors.ts";
 import { codeOfStatus, ServiceError, type Target } from "../../src/service/service-error.ts";
+import { words } from "../support/messages.ts";
 
 /** What the service's answer of that status becomes. */
 function answered(status: number, target: Target, retryAfterMs?: number, waitsBefore = 0): ServiceError {
@@ -17,13 +18,19 @@ function answered(status: number, target: Target, retryAfterMs?: number, waitsBe
   const where = { area: "orders", method: "GET", path: "/orders", status, effect, target, waitsBefore } as const;
   return new ServiceError(
     code,
-    `answered with ${status}`,
+    words(`answered with ${status}`),
     retryAfterMs === undefined ? where : { ...where, retryAfterMs },
   );
 }
 
 function unanswered(code: ErrorCode, effect: "none" | "unknown"): ServiceError {
-  return new ServiceError(code, code, { area: "orders", method: "GET", path: "/orders", effect, target: "order" });
+  return new ServiceError(code, words(code), {
+    area: "orders",
+    method: "GET",
+    path: "/orders",
+    effect,
+    target: "order",
+  });
 }
 
 const accepted = (flow: string, atMs: number): Verdict => ({ flow, isAccepted: true, atMs });

@@ -10,6 +10,7 @@ import {
   type Refusals,
   type RequestedOrder,
 } from "../../src/statuses/plan-status.ts";
+import { words as text } from "../support/messages.ts";
 
 const REQUEST = { statusSent: "packed", statusBefore: "new" };
 const STILL: OrderMoves = {
@@ -155,7 +156,7 @@ describe("a failed request", () => {
       effect,
       isWebPage: words.startsWith("<"),
     } as const;
-    return new ServiceError(code, words, retryAfterMs === undefined ? where : { ...where, retryAfterMs });
+    return new ServiceError(code, text(words), retryAfterMs === undefined ? where : { ...where, retryAfterMs });
   };
 
   it.each([

@@ -15,4 +15,7 @@ export const common = {
   kilobytes: ({ n }: { n: string }) => `${n} KB`,
   megabytes: ({ n }: { n: string }) => `${n} MB`,
   gigabytes: ({ n }: { n: string }) => `${n} GB`,
+  /** Without the full stop of a sentence, within another one. */
+  bare: ({ text }: { text: Said }) => text.replace(/\.$/, ""),
+  nothingToDo: "nothing to do",
 };

@@ -20,4 +20,27 @@ export const daemon = {
     `What the daemon held is saved. Bring it back with: erp-bridge restore ${copy}`,
   upgraded: "The database was brought up to date; a copy of it as it was is kept.",
   hangs: ({ job }: { job: string }) => `${job} hangs: it has not got on for too long. The watchdog ends the program.`,
+  worksAgain: ({ job }: { job: string }) => `${job}: works again.`,
+  passDone: ({ job, counts }: { job: string; counts: Said }) => `${job}: ${counts}.`,
+  passFailed: ({ job, why }: { job: string; why: Said }) => `${job}: ${why}.`,
+  passFailedHeld: ({ job, why, area, reason }: { job: string; why: Said; area: string; reason: string }) =>
+    `${job}: ${why}; ${area} held (${reason}).`,
+  heldSince: ({ area, since, reason, next }: { area: string; since: string; reason: string; next: Said }) =>
+    `${area} held since ${since} (${reason}); ${next}: erp-bridge resume ${area}`,
+  heldSinceBecause: ({
+    area,
+    since,
+    reason,
+    why,
+    next,
+  }: {
+    area: string;
+    since: string;
+    reason: string;
+    why: Said;
+    next: Said;
+  }) => `${area} held since ${since} (${reason}): ${why}; ${next}: erp-bridge resume ${area}`,
+  goesOnAfter: "goes on after",
+  nextTry: ({ at }: { at: string }) => `next try ${at}, or at once`,
+  stoppedInPass: "Stopped in the middle of a pass.",
 };

@@ -82,4 +82,5 @@ export const restore = {
     `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}, ${unread} that cannot be read yet.`,
   gap: ({ gap }: { gap: Said }) => `! ${gap}`,
   copying: "Copying",
+  gapAndSteps: ({ gap, steps }: { gap: Said; steps: Said }) => `${gap} ${steps}`,
 };

@@ -13,4 +13,6 @@ export const common = {
   kilobytes: ({ n }) => `${n.replace(".", ",")} КБ`,
   megabytes: ({ n }) => `${n.replace(".", ",")} МБ`,
   gigabytes: ({ n }) => `${n.replace(".", ",")} ГБ`,
+  bare: ({ text }) => text.replace(/\.$/, ""),
+  nothingToDo: "делать нечего",
 } satisfies typeof en;

@@ -17,4 +17,15 @@ export const daemon = {
   heldSaved: ({ copy }) => `Всё, что было у службы, сохранено. Вернуть: erp-bridge restore ${copy}`,
   upgraded: "База приведена к новой версии; копия прежней сохранена.",
   hangs: ({ job }) => `${job} зависло: слишком долго нет продвижения. Сторож завершит программу.`,
+  worksAgain: ({ job }) => `${job}: снова работает.`,
+  passDone: ({ job, counts }) => `${job}: ${counts}.`,
+  passFailed: ({ job, why }) => `${job}: ${why}.`,
+  passFailedHeld: ({ job, why, area, reason }) => `${job}: ${why}; ${area}: остановлено (${reason}).`,
+  heldSince: ({ area, since, reason, next }) =>
+    `${area}: остановлено с ${since} (${reason}); ${next}: erp-bridge resume ${area}`,
+  heldSinceBecause: ({ area, since, reason, why, next }) =>
+    `${area}: остановлено с ${since} (${reason}): ${why}; ${next}: erp-bridge resume ${area}`,
+  goesOnAfter: "продолжится после",
+  nextTry: ({ at }) => `следующая попытка ${at}, или сразу`,
+  stoppedInPass: "Остановлено посреди прохода.",
 } satisfies typeof en;

@@ -69,4 +69,5 @@ export const restore = {
     `Из журнала: пачек ${batches}, новых заказов в них ${orders}; пока не читаются: ${unread}.`,
   gap: ({ gap }) => `! ${gap}`,
   copying: "Копирование",
+  gapAndSteps: ({ gap, steps }) => `${gap} ${steps}`,
 } satisfies typeof en;
