@@ -30,7 +30,7 @@ ON CONFLICT (order_id) DO UPDATE SET
 function openDatabase(path) {
   if (!existsSync(path)) throw new Error(`there is no database ${path}`);
   // 10 s: the bridge never holds the write lock for more than half a second.
-  const database = new DatabaseSync(path, { timeout: 10_000 });
+  const database = new DatabaseSync(path, { timeout: 30_000 });
   // Asked for and not left to the driver: with NORMAL a power cut may take a mark back, and the order comes once more.
   database.exec("PRAGMA synchronous = FULL");
   return database;

@@ -37,7 +37,7 @@ ON CONFLICT (order_id) DO UPDATE SET
 
 def open_database(path):
     # 10 s: the bridge never holds the write lock for more than half a second.
-    database = sqlite3.connect(f"file:{path}?mode=rw", uri=True, timeout=10)
+    database = sqlite3.connect(f"file:{path}?mode=rw", uri=True, timeout=30)
     # Asked for and not left to the library: with NORMAL a power cut may take a mark back, and the order comes once more.
     database.execute("PRAGMA synchronous = FULL")
     # An SQLite older than this leaves checkpoints to the bridge; docs/sharing-the-database.md says why.

@@ -4,7 +4,7 @@
 --
 -- Tables of your own may stand in the same file; here my_documents and my_stock are the ERP's.
 .bail on
-.timeout 10000
+.timeout 30000
 -- A shell older than 3.51.3 leaves checkpoints to the bridge; docs/sharing-the-database.md says why.
 PRAGMA wal_autocheckpoint = 0;
 

@@ -2,14 +2,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { exampleConfig } from "../src/config/example.ts";
 import { configReference } from "../src/config/reference.ts";
+import { type Region, regions, withRegions } from "./docs/regions.ts";
 
-/** Writes the example and the reference from the schema; with --check only says whether they are up to date. */
+/** Writes the example, the references and the tables of the pages from the code; with --check only says whether they are up to date. */
 
 const root = path.resolve(import.meta.dirname, "..");
 const files: Readonly<Record<string, string>> = {
   "config/config.example.yaml": exampleConfig(),
   "docs/configuration.md": configReference(),
+  ...Object.fromEntries([...Map.groupBy(regions(), ({ file }) => file)].map(([file, of]) => [file, filled(file, of)])),
 };
+
+function filled(file: string, of: Region[]): string {
+  return withRegions(readFileSync(path.join(root, file), "utf8"), of);
+}
 
 function onDisk(file: string): string | null {
   try {
@@ -23,7 +29,7 @@ function onDisk(file: string): string | null {
 const stale = Object.entries(files).filter(([file, text]) => onDisk(file) !== text);
 
 if (process.argv.includes("--check")) {
-  for (const [file] of stale) console.error(`${file} differs from the schema; run: node scripts/write-config-docs.ts`);
+  for (const [file] of stale) console.error(`${file} differs from the code; run: npm run docs`);
   process.exitCode = stale.length === 0 ? 0 : 1;
 } else {
   for (const [file, text] of stale) {

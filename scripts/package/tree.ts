@@ -74,10 +74,10 @@ function writeDocuments(options: TreeOptions): void {
   const place = path.join(folder, DOCUMENTS);
   const runtime = findRuntime(root, arch);
   for (const readme of ["README.md", "README.ru.md"]) put(path.join(root, readme), path.join(place, readme), 0o644);
-  for (const file of globSync("docs/**/*.md", { cwd: root }).sort())
+  for (const file of globSync("docs/**/*.{md,json}", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   put(path.join(root, "config/config.example.yaml"), path.join(place, "examples/config.example.yaml"), 0o644);
-  for (const file of globSync("examples/*.*", { cwd: root }).sort())
+  for (const file of globSync(["examples/*.*", "examples/alerts/*.*"], { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   const changes = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");
   write(path.join(place, "changelog.gz"), packed(changelogOf(changes, options)));

@@ -130,7 +130,7 @@ function walkContainer(bytes: Buffer, start: number): { end: number; depth: numb
 }
 
 /** A longer text or number is found and stepped over, but never decoded: as a string it would take twice its size again. */
-export const TEXT_BYTES_MAX = 16 * 1024 * 1024;
+export const TEXT_BYTES_MAX = 16_000_000;
 const KEY_HEAD_BYTES = 200;
 
 const KINDS = new Map<number | undefined, JsonKind>([

@@ -46,7 +46,7 @@ const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 const TOKEN_MAX = 10_000;
 /** More white space in a row is not stepped over. */
-const BLANKS_MAX = 1024 * 1024;
+const BLANKS_MAX = 1_000_000;
 /** Where more records are broken, the answer is, and what is kept of each would fill the memory. */
 const BROKEN_MAX = 50_000;
 const COPY_BYTES = 16 * 1024 * 1024;

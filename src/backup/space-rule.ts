@@ -8,7 +8,8 @@ export interface DiskSpace {
   total: number;
 }
 
-const MB = 1024 * 1024;
+/** As everywhere where people read it: a million. */
+const MB = 1_000_000;
 
 /**
  * Below this no further batch is asked for. A batch needs room twice, in the write-ahead log and in the database, and
@@ -36,9 +37,9 @@ export function judgeSpace(space: DiskSpace, isStopped: boolean): "room" | "low"
 
 /** `90 MB`, `1.5 GB` */
 export function sizeOf(bytes: number): Message {
-  if (bytes < MB) return m.common.kilobytes({ n: String(Math.ceil(bytes / 1024)) });
-  if (bytes < 1024 * MB) return m.common.megabytes({ n: String(Math.floor(bytes / MB)) });
-  return m.common.gigabytes({ n: (bytes / 1024 / MB).toFixed(1) });
+  if (bytes < MB) return m.common.kilobytes({ n: String(Math.ceil(bytes / 1_000)) });
+  if (bytes < 1_000 * MB) return m.common.megabytes({ n: String(Math.floor(bytes / MB)) });
+  return m.common.gigabytes({ n: (bytes / 1_000 / MB).toFixed(1) });
 }
 
 export function describeBytes(bytes: number): string {

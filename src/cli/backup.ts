@@ -13,7 +13,7 @@ import { type Command, load, requireDatabase } from "./command.ts";
 import type { Step } from "./progress.ts";
 import { jsonLine } from "./terminal.ts";
 
-const BYTES_PER_MB = 1024 * 1024;
+const BYTES_PER_MB = 1_000_000;
 
 /** A consistent, verified copy, also while the daemon runs, with the effective configuration beside it. */
 export const backup: Command<{ file: string }> = async (call, { file }) => {

@@ -42,6 +42,12 @@ const NOT_SHARED: readonly Shared[] = [
   },
 ];
 
+/** What lies beside a copy of the database is this shop's own configuration once more. */
+function isOfCopy(folder: string, name: string): boolean {
+  const copy = /^(.+)\.config\.yaml$/.exec(name)?.[1];
+  return copy !== undefined && existsSync(path.join(folder, copy));
+}
+
 /** The configurations that lie beside this one, as those of other instances do. Files that are none are left out. */
 export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConfig[] {
   const own = path.resolve(file);
@@ -53,7 +59,7 @@ export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConf
     return [];
   }
   return names
-    .filter((name) => /\.ya?ml$/.test(name) && path.join(folder, name) !== own)
+    .filter((name) => /\.ya?ml$/.test(name) && path.join(folder, name) !== own && !isOfCopy(folder, name))
     .sort()
     .flatMap((name) => {
       try {

@@ -29,7 +29,7 @@ export interface CheckResult {
 }
 
 /** Looking through a database of this size takes longer than a person waits without a word. */
-const LONG_FROM_BYTES = 256 * 1024 * 1024;
+const LONG_FROM_BYTES = 256_000_000;
 
 /** Configuration, database, permissions, disk; `--online` adds credentials, subscription and clocks. */
 export const check: Command<{ online?: boolean }> = async (call, { online }) => {

@@ -31,7 +31,7 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
   {
     question: m.questions.scope,
     keys: ["imports.*.scope"],
-    note: "The document shows only that the array may be empty; an empty array is never sent.",
+    note: "The document shows only that the array may be empty; no feed sends an empty one; `erp-bridge probe` does, once, after a yes.",
   },
   {
     question: m.questions.importAnswer,

@@ -96,6 +96,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
             ERP_BRIDGE_ALERT_SUBJECT: message.subject,
             ERP_BRIDGE_ALERT_TEXT: say(message.text),
             ERP_BRIDGE_ALERT_AT: at,
+            ERP_BRIDGE_ALERT_JSON: bodyOf({ ...message, text: say(message.text) }, { at, ...origin }),
             ERP_BRIDGE_HOST: origin.host,
             ERP_BRIDGE_INSTANCE: origin.instance,
           },
@@ -107,7 +108,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
   return receivers;
 }
 
-/** `text` is the property that chat services read, so most of them take the message as it is. */
+/** As docs/alert.schema.json says. `text` is the property that chat services read, so most of them take the message as it is. */
 function bodyOf(message: AlertMessage, origin: { at: string; host: string; instance: string }): string {
   return JSON.stringify({ version: MESSAGE_VERSION, program: "erp-bridge", ...message, ...origin });
 }

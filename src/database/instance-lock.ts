@@ -85,10 +85,14 @@ function troubleOf({ message, ...met }: Omit<Trouble, "sentence"> & { sentence: 
   return { ...met, sentence: messageBehind(met.sentence, message) };
 }
 
-/** Written aside and renamed: a reader sees the former words or these, never half of them. Not a reason to fail. */
+/**
+ * Written aside and renamed: a reader sees the former words or these, never half of them. For whoever may read the database, and
+ * for no other user. Not a reason to fail.
+ */
 function saveHolder(lockPath: string, holder: LockHolder): void {
   try {
-    replaceFile(`${lockPath}.json`, `${JSON.stringify(holder)}\n`, { mode: 0o664, flush: false });
+    const mode = (statSync(lockPath).mode & 0o666) | 0o600;
+    replaceFile(`${lockPath}.json`, `${JSON.stringify(holder)}\n`, { mode, flush: false });
   } catch {
     // A folder of that name, or a full disk: who holds the lock is not named then.
   }

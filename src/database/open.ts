@@ -55,7 +55,7 @@ const LOG_LOOK_MS = 50;
 const MOVED_WITHIN_MS = 60_000;
 
 /** After an unclean end so much is verified at once, in a second or two; more would keep the daemon from its work. */
-const VERIFIED_BYTES_MAX = 256 * 1024 * 1024;
+const VERIFIED_BYTES_MAX = 256_000_000;
 
 /**
  * Pages that a connection keeps in memory, in KiB. What it once took is never given back, and the operating system

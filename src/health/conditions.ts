@@ -37,7 +37,7 @@ export interface Now {
 }
 
 /** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
-const WAL_ALARM_BYTES = 256 * 1024 * 1024;
+const WAL_ALARM_BYTES = 256_000_000;
 /** A daemon looks for requests several times a second. */
 const UNANSWERED_MS = 5_000;
 /** It gives a sign of life every second; a busy disk or a large write may stop it for a while. */

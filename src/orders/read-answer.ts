@@ -97,7 +97,7 @@ const RECORD_VALUES_MAX = MEMBERS_MAX;
  */
 const RECORD_BYTES_MAX = TEXT_BYTES_MAX;
 /** More white space in a row means nothing, and nobody can read on while it is stepped over. */
-const BLANKS_MAX = 1024 * 1024;
+const BLANKS_MAX = 1_000_000;
 /** Members of an answer itself. */
 const ANSWER_MEMBERS_MAX = 100_000;
 const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map(), long: [] };

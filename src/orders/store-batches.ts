@@ -68,7 +68,7 @@ const BYTES_PER_COMMIT = 2 * 1024 * 1024;
 const UNREAD_MAX = 20;
 /** Those are kept up to here, a day of them: a service that hands out each batch once never serves it again. */
 const UNREAD_HELD_MAX = 300;
-const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
+const UNREAD_BYTES_MAX = 256_000_000;
 
 interface ReadBatch {
   /** As it was sent. */

@@ -25,11 +25,13 @@ const CONFIRM_ANSWER = z.literal([200, 404, 409, 410]);
 const SHAPE = group({
   /** Where the answer of GET /orders keeps its list; an empty path is a bare array, which has no batch id. */
   batch: texts.default(["orders"]),
+  /** Where it keeps the id of the batch. */
   batchId: texts.default(["batch_id"]),
   /** Where the answer of GET /orders/updates keeps its list. */
   updates: texts.default(["updates"]),
   /** Where the answer of GET /orders/{order_id} keeps the order; an empty path is the order itself. */
   snapshot: texts.default([]),
+  /** Where an order keeps what. */
   order: group({
     order_id: NAME.default("order_id"),
     number: NAME.default("number"),
@@ -40,6 +42,7 @@ const SHAPE = group({
     total: NAME.default("total"),
     items: NAME.default("items"),
   }),
+  /** Where a line keeps what. */
   line: group({
     id: NAME.default("line_id"),
     sku: NAME.default("sku"),
@@ -54,6 +57,7 @@ const SHAPE = group({
     updated_at: NAME.default(null),
     items: NAME.default(null),
   }),
+  /** Whether ids are written in upper case. */
   upperCaseIds: z.boolean().default(false),
   /** Totals, quantities and prices as JSON numbers or as strings. */
   amounts: z.enum(["number", "string"]).default("number"),
@@ -64,8 +68,11 @@ const SHAPE = group({
 });
 
 const UPDATES = group({
+  /** Whether a change at `since` itself is in the answer. */
   boundary: z.enum(["inclusive", "exclusive"]).default("inclusive"),
+  /** How many changes an answer holds at most. */
   pageLimit: whole(1).default(100),
+  /** Whether an answer holds what changed, or whole orders. */
   carry: z.enum(["changes", "whole"]).default("changes"),
   /** Whether a change carries the composition. */
   lines: z.boolean().default(true),
@@ -73,7 +80,9 @@ const UPDATES = group({
   keeps: z.enum(["oldest", "newest", "first-ids"]).default("oldest"),
   /** How a page is sorted. */
   order: z.enum(["ascending", "descending", "shuffled", "ids"]).default("ascending"),
+  /** Whose changes are told: of orders that were handed out, or of all. */
   scope: z.enum(["handed-out", "all"]).default("handed-out"),
+  /** The newest change of each order, or every change. */
   history: z.enum(["latest", "log"]).default("latest"),
   /** Whether the creation of an order is a change. */
   created: z.boolean().default(false),
@@ -102,7 +111,9 @@ interface ImportDefaults {
 
 function importOf({ path, property, key, file }: ImportDefaults) {
   return group({
+    /** The path of the import. */
     path: text.default(path),
+    /** The name of the array in its body. */
     property: text.default(property),
     /** The properties that identify a record; the first must be there, the others count as "" when absent. */
     key: texts.default([...key]),
@@ -131,7 +142,9 @@ const OPTIONS = group({
   redeliverAfterMs: z
     .union([whole(0), z.literal("cycle"), z.null()], { error: 'expected a whole number, at least 0, "cycle" or null' })
     .default(60_000),
+  /** How many orders a batch holds at most. */
   batchSize: whole(1).default(100),
+  /** How a batch is named. */
   batchIdKind: z.enum(["string", "number", "huge-number", "none"]).default("string"),
   /** How many orders of the batch before are handed out again with each new batch. */
   batchOverlap: whole(0).default(0),
@@ -144,31 +157,40 @@ const OPTIONS = group({
   confirmForm: z.enum(["batch_id", "order_ids", "all", "everything"]).default("batch_id"),
   /** Where the confirm's body names them; null: at the form's own name. */
   confirmKey: texts.nullable().default(null),
+  /** The answer to a confirm of what was confirmed before: 200, 404, 409 or 410. */
   confirmRepeated: CONFIRM_ANSWER.default(200),
+  /** The answer to a confirm of what was never handed out: 200, 404, 409 or 410. */
   confirmUnknown: CONFIRM_ANSWER.default(404),
   /** How `no orders` and `no changes` look. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
   shape: SHAPE,
+  /** How times are written. */
   timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"]).default("iso-z"),
+  /** Seconds, milliseconds or microseconds. */
   precision: z.enum(["s", "ms", "us"]).default("ms"),
   /** The zone that `iso-offset` writes. */
   timestampOffsetMinutes: whole(-840).default(180),
   /** The zone that `iso-naive` means without saying so. */
   naiveOffsetMinutes: whole(-840).default(0),
+  /** Whether answers have the header `Date`. */
   dateHeader: z.boolean().default(true),
   /** How far the service's clock is from the injected one. */
   clockOffsetMs: z.int().default(0),
   updates: UPDATES,
   /** How long after its last change an order can still be read and have its status set; null for ever. */
   orderRetentionMs: whole(0).nullable().default(null),
+  /** The answer for an order that is gone. */
   goneStatus: z.literal([404, 410]).default(404),
   status: group({
     /** Holds `{order_id}`; null: there is no such endpoint. */
     path: text.nullable().default("/api/v1/1c/orders/{order_id}/status"),
+    /** The method of a status change. */
     method: z.enum(["POST", "PUT", "PATCH"]).default("POST"),
+    /** Where the body has the status. */
     key: texts.default(["status"]),
     /** From each status to those it may become; null: any to any. */
     transitions: z.record(z.string(), texts).nullable().default(null),
+    /** The answer to a status that the order may not take. */
     refusal: z.literal([409, 422]).default(422),
   }),
   imports: group(IMPORTS),
@@ -180,10 +202,13 @@ const OPTIONS = group({
     how: z.enum(["422", "500", "per-record", "success-false"]).default("422"),
   }),
   limits: group({
+    /** A larger body is answered with 413; null: none is. */
     maxBodyBytes: whole(0).nullable().default(null),
+    /** More records in an import are answered with 413; null: none are. */
     maxRecords: whole(0).nullable().default(null),
     /** The first so many of a request are taken; only the counts of its answer say so. */
     takenRecords: whole(1).nullable().default(null),
+    /** More are answered with 429; null: none are. */
     requestsPerMinute: whole(0).nullable().default(null),
   }),
   /** Whether the import subscription is paid. */

@@ -78,7 +78,7 @@ const HEADER_BYTES_MAX = 64 * 1024;
 /** How much of an error's body is read: enough for its words, never a download. */
 const ERROR_BODY_BYTES_MAX = 64 * 1024;
 /** An answer to a POST: results of each record of a chunk at most. */
-const ACCEPTANCE_BYTES_MAX = 16 * 1024 * 1024;
+const ACCEPTANCE_BYTES_MAX = 16_000_000;
 /** So many results of records, some values each: what is read of them stops everything else meanwhile. */
 const ACCEPTANCE_VALUES_MAX = 500_000;
 /** Records whose waits are counted: more than fail at one time while the service answers others. */

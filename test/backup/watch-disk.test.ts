@@ -5,7 +5,7 @@ import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { collectingLog, configFor, FakeClock, type LogLine } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
 
-const MB = 1024 * 1024;
+const MB = 1_000_000;
 const TOTAL = 100 * 1024 * MB;
 
 async function startOnDisk() {

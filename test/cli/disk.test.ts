@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { expect, it, onTestFinished } from "vitest";
 import { startShop } from "../support/shop.ts";
 
-const MB = 1024 * 1024;
+const MB = 1_000_000;
 
 /** Every file system has so much left, until the test has ended. */
 function leave(free: number): void {

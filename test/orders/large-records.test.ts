@@ -63,7 +63,7 @@ describe("a record of more than 16 MB", () => {
         {
           kind: "order",
           reference: ID,
-          reason: `the record is larger than ${16 * MIB} bytes`,
+          reason: `the record is larger than 16000000 bytes`,
           payload: null,
           inParts: 1,
         },
@@ -167,20 +167,20 @@ describe("what an answer holds beside its records", () => {
     [
       "a text",
       `{"note":"${"x".repeat(LARGE)}","orders":[${order(OTHER)}]}`,
-      "more than 16777216 bytes outside its records",
+      "more than 16000000 bytes outside its records",
     ],
     [
       "a key",
       `{"orders":[${order(OTHER)}],"${"к".repeat(LARGE / 2)}":1}`,
-      "more than 16777216 bytes outside its records",
+      "more than 16000000 bytes outside its records",
     ],
     [
       "a number",
       `{"total":${"7".repeat(LARGE)},"orders":[${order(OTHER)}]}`,
-      "more than 16777216 bytes outside its records",
+      "more than 16000000 bytes outside its records",
     ],
-    ["blanks", `{"orders":[${" ".repeat(2 * MIB)}]}`, "more than 1048576 bytes of white space"],
-    ["blanks after it", `{"orders":[]}${" ".repeat(2 * MIB)}`, "more than 1048576 bytes of white space"],
+    ["blanks", `{"orders":[${" ".repeat(2 * MIB)}]}`, "more than 1000000 bytes of white space"],
+    ["blanks after it", `{"orders":[]}${" ".repeat(2 * MIB)}`, "more than 1000000 bytes of white space"],
   ])("is refused by a limit that is named, and nothing is confirmed: %s", async (_, body, words) => {
     const t = await startTestBridge();
     answer(t, "orders", body);

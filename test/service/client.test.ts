@@ -188,7 +188,7 @@ describe("an answer that is not to be trusted", () => {
     const refused = { code: "answer_too_large", effect: "unknown" };
     expect(await failureOf(post(tooMany))).toMatchObject(refused);
     expect((await get(tooMany)).body).toHaveLength(bodyOf(500_001).length);
-    const tooLong = await answerTo("x".repeat(16 * 1024 * 1024 + 1));
+    const tooLong = await answerTo("x".repeat(16_000_001));
     expect(await failureOf(post(clientFor(tooLong, large)))).toMatchObject(refused);
     await settle();
   });

@@ -18,7 +18,7 @@ export const help = {
   status: "is all well? one sentence, then a line a flow",
   statusWatch: "again every two seconds, until it is interrupted",
   resume: "lift a hold after its cause was put right",
-  resumeArea: "orders, updates, statuses, imports, a feed, account, or observations",
+  resumeArea: "orders, updates, statuses, imports, reconcile, a feed, account, or observations",
   resumeHold: "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
   approve: "let through what a feed's guard holds",
   approveFeed: "stocks, prices, catalog or images",
