@@ -1,19 +1,19 @@
 /*
  * Bodies of answers that are too large for one statement: its write lock and its memory would grow with the body. Their
  * parts are written in transactions of their own before anything names them, so that after a crash there is a whole body
- * or one that nothing names.
+ * or one that nothing names. SQL, because megabytes are counted where they are and several tables name them.
  */
-import { onlyRow } from "./only-row.ts";
+import { onlyValue } from "./only-row.ts";
+import { findRow, insertRow } from "./queries.ts";
+import type { NamedRow } from "./row.ts";
+import { type batches, bodyParts } from "./schema.ts";
 import type { Store } from "./store.ts";
 
 /** Larger bodies are stored in parts of this size. */
 export const BODY_PART_BYTES = 1024 * 1024;
 
 /** Where a body stands: in its row itself, or under a number in parts. */
-export interface BodyPlace {
-  body: Buffer | null;
-  bodyId: number | null;
-}
+export type BodyPlace = NamedRow<typeof batches, "body" | "bodyId">;
 
 /** In bytes, of a row of `batches` or another that has these two columns. */
 export const bodyLength = (row: string) =>
@@ -21,34 +21,28 @@ export const bodyLength = (row: string) =>
 
 /** A number that no body has. */
 export function nextBodyId(store: Store): number {
-  const { id } = onlyRow(
-    store
-      .prepare<{ id: number }>(
-        `SELECT 1 + max((SELECT coalesce(max(body_id), 0) FROM body_parts),
-         (SELECT coalesce(max(body_id), 0) FROM batches WHERE body_id IS NOT NULL),
-         (SELECT coalesce(max(body_id), 0) FROM quarantine WHERE body_id IS NOT NULL)) AS id`,
-      )
-      .get(),
+  return onlyValue(
+    store,
+    `SELECT 1 + max((SELECT coalesce(max(body_id), 0) FROM body_parts),
+       (SELECT coalesce(max(body_id), 0) FROM batches WHERE body_id IS NOT NULL),
+       (SELECT coalesce(max(body_id), 0) FROM quarantine WHERE body_id IS NOT NULL))`,
   );
-  return id;
 }
 
 export function saveBodyPart(store: Store, bodyId: number, part: number, bytes: Buffer): void {
-  store.prepare("INSERT INTO body_parts (body_id, part, bytes) VALUES (?, ?, ?)").run(bodyId, part, bytes);
+  insertRow(store, bodyParts, { bodyId, part, bytes });
 }
 
 /** The length of each part, in their order. */
 export function loadPartLengths(store: Store, bodyId: number): number[] {
   return store
-    .prepare("SELECT length(bytes) FROM body_parts WHERE body_id = ? ORDER BY part")
-    .raw(true)
-    .all(bodyId)
-    .map((row) => (row as [number])[0]);
+    .prepare<number>("SELECT length(bytes) FROM body_parts WHERE body_id = ? ORDER BY part")
+    .pluck()
+    .all(bodyId);
 }
 
 export function loadBodyPart(store: Store, bodyId: number, part: number): Buffer {
-  const row = store.prepare("SELECT bytes FROM body_parts WHERE body_id = ? AND part = ?").get(bodyId, part);
-  return (row as { bytes: Buffer } | undefined)?.bytes ?? Buffer.alloc(0);
+  return findRow(store, bodyParts, { bodyId, part })?.bytes ?? Buffer.alloc(0);
 }
 
 /** The whole body, for commands that wait for nobody. */

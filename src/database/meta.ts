@@ -1,3 +1,6 @@
+/* SQL, because every pass reads and writes some of it. */
+import type { Row } from "./row.ts";
+import type { meta } from "./schema.ts";
 import type { Store } from "./store.ts";
 
 export type MetaKey =
@@ -30,7 +33,7 @@ export type MetaKey =
 export type RestKey = "updates_rest" | "sweep_rest";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
-  return store.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get(key)?.value;
+  return store.prepare<Pick<Row<typeof meta>, "value">>("SELECT value FROM meta WHERE key = ?").get(key)?.value;
 }
 
 /** The same value again is no write. */

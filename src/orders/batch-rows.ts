@@ -1,32 +1,33 @@
 /*
  * Batches and the mark of an open hand-out. A batch becomes `stored` in the transaction that stores its last orders;
  * only then may it be confirmed. After a crash, `stored` rows say which confirms are still owed and `pull_mark` says
- * whether an answer of GET /orders may be missing.
+ * whether an answer of GET /orders may be missing. SQL, because each poll runs it, and names the index of the few batches in
+ * that state.
  */
 
 import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
-import { onlyRow } from "../database/only-row.ts";
+import { onlyRow, onlyValue } from "../database/only-row.ts";
+import { deleteRows, findRow, select, updateRows } from "../database/queries.ts";
+import { columnList, type NamedRow } from "../database/row.ts";
+import { batches, openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
 import { UNNAMED_BATCH } from "./confirm.ts";
 
-export interface BatchRow {
-  id: number;
-  fingerprint: string;
+const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt"] as const;
+/**
+ * `orderIds`: JSON array of the ids served, as written; null once nothing is owed. `journalOwed`: 1 where its body must still go
+ * to the journal; until then it is not confirmed.
+ */
+export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & {
   batchId: string | null;
-  state: "unread" | "stored" | "confirmed" | "refused";
-  confirmAttempts: number;
-  /** JSON array of the ids served, as written; null once nothing is owed. */
-  orderIds: string | null;
-  /** 1: its body must still go to the journal, and until then it is not confirmed. */
   journalOwed: number;
-  receivedAt: string;
-}
+};
 
-const COLUMNS = `id, fingerprint, service_batch_id AS batchId, state, confirm_attempts AS confirmAttempts,
-  order_ids AS orderIds, state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS journalOwed, received_at AS receivedAt`;
+const COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId,
+  state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS journalOwed`;
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
   return store.prepare<BatchRow>(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint);
@@ -102,28 +103,19 @@ export function saveJournalOwed(store: Store, id: number, owed: { orderIds: stri
 
 // ------------------------------------------------------------------------------------- bodies owed to the journal
 
-export interface JournalOwed extends BodyPlace {
-  id: number;
-  fingerprint: string;
-}
+const JOURNAL_OWED = ["id", "fingerprint", "body", "bodyId"] as const;
+export type JournalOwed = NamedRow<typeof batches, (typeof JOURNAL_OWED)[number]>;
 
 /** The oldest stored batch whose body could not be written to the journal. */
 export function loadJournalOwed(store: Store): JournalOwed | undefined {
-  return store
-    .prepare<JournalOwed>(
-      `SELECT id, fingerprint, body, body_id AS bodyId FROM batches INDEXED BY batches_stored
-       WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`,
-    )
-    .get();
+  const rest = `INDEXED BY batches_stored
+    WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`;
+  return select(store, batches, JOURNAL_OWED, rest).get();
 }
 
 /** Fenced by the body that was written: a newer one that was served meanwhile stays owed. */
 export function markJournaled(store: Store, { id, body, bodyId }: Pick<JournalOwed, "id" | "body" | "bodyId">): void {
-  store
-    .prepare(
-      "UPDATE batches SET body = NULL, body_id = NULL WHERE id = ? AND state = 'stored' AND body IS ? AND body_id IS ?",
-    )
-    .run(id, body, bodyId);
+  updateRows(store, batches, { id, state: "stored", body, bodyId }, { body: null, bodyId: null });
 }
 
 /** There is no journal any more. */
@@ -224,13 +216,8 @@ export function loadUnreadBody(store: Store, mapping: string): UnreadBody | unde
 
 /** The service's time when the oldest body that is still unread was handed out. */
 export function loadOldestUnreadDate(store: Store): string | undefined {
-  const row = store
-    .prepare<{ date: string }>(
-      `SELECT service_date AS date FROM batches INDEXED BY batches_unread
-       WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1`,
-    )
-    .get();
-  return row?.date;
+  const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1";
+  return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? undefined;
 }
 
 export function countUnread(store: Store): { count: number; bytes: number } {
@@ -246,26 +233,19 @@ export function countUnread(store: Store): { count: number; bytes: number } {
 
 /** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
 export function countKeptBodies(store: Store): number {
-  const row = onlyRow(
-    store
-      .prepare<{ n: number }>(
-        "SELECT count(*) AS n FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
-      )
-      .get(),
+  return onlyValue(
+    store,
+    "SELECT count(*) FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
   );
-  return row.n;
 }
 
 /** Batches whose confirm the service has refused. */
 export function countRefusedConfirms(store: Store): number {
-  const row = onlyRow(
-    store
-      .prepare<{ n: number }>(
-        "SELECT count(*) AS n FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
-      )
-      .get(UNNAMED_BATCH),
+  return onlyValue(
+    store,
+    "SELECT count(*) FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
+    UNNAMED_BATCH,
   );
-  return row.n;
 }
 
 /** Batches that no confirm can name, and how often the service has served the one that came last: so often at least. */
@@ -375,17 +355,16 @@ export function saveUnreadBody(
       unread.place.body,
       unread.place.bodyId,
     );
-  return onlyRow(store.prepare<{ id: number }>("SELECT id FROM batches WHERE fingerprint = ?").get(unread.fingerprint))
-    .id;
+  return onlyValue(store, "SELECT id FROM batches WHERE fingerprint = ?", unread.fingerprint);
 }
 
 /** The body was read: what it held is stored in the same transaction. */
 export function deleteUnread(store: Store, id: number): void {
-  store.prepare("DELETE FROM batches WHERE id = ? AND state = 'unread'").run(id);
+  deleteRows(store, batches, { id, state: "unread" });
 }
 
 export function markUnreadTried(store: Store, id: number, mapping: string, error: string): void {
-  store.prepare("UPDATE batches SET read_with = ?, last_error = ? WHERE id = ?").run(mapping, error, id);
+  updateRows(store, batches, { id }, { readWith: mapping, lastError: error });
 }
 
 /** A path has matched for the first time: what failed for the lack of it is now its records' fault, and can be read. */
@@ -426,16 +405,14 @@ export function openDelivery(store: Store, at: string): OpenDelivery {
 }
 
 export function loadDelivery(store: Store): OpenDelivery | undefined {
-  const row = store.prepare("SELECT opened_at AS openedAt, lost FROM pull_mark WHERE id = 1").get() as
-    | { openedAt: string; lost: number }
-    | undefined;
-  return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost === 1 };
+  const row = findRow(store, openDeliveries, {});
+  return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost };
 }
 
 /** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
 export function closeDelivery(store: Store): void {
-  store.prepare("DELETE FROM pull_mark WHERE lost = 0").run();
-  store.prepare("UPDATE pull_mark SET is_open = 0 WHERE is_open = 1").run();
+  deleteRows(store, openDeliveries, { lost: false });
+  updateRows(store, openDeliveries, { isOpen: true }, { isOpen: false });
 }
 
 /**
@@ -448,13 +425,13 @@ export function settleDelivery(store: Store, fingerprint: string, known: { id: n
     .prepare("DELETE FROM pull_mark WHERE lost = 1 AND (first_served = ? OR coalesce(last_batch_id, 0) < ?)")
     .run(fingerprint, known?.id ?? -1).changes;
   if (ended > 0) return true;
-  store.prepare("UPDATE pull_mark SET first_served = ? WHERE lost = 1 AND first_served IS NULL").run(fingerprint);
+  updateRows(store, openDeliveries, { lost: true, firstServed: null }, { firstServed: fingerprint });
   return false;
 }
 
 /** A person decided: nothing is missing any more. */
 export function clearDelivery(store: Store): void {
-  store.prepare("DELETE FROM pull_mark").run();
+  deleteRows(store, openDeliveries, {});
 }
 
 /**

@@ -1,3 +1,7 @@
+/*
+ * The ERP's requests as the records of their orders show them. SQL, because the ERP writes that table: ids of any size, which drizzle
+ * cannot read; and an order's requests are changed as a set.
+ */
 import { isOlder } from "../answers/timestamp.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";

@@ -3,7 +3,7 @@
  * without an article for every order. That is no statement about an order, until it was read so twice, ten minutes apart, while another one
  * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day.
  */
-import { onlyRow } from "../database/only-row.ts";
+import { onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import { lostValues } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -76,15 +76,9 @@ function isNothing(total: string | null): boolean {
 
 /** Since when records of the order are held. */
 export function isHeldForLong(store: Store, kind: string, orderId: string, at: string): boolean {
-  const since = onlyRow(
-    store
-      .prepare<string | null>(
-        `SELECT min(first_seen_at) FROM quarantine INDEXED BY quarantine_record
-       WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`,
-      )
-      .pluck()
-      .get(kind, orderId),
-  );
+  const sql = `SELECT min(first_seen_at) FROM quarantine INDEXED BY quarantine_record
+    WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`;
+  const since = onlyValue<string | null>(store, sql, kind, orderId);
   return since !== null && Date.parse(at) - Date.parse(since) >= HELD_MS;
 }
 

@@ -105,8 +105,7 @@ function readRow(store: Store, row: RequestRow): StatusRequest {
 }
 
 function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "data"): Buffer {
-  const row = store.prepare(`SELECT CAST(${column} AS BLOB) AS bytes FROM status_requests WHERE id = ?`).get(id);
-  return (row as { bytes: Buffer }).bytes;
+  return onlyValue<Buffer>(store, `SELECT CAST(${column} AS BLOB) FROM status_requests WHERE id = ?`, id);
 }
 
 /** The order of a request, whose id may be written in any case. */

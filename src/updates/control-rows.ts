@@ -1,11 +1,10 @@
+/* Orders that are read because of another one, and those that are compared. SQL, because it names indexes and lists of ids. */
+import type { NamedRow } from "../database/row.ts";
+import type { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { LostPart } from "../orders/lost-values.ts";
 
-export interface Candidate {
-  orderKey: number;
-  orderId: string;
-  serviceId: string;
-}
+export type Candidate = NamedRow<typeof orders, "orderKey" | "orderId"> & { serviceId: string };
 
 export const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(service_id, order_id) AS serviceId";
 

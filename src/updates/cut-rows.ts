@@ -5,6 +5,9 @@
  */
 
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { onlyValue } from "../database/only-row.ts";
+import { select } from "../database/queries.ts";
+import { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Anchor } from "./page-cover.ts";
 
@@ -53,19 +56,14 @@ export function deleteCut(store: Store): void {
 
 /** Orders whose read nobody's record asked for and that were not tried yet. */
 export function countRequestedReads(store: Store): number {
-  const row = store.prepare("SELECT count(*) AS n FROM owed_reads WHERE record = '' AND attempts = 0").get();
-  return (row as { n: number }).n;
+  return onlyValue(store, "SELECT count(*) FROM owed_reads WHERE record = '' AND attempts = 0");
 }
 
 /** The `order_key` behind which the newest `count` closed orders stand. */
 export function loadClosedBegin(store: Store, count: number): number {
-  const row = store
-    .prepare(
-      `SELECT order_key AS orderKey FROM orders INDEXED BY orders_to_compare
-       WHERE is_open = 0 AND removed_at IS NULL ORDER BY order_key DESC LIMIT 1 OFFSET ?`,
-    )
-    .get(count);
-  return (row as { orderKey: number } | undefined)?.orderKey ?? 0;
+  const rest = `INDEXED BY orders_to_compare
+    WHERE is_open = 0 AND removed_at IS NULL ORDER BY order_key DESC LIMIT 1 OFFSET ?`;
+  return select(store, orders, ["orderKey"], rest).get(count)?.orderKey ?? 0;
 }
 
 export function loadAnchors(store: Store): Anchor[] {

@@ -29,7 +29,7 @@ const WITHOUT_MESSAGES: readonly [RegExp, string][] = [
 /** Texts that no person meets as a message, and why. */
 const NO_MESSAGES: readonly [RegExp, string][] = [
   [
-    /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|PRAGMA|ATTACH|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|CASE|WHEN|WHERE|INDEXED BY|ORDER BY)\b|ifnull\(/,
+    /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|PRAGMA|ATTACH|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|CASE|WHEN|WHERE|INDEXED BY|ORDER BY|IS NOT NULL)\b|ifnull\(/,
     "SQL",
   ],
   [/^\{[a-z]*\} (order_key|order_id) = \?$| AS [a-z][A-Za-z]+, /, "SQL"],
