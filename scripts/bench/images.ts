@@ -16,7 +16,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
-import { markCompareOwed } from "../../src/feeds/feed-rows.ts";
+import { requestCompare } from "../../src/feeds/feed-rows.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
 const LARGEST_BYTES = 50_000_000;
@@ -135,7 +135,7 @@ function threadMs(): number {
 
 async function push(folder: string, port: string, send: Send): Promise<void> {
   const bridge = open(folder, port, send);
-  bridge.store.write(() => markCompareOwed(bridge.store, "images", "a measurement"));
+  bridge.store.write(() => requestCompare(bridge.store, "images", "a measurement"));
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
   let last = threadMs();

@@ -12,7 +12,7 @@ import type { Store } from "../../src/database/store.ts";
 import { verifyTables } from "../../src/database/verify-tables.ts";
 import { compileFeed, type FeedRules } from "../../src/feeds/feed.ts";
 import { loadSendable } from "../../src/feeds/feed-outbox.ts";
-import { saveOwed } from "../../src/feeds/feed-rows.ts";
+import { saveQueued } from "../../src/feeds/feed-rows.ts";
 import { indexKey, isKeyFound } from "../../src/feeds/feed-triggers.ts";
 import { countRefusedConfirms } from "../../src/orders/batch-rows.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -152,7 +152,7 @@ export const FILE_CHECKS: Readonly<Record<string, Check>> = {
       { ...row, key: ["group"], record: '{"sku":"group"}', parent: null },
       { ...row, key: ["article"], record: '{"sku":"article"}', parent: "group" },
     ];
-    saveOwed(store, rules, owed, { at: AT, nowMs: 1_000 });
+    saveQueued(store, rules, owed, { at: AT, nowMs: 1_000 });
     const limits = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
     const { length } = loadSendable(store, rules, limits, -1);
     return length === 2 ? undefined : `${length} of 2 rows of a whole table would be sent`;

@@ -307,8 +307,8 @@ const OF_PERSONS: readonly PlantedBug[] = [
   ),
   hostile(
     "a changed key that forgets what was sent",
-    "src/feeds/feed-table.ts",
-    ["      if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });\n", ""],
+    "src/feeds/apply-rules.ts",
+    ["    if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });\n", ""],
     { step: { do: "reload", what: "other key" } },
   ),
   hostile(

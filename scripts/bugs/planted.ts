@@ -148,16 +148,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "pending cleared without its revision",
     OUTBOX,
-    "    // Fenced by the value that was sent: a newer one stays owed.\n",
-    '    for (const row of rows) store.prepare("DELETE FROM feed_dirty WHERE feed_id = ? AND k0 = ?").run(rules.feedId, row.key[0]);\n',
+    "  // Fenced by the value that was sent: a newer one goes on waiting.\n",
+    '  store.prepare("DELETE FROM feed_dirty WHERE feed_id = ? AND k0 IN (SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL)").run(rules.feedId);\n',
   ),
   one(
     "413 drops the chunk",
     SEND,
     "      if (outcome.short !== undefined) sizes.short += 1;",
     `      if (outcome.status === 413) {
-        const counted = { counts: {}, size: part.length };
-        await this.#acknowledge(part, { refusals: [], told: "status", judged: undefined, counted }, counts, signal);
+        const { store } = this.#context;
+        const save = () => store.db.prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value FROM json_each(?))").run(JSON.stringify(part.map(({ id }) => id)));
+        await commit(this.#context, pass.signal, save);
         continue;
       }`,
   ),
@@ -165,7 +166,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "poison blocks the chunk",
     SEND,
     "      const standing = part.map(inFlight);\n",
-    `      if (outcome.status === 422) throw new BridgeError("answer_unreadable", "The chunk was refused.");
+    `      if (outcome.status === 422) throw Object.assign(this.#trouble(pass), { code: "answer_unreadable" });
       const standing = part.map(inFlight);\n`,
   ),
   {

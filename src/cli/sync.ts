@@ -7,7 +7,7 @@ import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
-import { doubtAcknowledged } from "../feeds/feed-rows.ts";
+import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/describe-counts.ts";
@@ -130,7 +130,7 @@ function sendAgain(
   try {
     refuseOtherAccount(store, loaded);
     const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: "a person's request" };
-    store.write(() => doubtAcknowledged(store, feeds, doubt));
+    store.write(() => invalidateAcknowledged(store, feeds, doubt));
   } finally {
     store.close();
   }

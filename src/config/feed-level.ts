@@ -143,6 +143,7 @@ export function highestLevel(levels: readonly RecordPlace[], record: string): st
   // Rendered by the bridge itself: valid, with nothing around it.
   const root: Span = { start: 0, end: bytes.length };
   const found = levels.flatMap((place) => levelAt(bytes, root, place) ?? []);
+  if (found.length <= 1) return found[0];
   return found.reduce<string | undefined>((highest, one) => {
     const number = parseDecimal(one);
     const before = parseDecimal(highest ?? "");

@@ -1,7 +1,6 @@
 /*
- * Turns touched keys into what is owed to the service. Reading the ERP's row, deciding, writing and forgetting the
- * touch are one IMMEDIATE transaction: no write of the ERP can fall in between, and after a crash the touch is still
- * noted.
+ * Turns dirty keys into rows of the outbox. Reading the ERP's row, deciding, writing and deleting the dirty key are one
+ * IMMEDIATE transaction: no write of the ERP can fall in between, and after a crash the key is still dirty.
  */
 
 import type { Store } from "../database/store.ts";
@@ -12,9 +11,16 @@ import type { JobContext } from "../pass/job.ts";
 import { releaseQuarantined, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { diffKeys, type FoundKey, isHeld, payloadOf } from "./diff.ts";
-import { markTouched } from "./erp-writes.ts";
 import { type FeedRules, parentOf, referenceOf, type SourceRow } from "./feed.ts";
-import { deleteOwed, type OwedRow, releaseUnnamed, saveOwed, saveParent, saveUnsendable } from "./feed-rows.ts";
+import {
+  deleteQueued,
+  type QueuedRow,
+  releaseUnnamed,
+  saveErpWrite,
+  saveParent,
+  saveQueued,
+  saveUnsendable,
+} from "./feed-rows.ts";
 import {
   deleteDirtyKey,
   type KeyValues,
@@ -34,22 +40,33 @@ const COMMITS_MAX = 10_000;
 /** Rows without a key that are kept as examples: they say that something is wrong, and more of them say no more. */
 export const UNNAMED_MAX = 100;
 
-export interface Absorbed {
-  owed: number;
-  bad: number;
+/** A pass of a feed: what it has counted, and what ends it early. Handed on from step to step. */
+export interface FeedPass {
+  readonly counts: Record<string, number>;
+  readonly signal: AbortSignal;
+}
+
+export function count({ counts }: FeedPass, name: string, by: number): void {
+  if (by > 0) counts[name] = (counts[name] ?? 0) + by;
 }
 
 /** `files`: what looks at the files that rows name, where the feed has any. */
 export type FeedContext = JobContext & { files?: ImageFiles };
 
-/** What one transaction may know and does. */
-interface Pass {
+/** One transaction. */
+interface Step {
   store: Store;
   rules: FeedRules;
   at: string;
   nowMs: number;
   /** Hashes of rows that no key can name. */
   unnamed: Buffer[];
+}
+
+interface Absorbed {
+  queued: number;
+  bad: number;
+  unseen: readonly FoundKey[];
 }
 
 /** What is taken up in one transaction. */
@@ -61,38 +78,33 @@ export interface Work<F extends FoundKey> {
   /** Finds the rows of a key that cannot be sent, of which `load` may have come upon one of two. */
   rowsOf?: (key: readonly string[]) => readonly SourceRow[];
   /** The ERP wrote them, and has not fallen silent. */
-  touched?: boolean;
+  isWrite?: boolean;
+  /** Nothing is known of any key: each row goes. */
+  isFirst?: boolean;
 }
 
-/** Takes up every key that was touched until now. Yields between transactions, so that orders are never starved. */
-export async function absorbTouched(context: FeedContext, rules: FeedRules, signal: AbortSignal): Promise<Absorbed> {
-  const { store } = context;
-  const total: Absorbed = { owed: 0, bad: 0 };
+/** Takes up every key that is dirty now. Yields between transactions, so that orders are never starved. */
+export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: FeedPass): Promise<void> {
+  const { store, files } = context;
   for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(store, rules, DIRTY_PER_COMMIT);
     if (keys.length === 0) break;
-    if (context.files !== undefined) {
-      await context.files.lookAt(
-        keys.flatMap((key) => loadSourceRows(store, rules, key)),
-        signal,
-      );
-    }
-    const done = await absorbKeys(context, rules, { keys, unnamed: [], touched: true }, signal);
-    add(total, done);
+    const rowsOf = () => keys.flatMap((key) => loadSourceRows(store, rules, key));
+    await files?.lookAt(rowsOf(), pass.signal);
+    const unseen = await absorbKeys(context, rules, pass, { keys, unnamed: [], isWrite: true });
     // Rows that were given another file between the look and the transaction: the next pass looks again.
-    if (done.unseen === keys.length) break;
-    await context.clock.sleep(0, signal);
+    if (unseen === keys.length) break;
+    await context.clock.sleep(0, pass.signal);
   }
-  return total;
 }
 
-/** Takes up some keys of a table of this database, as triggers note them or the table holds them. */
+/** Takes up some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at. */
 export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
-  { keys, unnamed, touched = false }: { keys: readonly KeyValues[]; unnamed: Buffer[]; touched?: boolean },
-  signal: AbortSignal,
-): Promise<Absorbed & { unseen: number }> {
+  pass: FeedPass,
+  { keys, unnamed, isWrite = false }: { keys: readonly KeyValues[]; unnamed: Buffer[]; isWrite?: boolean },
+): Promise<number> {
   const { store } = context;
   let bad = 0;
   const load = () => {
@@ -101,55 +113,59 @@ export async function absorbKeys(
       const rows = loadSourceRows(store, rules, values);
       const key = textsOf(values);
       if (key !== undefined) return [{ key, rows, values }];
-      if (absorbUnnamed(passOf(context, rules, unnamed), values, rows) === "bad") bad += 1;
+      bad += Number(absorbUnnamed(stepOf(context, rules, unnamed), values, rows));
       deleteDirtyKey(store, rules, values);
       return [];
     });
   };
   const markTaken = ({ values }: { values: KeyValues }) => deleteDirtyKey(store, rules, values);
-  const done = await absorb(context, rules, { load, markTaken, touched }, signal);
-  return { ...done, bad: done.bad + bad };
+  const unseen = await absorb(context, rules, pass, { load, markTaken, isWrite });
+  count(pass, "unsendable", bad);
+  return unseen;
 }
 
-/** Takes up what was found, in one transaction: no write of the ERP falls between reading a row and deciding. */
+/** Takes up what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at. */
 export async function absorb<F extends FoundKey>(
   context: JobContext,
   rules: FeedRules,
-  { load, markTaken, rowsOf, touched = false }: Work<F>,
-  signal: AbortSignal,
-): Promise<Absorbed & { unseen: number }> {
-  return await commit(context, signal, () => {
-    const pass = passOf(context, rules, []);
+  pass: FeedPass,
+  { load, markTaken, rowsOf, isWrite = false, isFirst = false }: Work<F>,
+): Promise<number> {
+  const { queued, bad, unseen } = await commit(context, pass.signal, () => {
+    const step = stepOf(context, rules, []);
     const found = load();
-    const done = absorbFound(pass, found, rowsOf);
+    const done = absorbFound(step, found, { rowsOf, isFirst });
     if (markTaken !== undefined) {
-      const unseen = new Set<FoundKey>(done.unseen);
-      for (const one of found) if (!unseen.has(one)) markTaken(one);
+      const left = new Set<FoundKey>(done.unseen);
+      for (const one of found) if (!left.has(one)) markTaken(one);
     }
-    if (touched || done.owed > 0) markTouched(context.store, rules.name, pass.at);
-    return { owed: done.owed, bad: done.bad, unseen: done.unseen.length };
+    if (isWrite || done.queued > 0) saveErpWrite(context.store, rules.name, step.at);
+    return done;
   });
+  count(pass, "changed", queued);
+  count(pass, "unsendable", bad);
+  return unseen.length;
 }
 
-function passOf({ store, clock }: JobContext, rules: FeedRules, unnamed: Buffer[]): Pass {
+function stepOf({ store, clock }: JobContext, rules: FeedRules, unnamed: Buffer[]): Step {
   return { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
 }
 
 function absorbFound(
-  pass: Pass,
+  step: Step,
   found: readonly FoundKey[],
-  rowsOf?: Work<FoundKey>["rowsOf"],
-): Absorbed & { unseen: readonly FoundKey[] } {
-  const { store, rules } = pass;
-  const { differences, unseen } = diffKeys(store, rules, found);
-  const total = { owed: 0, bad: 0, unseen };
-  const owed: OwedRow[] = [];
+  how: { rowsOf?: Work<FoundKey>["rowsOf"]; isFirst: boolean },
+): Absorbed {
+  const { store, rules } = step;
+  const { differences, unseen } = diffKeys(store, rules, found, how.isFirst);
+  const queued: QueuedRow[] = [];
   const settled: (readonly string[])[] = [];
   const again: FoundKey[] = [];
+  let bad = 0;
   for (const { found: one, plan, known } of differences) {
     const { key, rows } = one;
-    if (rowsOf !== undefined && known.outbox?.record === "null") {
-      again.push({ key, rows: rowsOf(key) });
+    if (how.rowsOf !== undefined && known.outbox?.record === "null") {
+      again.push({ key, rows: how.rowsOf(key) });
       continue;
     }
     const lastError = known.outbox?.lastError ?? null;
@@ -159,67 +175,62 @@ function absorbFound(
       continue;
     }
     if (plan.kind === "bad") {
-      total.bad += Number(quarantineRow(pass, { key, rows, reason: plan.reason, lastError }));
+      bad += Number(quarantineRow(step, { key, rows, reason: plan.reason, lastError }));
       continue;
     }
     if (plan.kind === "settled") settled.push(key);
-    else owed.push({ ...plan, key, parent });
+    else queued.push({ ...plan, key, parent });
     // Only a refused row has anything in quarantine; looking each time would cost every change a search there.
     if (known.outbox?.state === "refused") releaseQuarantined(store, [rules.name], referenceOf(key));
   }
-  deleteOwed(store, rules, settled);
-  saveOwed(store, rules, owed, pass);
-  total.owed = owed.length;
-  if (again.length > 0) {
-    const more = absorbFound(pass, again);
-    total.owed += more.owed;
-    total.bad += more.bad;
-  }
-  return total;
+  deleteQueued(store, rules, settled);
+  saveQueued(store, rules, queued, step);
+  const more = again.length > 0 ? absorbFound(step, again, { isFirst: false }) : { queued: 0, bad: 0 };
+  return { queued: queued.length + more.queued, bad: bad + more.bad, unseen };
 }
 
 /** Rows that no key can name, at most {@link UNNAMED_MAX}; and what is held of such rows that are gone. */
 export async function settleUnnamed(
   context: JobContext,
   rules: FeedRules,
+  pass: FeedPass,
   { rows, unnamed }: { rows: readonly SourceRow[]; unnamed: Buffer[] },
-  signal: AbortSignal,
-): Promise<Absorbed> {
-  if (rows.length >= UNNAMED_MAX) return { owed: 0, bad: rows.length };
-  return await commit(context, signal, () => {
-    const pass = passOf(context, rules, unnamed);
-    const bad = rows.filter((row) => quarantineUnnamed(pass, row)).length;
+): Promise<void> {
+  if (rows.length >= UNNAMED_MAX) return count(pass, "unsendable", rows.length);
+  const bad = await commit(context, pass.signal, () => {
+    const step = stepOf(context, rules, unnamed);
+    const held = rows.filter((row) => quarantineUnnamed(step, row)).length;
     releaseUnnamed(context.store, rules, unnamed);
-    return { owed: 0, bad };
+    return held;
   });
+  count(pass, "unsendable", bad);
 }
 
 /** A row that has a name but cannot be rendered. False where it is held already. */
 function quarantineRow(
-  { store, rules, at }: Pass,
+  { store, rules, at }: Step,
   bad: FoundKey & { reason: Message; lastError: string | null },
 ): boolean {
   if (isHeld(store, rules, bad)) return false;
-  const { key, rows } = bad;
-  const reason = String(bad.reason);
+  const { key, rows, reason } = bad;
   const reference = referenceOf(key);
   const { payload, digest } = payloadOf(rows);
   releaseQuarantined(store, [rules.name], reference);
-  saveUnsendable(store, rules, { key, reason, at });
+  saveUnsendable(store, rules, { key, reason: String(reason), at });
   saveQuarantinedRow(store, { kind: rules.name, reference, reason, payload, hash: digest, at });
   return true;
 }
 
 /** A key that nothing can be called by was touched: the row itself where it can be found, else any that have none. */
-function absorbUnnamed(pass: Pass, key: KeyValues, rows: readonly SourceRow[]): "keep" | "bad" {
-  const { store, rules } = pass;
+function absorbUnnamed(step: Step, key: KeyValues, rows: readonly SourceRow[]): boolean {
+  const { store, rules } = step;
   const isNull = key.some((value) => Buffer.isBuffer(value) && value.length === 0);
   const found = rows.length > 0 || !isNull ? rows : loadUnnamedRows(store, rules, UNNAMED_MAX);
-  return found.filter((row) => quarantineUnnamed(pass, row)).length > 0 ? "bad" : "keep";
+  return found.filter((row) => quarantineUnnamed(step, row)).length > 0;
 }
 
 /** True where it was not known. */
-function quarantineUnnamed({ store, rules, at, unnamed }: Pass, row: SourceRow): boolean {
+function quarantineUnnamed({ store, rules, at, unnamed }: Step, row: SourceRow): boolean {
   const isNull = rules.keys.some((column) => row[column] === null);
   const reason = isNull ? m.feeds.keyIsNull({ columns: rules.keys }) : m.feeds.keyIsBinary({ columns: rules.keys });
   const { payload, digest } = payloadOf([row]);
@@ -232,9 +243,4 @@ function quarantineUnnamed({ store, rules, at, unnamed }: Pass, row: SourceRow):
     hash: digest,
     at,
   });
-}
-
-function add(total: Absorbed, done: Absorbed): void {
-  total.owed += done.owed;
-  total.bad += done.bad;
 }

@@ -4,17 +4,18 @@
  * meanwhile is noted by the triggers, and after a crash everything is compared anew.
  */
 import {
-  type Absorbed,
   absorb,
   absorbKeys,
+  count,
   type FeedContext,
+  type FeedPass,
   KEYS_PER_COMMIT,
   settleUnnamed,
   UNNAMED_MAX,
 } from "./absorb-feed.ts";
 import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
 import { type FeedRules, keyTexts } from "./feed.ts";
-import { hasKnownKeys } from "./feed-rows.ts";
+import { hasAnyKeys, hasKnownKeys } from "./feed-rows.ts";
 import {
   type KeyValues,
   loadSourcePage,
@@ -36,19 +37,17 @@ interface SplitPage extends SourcePage {
 
 const NO_PAGE: SplitPage = { rows: [], keys: [], end: undefined, found: [], others: [] };
 
-export async function compareTable(
-  context: FeedContext,
-  rules: FeedRules,
-  signal: AbortSignal,
-): Promise<Absorbed & { compared: number }> {
+export async function compareTable(context: FeedContext, rules: FeedRules, pass: FeedPass): Promise<void> {
   const { store, files, clock } = context;
-  const total = { compared: 0, owed: 0, bad: 0 };
+  const { signal } = pass;
   const unnamed: Buffer[] = [];
   const present = new KeySet();
-  const read = (after: PageEnd | undefined) =>
-    splitPage(rules, loadSourcePage(store, rules, after, KEYS_PER_COMMIT), present);
+  const isFirst = !hasAnyKeys(store, rules);
+  // Nothing is looked up then, so that twice as many rows take as long.
+  const rowsMax = isFirst ? 2 * KEYS_PER_COMMIT : KEYS_PER_COMMIT;
+  const read = (after: PageEnd | undefined) => splitPage(rules, loadSourcePage(store, rules, after, rowsMax), present);
   const takeUp = async (keys: readonly KeyValues[]) => {
-    if (keys.length > 0) add(total, await absorbKeys(context, rules, { keys, unnamed }, signal));
+    if (keys.length > 0) await absorbKeys(context, rules, pass, { keys, unnamed });
   };
   const takeUpPage = async (after: PageEnd | undefined) => {
     let page = NO_PAGE;
@@ -57,10 +56,10 @@ export async function compareTable(
       return page.found;
     };
     const rowsOf = (key: readonly string[]) => loadSourceRows(store, rules, key);
-    add(total, await absorb(context, rules, { load, rowsOf }, signal));
+    await absorb(context, rules, pass, { load, rowsOf, isFirst });
     return page;
   };
-  // At first use everything is owed, and there is nothing that could be missing.
+  // At first use everything goes, and there is nothing that could be missing.
   const isFilled = hasKnownKeys(store, rules);
   files?.listNone();
   for (let after: PageEnd | undefined; ; ) {
@@ -76,7 +75,7 @@ export async function compareTable(
     } else if (files !== undefined) page = await takeUpPage(after);
     await takeUp(page.others);
     for (const { key } of page.found) present.add(key);
-    total.compared += page.rows.length;
+    count(pass, "compared", page.rows.length);
     after = page.end ?? end;
     await clock.sleep(0, signal);
   }
@@ -87,9 +86,8 @@ export async function compareTable(
     }
   }
   const rows = loadUnnamedRows(store, rules, UNNAMED_MAX);
-  add(total, await settleUnnamed(context, rules, { rows, unnamed }, signal));
+  await settleUnnamed(context, rules, pass, { rows, unnamed });
   await files?.forgetOthers(signal);
-  return total;
 }
 
 /** A key that was met before stands for two rows, and neither may be sent: it is looked up. */
@@ -103,9 +101,4 @@ function splitPage(rules: FeedRules, page: SourcePage, present: KeySet): SplitPa
     else split.found.push({ key, rows: [row], values });
   });
   return split;
-}
-
-function add(total: Absorbed, done: Absorbed): void {
-  total.owed += done.owed;
-  total.bad += done.bad;
 }

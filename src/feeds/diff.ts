@@ -20,6 +20,8 @@ export const KNOWN = ["feed_sent", "feed_outbox"] as const;
 /** Known keys that are looked for among those of the source at once. */
 const KNOWN_PER_READ = 1_000;
 
+const UNKNOWN: FeedKeyState = { sent: undefined, outbox: undefined };
+
 /** A key as text, and the rows that the source has of it: none where it is gone, two where it is not unique. */
 export interface FoundKey {
   readonly key: readonly string[];
@@ -35,11 +37,13 @@ export interface Difference<F extends FoundKey> {
 /**
  * The keys that are not acknowledged, or do not wait, exactly as they were found, each with what comes of it. `unseen`
  * are rows whose file nobody has looked at.
+ * @param isFirst nothing is known of any key
  */
 export function diffKeys<F extends FoundKey>(
   store: Store,
   rules: FeedRules,
   found: readonly F[],
+  isFirst = false,
 ): { differences: Difference<F>[]; unseen: F[] } {
   const unseen: F[] = [];
   const seen: { found: F; local: LocalRow }[] = [];
@@ -54,7 +58,8 @@ export function diffKeys<F extends FoundKey>(
     seen.push({ found: one, local });
     records.push({ key, record: local.kind === "row" ? local.record : null, parent: parentOf(rules, rows[0]) });
   }
-  const differences = loadDifferent(store, rules, records).flatMap(({ at, known }) => {
+  const compared = isFirst ? records.map((_, at) => ({ at, known: UNKNOWN })) : loadDifferent(store, rules, records);
+  const differences = compared.flatMap(({ at, known }) => {
     const one = seen[at];
     return one === undefined ? [] : [{ found: one.found, known, plan: planRow(rules, one.local, known) }];
   });
@@ -77,7 +82,7 @@ export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRo
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
   if (second !== undefined) return { kind: "bad", reason: m.feeds.keyNotUnique({ columns: rules.keys }) };
-  const seen = seeRow(store, rules, row);
+  const seen = rules.images === null ? { kind: "row" as const, row } : seeRow(store, rules.images, row);
   if (seen.kind !== "row") return seen;
   const rendered = renderRow(rules, seen.row);
   return "reason" in rendered ? { kind: "bad", reason: rendered.reason } : { kind: "row", record: rendered.record };

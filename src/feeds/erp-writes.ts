@@ -6,10 +6,6 @@
 import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 
-export function markTouched(store: Store, feed: FeedName, at: string): void {
-  store.prepare("UPDATE feeds SET touched_at = ? WHERE name = ?").run(at, feed);
-}
-
 /** How long a silence may last. Watching begins with the first start that has the feed on; no change is no write. */
 export function saveErpWatch(
   store: Store,

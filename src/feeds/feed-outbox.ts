@@ -7,7 +7,7 @@
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import { keyInJson, type Numbers, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
+import { type Numbers, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
 
 export interface OutboxRow {
   id: number;
@@ -50,9 +50,14 @@ const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS w
 type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
 
 function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
-  const { k0, k1, k2, k3, ...rest } = raw;
+  const { k0, k1, k2, k3, id, record, doubtRecord, doubtUntilMs, parent, tries } = raw;
   return {
-    ...rest,
+    id,
+    record,
+    doubtRecord,
+    doubtUntilMs,
+    parent,
+    tries,
     key: [k0, k1, k2, k3].slice(0, rules.keys.length),
     gone: raw.gone === 1,
     approved: raw.approved === 1,
@@ -77,7 +82,7 @@ export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits,
   if (rules.parent === null || rules.scope === "whole")
     return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
   const ready = loadWaiting(store, rules, limits, { limit, mayGo: `${MAY_GO} AND ${PARENT_IS_THERE}` });
-  if (ready.length > 0 || hasOpenDoubt(store, rules, limits.nowMs)) return ready;
+  if (ready.length > 0 || hasInFlight(store, rules, limits.nowMs)) return ready;
   // Only rows that are their own ancestors, or stand below such rows, are left: the service may judge them.
   return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
 }
@@ -136,7 +141,7 @@ export function loadSendableRow(
   return row === undefined ? [] : [outboxRow(rules, row)];
 }
 
-/** Before the request leaves: with what is sent, whatever the row owes by then. */
+/** Before the request leaves: with what is sent, whatever the row holds by then. */
 export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" | "record">[]): void {
   store
     .prepare(
@@ -144,6 +149,15 @@ export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" |
        FROM (SELECT value ->> 0 AS id, value ->> 1 AS record FROM json_each(?)) sent WHERE feed_outbox.id = sent.id`,
     )
     .run(JSON.stringify(rows.map(({ id, record }) => [id, record])));
+}
+
+/** The same in the transaction that has loaded the rows, at half the cost. */
+export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[]): void {
+  store
+    .prepare(
+      "UPDATE feed_outbox SET doubt_record = record, doubt_until_ms = NULL WHERE id IN (SELECT value FROM json_each(?))",
+    )
+    .run(idsOf(rows));
 }
 
 /** The service did not act on the request: the rows are as they were before it. */
@@ -167,7 +181,11 @@ export function saveFlightEnd(store: Store, rows: readonly Pick<OutboxRow, "id">
       `UPDATE feed_outbox SET doubt_until_ms = ?
        WHERE id IN (SELECT value FROM json_each(?)) AND doubt_record IS NOT NULL`,
     )
-    .run(untilMs, JSON.stringify(rows.map(({ id }) => id)));
+    .run(untilMs, idsOf(rows));
+}
+
+function idsOf(rows: readonly Pick<OutboxRow, "id">[]): string {
+  return JSON.stringify(rows.map(({ id }) => id));
 }
 
 /**
@@ -205,7 +223,7 @@ export function resetClocks(
 }
 
 /** Whether a row waits for the end of a request whose outcome is unknown. */
-export function hasOpenDoubt(store: Store, rules: FeedRules, nowMs: number): boolean {
+export function hasInFlight(store: Store, rules: FeedRules, nowMs: number): boolean {
   return (
     store
       .prepare(
@@ -217,7 +235,7 @@ export function hasOpenDoubt(store: Store, rules: FeedRules, nowMs: number): boo
 }
 
 /** Whether what became of a row is unknown that waits to be sent. */
-export function hasDoubt(store: Store, rules: FeedRules): boolean {
+export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
   return (
     store
       .prepare(
@@ -228,50 +246,44 @@ export function hasDoubt(store: Store, rules: FeedRules): boolean {
   );
 }
 
-type AcceptedRow = Pick<OutboxRow, "id" | "key" | "record" | "gone"> & { live: boolean };
-
-/** The service has these rows now. Returns which of them were live on the site before, by their places in the list. */
+/**
+ * The service has what these rows were in flight with. Returns the ids of those that were live on the site before. One
+ * statement for all rows: each row's text stays in SQLite.
+ */
 export function saveAcknowledged(
   store: Store,
   rules: FeedRules,
-  rows: readonly AcceptedRow[],
+  rows: readonly (Pick<OutboxRow, "id" | "gone"> & { live: boolean })[],
   at: string,
 ): ReadonlySet<number> {
-  const list = JSON.stringify(
-    rows.map(({ id, key, record, gone, live }) => [id, record, Number(gone), Number(live), ...key]),
-  );
-  const key = keyInJson(rules, 4);
+  const sent = JSON.stringify(rows.map(({ id, gone, live }) => [id, Number(gone), Number(live)]));
   const before = store
     .prepare<number>(
-      `SELECT r.at FROM (SELECT key AS at, ${key} FROM json_each(@rows)) r
-         CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "r")} WHERE s.live = 1`,
+      `SELECT o.id FROM json_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0
+         CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "o")} WHERE s.live = 1`,
     )
     .pluck()
-    .all({ feed: rules.feedId, rows: list });
+    .all({ feed: rules.feedId, sent });
   store
     .prepare(
-      `INSERT INTO feed_sent (feed_id, record, sent_at, gone, live, epoch, k0, k1, k2, k3)
-       SELECT @feed, value ->> 1, @at, value ->> 2, value ->> 3, (SELECT epoch FROM feeds WHERE feed_id = @feed), ${key}
-       FROM json_each(@rows) WHERE true
+      `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
+       SELECT @feed, o.k0, o.k1, o.k2, o.k3, o.doubt_record, @at, r.value ->> 1, r.value ->> 2, f.epoch
+       FROM json_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 CROSS JOIN feeds f ON f.feed_id = @feed
+       WHERE o.doubt_record IS NOT NULL
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
          gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
     )
-    .run({ feed: rules.feedId, rows: list, at });
-  // Fenced by the value that was sent: a newer one stays owed.
+    .run({ feed: rules.feedId, sent, at });
+  // Fenced by the value that was sent: a newer one goes on waiting.
   const { changes } = store
-    .prepare(
-      `DELETE FROM feed_outbox WHERE id IN (
-         SELECT o.id FROM json_each(?) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 AND o.record = r.value ->> 1)`,
-    )
-    .run(list);
-  if (changes < rows.length) {
+    .prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM json_each(?)) AND record = doubt_record")
+    .run(sent);
+  if (changes < rows.length)
     store
       .prepare(
-        `UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL
-         WHERE id IN (SELECT value ->> 0 FROM json_each(?))`,
+        "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id IN (SELECT value ->> 0 FROM json_each(?))",
       )
-      .run(list);
-  }
+      .run(sent);
   return new Set(before);
 }
 
@@ -304,7 +316,7 @@ export function loadPresent(store: Store, rules: FeedRules): { key: string[]; re
 }
 
 /** What rows that are not acknowledged may have put on the site: their requests left, and no answer came. */
-export function loadDoubtful(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
+export function loadUnknown(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
   const rows = store
     .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
       `SELECT k0, k1, k2, k3, doubt_record AS record FROM feed_outbox INDEXED BY feed_outbox_doubt

@@ -88,7 +88,7 @@ export function moveSent(
 }
 
 /** The same for what is owed: only what may be on the site without an acknowledgement is kept, the rest is found anew. */
-export function moveOwed(
+export function moveQueued(
   store: Store,
   rules: FeedRules,
   step: { rename: Rename; formerKeys: number; limit: number },

@@ -53,7 +53,7 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
 }
 
 /** A full comparison is owed. A reason that stands already is kept: it came first. */
-export function markCompareOwed(store: Store, name: FeedName, because: string): void {
+export function requestCompare(store: Store, name: FeedName, because: string): void {
   store.prepare("UPDATE feeds SET compare_because = coalesce(compare_because, ?) WHERE name = ?").run(because, name);
 }
 
@@ -79,15 +79,15 @@ export function beginEpoch(store: Store, name: FeedName, because: string): void 
 }
 
 /** The epoch of an acknowledgement that is in doubt, whatever the feed's. */
-const DOUBTED = -1;
+const INVALID_EPOCH = -1;
 
 /**
  * What these feeds were told to be accepted since then is not known any more: those rows go once more, with their newest
- * values, rows that are gone as gone. The passes of the feeds mark them: see {@link markDoubted}.
+ * values, rows that are gone as gone. The passes of the feeds mark them: see {@link markInvalidated}.
  * @param doubt.since by this machine's clock; `""`: all of them. After `at` it is of a clock that was set back, and all are meant.
  * @param doubt.because for the log
  */
-export function doubtAcknowledged(
+export function invalidateAcknowledged(
   store: Store,
   names: readonly FeedName[],
   { since, at, because }: { since: string; at: string; because: string },
@@ -108,7 +108,7 @@ export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
  * Marks some of the rows that are in doubt, those after a key. Returns the last key that was looked at; undefined: all are
  * marked.
  */
-export function markDoubted(
+export function markInvalidated(
   store: Store,
   rules: FeedRules,
   step: { since: string; after: readonly string[] | undefined; limit: number },
@@ -130,7 +130,7 @@ export function markDoubted(
   }
   store
     .prepare(
-      `UPDATE feed_sent SET epoch = ${DOUBTED} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)
+      `UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)
          AND (k0, k1, k2, k3) <= (?, ?, ?, ?) AND sent_at >= ?`,
     )
     .run(rules.feedId, ...after, ...last, step.since);
@@ -168,7 +168,7 @@ export function saveSentHow(store: Store, rules: FeedRules): void {
 }
 
 /** What is owed is looked at once more: some of it, after the row `afterId`. Gives the last of these; undefined: there is none. */
-export function touchOwed(
+export function markQueuedDirty(
   store: Store,
   rules: FeedRules,
   { afterId, limit }: { afterId: number; limit: number },
@@ -189,6 +189,11 @@ export function touchOwed(
     )
     .run(rules.feedId, afterId, last);
   return last;
+}
+
+/** The ERP was seen to write the table of the feed. */
+export function saveErpWrite(store: Store, name: FeedName, at: string): void {
+  store.prepare("UPDATE feeds SET touched_at = ? WHERE name = ?").run(at, name);
 }
 
 export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void {
@@ -295,7 +300,7 @@ export function loadKeyState(store: Store, rules: FeedRules, key: readonly strin
 /** What SQLite gives where the program has truth values. */
 export type Numbers<T> = { [K in keyof T]: T[K] extends boolean ? number : T[K] };
 
-export interface OwedRow {
+export interface QueuedRow {
   key: readonly string[];
   /** The key of the row that must go before it. */
   parent: string | null;
@@ -306,10 +311,10 @@ export interface OwedRow {
 }
 
 /** Records to be sent. What is in flight stays in flight; a row that goes away begins to wait anew. */
-export function saveOwed(
+export function saveQueued(
   store: Store,
   rules: FeedRules,
-  owed: readonly OwedRow[],
+  owed: readonly QueuedRow[],
   now: { at: string; nowMs: number },
 ): void {
   if (owed.length === 0) return;
@@ -363,7 +368,7 @@ export function saveParent(store: Store, rules: FeedRules, key: readonly string[
   store.prepare(`UPDATE feed_outbox SET parent = ? WHERE ${KEY_WHERE}`).run(parent, rules.feedId, ...paddedKey(key));
 }
 
-export function deleteOwed(store: Store, rules: FeedRules, keys: readonly (readonly string[])[]): void {
+export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (readonly string[])[]): void {
   if (keys.length === 0) return;
   store
     .prepare(
@@ -373,7 +378,13 @@ export function deleteOwed(store: Store, rules: FeedRules, keys: readonly (reado
     .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
 }
 
-/** Whether anything was ever acknowledged or owed. */
+/** Whether there is any row of the feed, also of keys that are gone. */
+export function hasAnyKeys(store: Store, rules: FeedRules): boolean {
+  const isIn = (table: string) => store.prepare(`SELECT 1 FROM ${table} WHERE feed_id = ? LIMIT 1`).get(rules.feedId);
+  return isIn("feed_sent") !== undefined || isIn("feed_outbox") !== undefined;
+}
+
+/** Whether any key is known as present. */
 export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
   const { known } = onlyRow(
     store
@@ -398,7 +409,7 @@ export function loadKnownKeys(
   const epoch = options.table === "feed_sent" ? "epoch" : "0";
   return store
     .prepare<string[]>(
-      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${DOUBTED}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${INVALID_EPOCH}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
     )
     .raw(true)
     .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);

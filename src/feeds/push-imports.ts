@@ -1,24 +1,23 @@
-import { m } from "../messages/messages.ts";
 /*
  * Pushes changed rows of one feed. Keeps the guarantee that the newest local value wins: rows are committed as in
- * doubt before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
+ * flight before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
  * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
  */
 
 import type { FeedName } from "../config/feed-names.ts";
 import type { HoldReason } from "../database/hold-names.ts";
+import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { planHold } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
-import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { absorbKeys, absorbTouched, type FeedContext } from "./absorb-feed.ts";
-import { compareTable } from "./compare-table.ts";
-import { type FeedRules, keyOfReference, referenceOf, sourceOf } from "./feed.ts";
+import type { FeedContext, FeedPass } from "./absorb-feed.ts";
+import { type FeedRules, keyOfReference, referenceOf } from "./feed.ts";
+import { FeedChanges } from "./feed-changes.ts";
 import {
-  hasOpenDoubt,
+  hasInFlight,
   loadLastSendable,
   loadRetryable,
   loadRetryableDrops,
@@ -34,28 +33,21 @@ import {
   countDrops,
   type FeedRow,
   loadFeed,
-  markCompared,
-  markCompareOwed,
-  markDoubted,
+  markInvalidated,
   markShown,
+  requestCompare,
   saveGuard,
 } from "./feed-rows.ts";
-import { countSourceRows, loadSourceRows } from "./feed-source.ts";
-import { FeedTable } from "./feed-table.ts";
-import type { SourceKind } from "./feed-triggers.ts";
+import { ROWS_PER_COMMIT } from "./flights.ts";
 import { ImageFiles } from "./images/find-images.ts";
-import { recheckRefused } from "./images/recheck-refused.ts";
 import { isGuarded } from "./plan-feed.ts";
-import { ScanSource } from "./scan-source.ts";
+import { retryRefused } from "./retry-refused.ts";
+import type { SendPass } from "./send-pass.ts";
 import { SendRows } from "./send-rows.ts";
 import { sourceFault } from "./source-reader.ts";
 
 /** Requests in one pass; the next follows at once, and other feeds and a stop get their turn in between. */
 const REQUESTS_PER_PASS = 20;
-/** How long what was read through counts as seen while its backlog drains. */
-const SCANNED_FOR_MS = 60_000;
-/** Rows marked in one transaction: some tens of milliseconds. */
-const MARKED_PER_COMMIT = 2_000;
 /** Quarantined rows that are tried again at once, and how long until the next ones are. */
 const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
@@ -78,13 +70,7 @@ export class PushImports implements Job {
   readonly #context: FeedContext;
   readonly #options: PushOptions;
   readonly #sendRows: SendRows;
-  readonly #table: FeedTable;
-  readonly #scan: ScanSource;
-  #kind: SourceKind = "tracked";
-  /** Whether the source was found empty in this pass. */
-  #isSourceEmpty = false;
-  /** Monotonic time until which a pass that goes on with a backlog need not read everything through again. */
-  #scannedUntilMs: number | undefined;
+  readonly #changes: FeedChanges;
   /** What another process or a failure left open has been counted from now. */
   #areClocksSet = false;
   /** The one row that a person wants sent. */
@@ -92,9 +78,7 @@ export class PushImports implements Job {
   /** What may go in this pass; fixed at its start, so that nothing becomes due behind the guard's back. */
   #limits: SendLimits | undefined;
   /** The last pass failed in a way that concerns this feed alone: others do not wait for it. */
-  #isIll = false;
-  /** Where the look at the files of refused rows goes on. */
-  #refusedAfter = 0;
+  #hasFailed = false;
   /** Files changed between their look and their request, and the rows of the last pass waited for another look. */
   #isStale = false;
   /** Monotonic time before which no quarantined row is tried again. */
@@ -111,13 +95,12 @@ export class PushImports implements Job {
     const files = ImageFiles.of(context, options.rules);
     this.#context = files === undefined ? context : { ...context, files };
     this.#sendRows = new SendRows(this.#context, options);
-    this.#table = new FeedTable(context, options.rules);
-    this.#scan = new ScanSource(this.#context, options.rules);
+    this.#changes = new FeedChanges(this.#context, options.rules);
   }
 
   /** All rows are compared in the next pass: the backstop for changes that left no trace. */
   async requestCompare(because: string, signal: AbortSignal): Promise<void> {
-    await commit(this.#context, signal, () => markCompareOwed(this.#context.store, this.name, because));
+    await commit(this.#context, signal, () => requestCompare(this.#context.store, this.name, because));
   }
 
   /**
@@ -133,55 +116,64 @@ export class PushImports implements Job {
 
   /** Everything that needs no service, also while a hold stands: one row a key says what waits. */
   async prepare(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
-    const counts: Record<string, number> = {};
+    const pass: FeedPass = { counts: {}, signal };
     this.#limits = undefined;
     try {
-      this.#kind = await this.#table.arm(signal);
+      await this.#changes.arm(signal);
       await this.#setClocks(signal);
-      await this.#markDoubted(signal);
-      if (this.#only !== undefined) await this.#absorbOne(this.#only, counts, signal);
-      else await (this.#kind === "tracked" ? this.#absorb(counts, signal) : this.#readThrough(counts, signal));
-      if (this.#options.rules.scope !== "whole" || !this.#isSourceEmpty) await this.#table.release(signal);
+      await this.#markInvalidated(signal);
+      await this.#changes.absorb(pass, this.#only);
       this.#limits = await this.#guard(signal);
     } catch (thrown) {
-      this.#isIll = true;
+      this.#hasFailed = true;
       const error = sourceFault(this.#options.rules, thrown);
-      await this.#table.note(error, signal);
+      await this.#changes.note(error, signal);
       throw error;
     }
+    const { counts } = pass;
     if (this.#nextRows(1).length > 0) {
       const hasWork = !this.#mustYield();
-      if (!hasWork) this.#scannedUntilMs = undefined;
+      if (!hasWork) this.#changes.forgetScan();
       return { counts, hasWork };
     }
-    this.#scannedUntilMs = undefined;
+    this.#changes.forgetScan();
     this.#drains += 1;
-    this.#isIll = false;
-    await this.#sendRows.settleForms(signal);
+    this.#hasFailed = false;
+    await this.#sendRows.request.settleForms(signal);
     return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0 };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    const counts: Record<string, number> = {};
-    const wasHeld = this.#isHeld();
+    const pass = this.#sendRows.begin({ counts: {}, signal }, () => this.#controlRow(signal));
     try {
-      this.#sendRows.begin();
-      const isEmptied = await this.#send(counts, signal);
-      await this.#sendRows.end(counts, signal);
-      this.#isIll = false;
-      if (isEmptied) this.#scannedUntilMs = undefined;
-      if (wasHeld && this.#sendRows.hasAccepted) await this.#wakeRefused(signal);
-      if (isEmptied && !wasHeld) await this.#retryRefused(counts, signal);
-      return { outcome: isEmptied ? "done" : "more", counts };
+      const isEmptied = await this.#push(pass);
+      this.#hasFailed = false;
+      return { outcome: isEmptied ? "done" : "more", counts: pass.counts };
     } catch (error) {
-      this.#scannedUntilMs = undefined;
+      this.#changes.forgetScan();
       const hold = planHold(error, this.name);
-      this.#isIll = hold === undefined || hold.area === this.name;
+      this.#hasFailed = hold === undefined || hold.area === this.name;
+      // Its end may not have been written: the next pass counts whatever is open from then.
+      this.#areClocksSet = false;
       throw error;
     }
   }
 
-  // ---------------------------------------------------------------------------------------------------- what is owed
+  async #push(pass: SendPass): Promise<boolean> {
+    const wasHeld = this.#isHeld();
+    try {
+      const isEmptied = await this.#send(pass);
+      await this.#sendRows.end(pass);
+      if (isEmptied) this.#changes.forgetScan();
+      if (wasHeld && pass.trial.hasAccepted) await this.#wakeRefused(pass.signal);
+      if (isEmptied && !wasHeld) await this.#retryRefused(pass);
+      return isEmptied;
+    } finally {
+      await this.#sendRows.request.flights.finish();
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------------- what waits
 
   /** Once in a process, and after a failure whose end could not be written. */
   async #setClocks(signal: AbortSignal): Promise<void> {
@@ -189,74 +181,22 @@ export class PushImports implements Job {
     const { store, clock } = this.#context;
     const { rules, timeoutMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    const options = { nowMs, doubtUntilMs: nowMs + timeoutMs, limit: MARKED_PER_COMMIT };
+    const options = { nowMs, doubtUntilMs: nowMs + timeoutMs, limit: ROWS_PER_COMMIT };
     await commitUntilDone(this.#context, signal, () => resetClocks(store, rules, options));
     this.#areClocksSet = true;
   }
 
-  /** Acknowledgements that are in doubt, before anything is compared with them. */
-  async #markDoubted(signal: AbortSignal): Promise<void> {
+  /** Acknowledgements that do not count any more, before anything is compared with them. */
+  async #markInvalidated(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const { rules } = this.#options;
     const { doubtSince: since } = loadFeed(store, rules.name);
     if (since === null) return;
     let after: string[] | undefined;
     await commitUntilDone(this.#context, signal, () => {
-      after = markDoubted(store, rules, { since, after, limit: MARKED_PER_COMMIT });
+      after = markInvalidated(store, rules, { since, after, limit: ROWS_PER_COMMIT });
       return after === undefined ? 0 : 1;
     });
-  }
-
-  async #absorbOne(key: readonly string[], counts: Record<string, number>, signal: AbortSignal): Promise<void> {
-    const { rules } = this.#options;
-    if (this.#kind === "tracked")
-      await this.#context.files?.lookAt(loadSourceRows(this.#context.store, rules, key), signal);
-    const { owed, bad } =
-      this.#kind === "tracked"
-        ? await absorbKeys(this.#context, rules, { keys: [key], unnamed: [] }, signal)
-        : await this.#scan.runOne(key, signal);
-    add(counts, "changed", owed);
-    add(counts, "unsendable", bad);
-  }
-
-  /** A table that notes what is touched. */
-  async #absorb(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
-    const { rules } = this.#options;
-    const compared = await this.#compareIfOwed(counts, signal);
-    if (this.#context.files !== undefined)
-      this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, signal);
-    const touched = await absorbTouched(this.#context, rules, signal);
-    this.#isSourceEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
-    add(counts, "changed", touched.owed + compared.owed);
-    add(counts, "unsendable", touched.bad + compared.bad);
-  }
-
-  /** Rows whose changes nobody notes. While a backlog drains they are read once in a while, not before every request. */
-  async #readThrough(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
-    if ((this.#scannedUntilMs ?? 0) > clock.monotonicMs()) return;
-    const isOwed = loadFeed(store, this.name).compareBecause !== null;
-    const done = await this.#scan.run(isOwed, signal);
-    this.#scannedUntilMs = clock.monotonicMs() + SCANNED_FOR_MS;
-    this.#isSourceEmpty = done.rows === 0;
-    if (isOwed) await this.#endCompare(signal);
-    add(counts, "compared", isOwed ? done.rows : 0);
-    add(counts, "changed", done.owed);
-    add(counts, "unsendable", done.bad);
-  }
-
-  async #compareIfOwed(counts: Record<string, number>, signal: AbortSignal): Promise<{ owed: number; bad: number }> {
-    if (loadFeed(this.#context.store, this.name).compareBecause === null) return { owed: 0, bad: 0 };
-    const done = await compareTable(this.#context, this.#options.rules, signal);
-    await this.#endCompare(signal);
-    add(counts, "compared", done.compared);
-    return done;
-  }
-
-  async #endCompare(signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
-    await commit(this.#context, signal, () => markCompared(store, this.#options.rules, isoTime(clock.nowMs())));
   }
 
   /** Rows that go to zero or away wait for a person where they are too many at once; the others go on. */
@@ -290,7 +230,7 @@ export class PushImports implements Job {
     }
     // After the number was written: an approval in between lets fewer rows go than it showed, never more.
     if (guarded) {
-      const options = { awayBeforeMs: limits.awayBeforeMs, limit: MARKED_PER_COMMIT };
+      const options = { awayBeforeMs: limits.awayBeforeMs, limit: ROWS_PER_COMMIT };
       await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
     }
     return { ...limits, dropRound: guarded ? feed.approvedRound : EVERY_ROUND };
@@ -299,35 +239,45 @@ export class PushImports implements Job {
   // ----------------------------------------------------------------------------------------------------- sending
 
   /** True where nothing that may go is left. */
-  async #send(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+  async #send(pass: SendPass): Promise<boolean> {
     const { rules } = this.#options;
+    const { files } = this.#context;
+    let waiting: OutboxRow[] = [];
     for (let requests = 0; requests < REQUESTS_PER_PASS; requests++) {
-      const next = this.#nextRows(this.#chunk());
-      if (next.length === 0) {
+      const chunk = this.#chunk();
+      if (waiting.length === 0) waiting = await this.#take(pass, chunk, REQUESTS_PER_PASS - requests);
+      if (waiting.length === 0) {
         this.#drains += 1;
         return true;
       }
       if (this.#context.isStopping()) return false;
-      if (rules.scope === "whole") await this.#refuseEmptySource(signal);
-      const { rows, stale } = (await this.#context.files?.take(next, signal)) ?? { rows: next, stale: 0 };
+      if (rules.scope === "whole") await this.#changes.refuseEmpty(pass.signal);
+      const next = chunk < 0 ? waiting : waiting.slice(0, chunk);
+      waiting = files === undefined ? waiting.slice(next.length) : [];
+      const { rows, stale } = (await files?.take(next, pass.signal)) ?? { rows: next, stale: 0 };
       const wasStale = this.#isStale;
       this.#isStale = stale > 0;
-      if (stale > 0) this.#scannedUntilMs = undefined;
-      try {
-        if (rows.length > 0) await this.#sendRows.send(rows, () => this.#lastRow(signal), counts, signal);
-        // Their rows are taken up again at once; a file that never stays the same waits for the schedule.
-        if (stale > 0) return wasStale;
-      } catch (error) {
-        // Its end may not have been written: the next pass counts whatever is open from then.
-        this.#areClocksSet = false;
-        throw error;
-      }
+      if (stale > 0) this.#changes.forgetScan();
+      if (rows.length > 0) await this.#sendRows.send(pass, rows);
+      // Their rows are taken up again at once; a file that never stays the same waits for the schedule.
+      if (stale > 0) return wasStale;
     }
     return false;
   }
 
+  /** The rows of the next requests, in flight already where nothing but their request is left to do. */
+  async #take({ signal }: SendPass, chunk: number, requests: number): Promise<OutboxRow[]> {
+    const { flights } = this.#sendRows.request;
+    if (chunk < 0 || this.#context.files !== undefined) {
+      await flights.flush(signal);
+      return this.#nextRows(chunk);
+    }
+    const limit = chunk * Math.min(requests, Math.max(1, Math.floor(ROWS_PER_COMMIT / chunk)));
+    return await flights.take(() => this.#nextRows(limit), signal);
+  }
+
   /** A row from the far end of what waits, to find out whether the service takes anything at all. */
-  async #lastRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
+  async #controlRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
     const { store, files } = this.#context;
     const { rules } = this.#options;
     // The files of the rows under way are in memory: another row's would take their place.
@@ -347,7 +297,7 @@ export class PushImports implements Job {
   /** What was refused before the trouble ended may have been refused for it. */
   async #wakeRefused(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    const options = { nowMs: clock.monotonicMs(), limit: MARKED_PER_COMMIT };
+    const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
     await commitUntilDone(this.#context, signal, () => wakeRefused(store, this.#options.rules, options));
     this.#retryAtMs = 0;
   }
@@ -368,14 +318,14 @@ export class PushImports implements Job {
     return loadRetryableDrops(store, this.#options.rules, clock.monotonicMs(), RETRY_ROWS_MAX);
   }
 
-  async #retryRefused(counts: Record<string, number>, signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
+  async #retryRefused(pass: SendPass): Promise<void> {
+    const { store, clock, files } = this.#context;
     const { rules } = this.#options;
     const next = this.#rowsToRetry();
     if (this.#context.isStopping()) return;
     const drops = this.#dropsToRetry();
     if (drops.length > 0) {
-      await commit(this.#context, signal, () => {
+      await commit(this.#context, pass.signal, () => {
         for (const { id, key } of drops) {
           markWaiting(store, id, "proven");
           releaseQuarantined(store, [rules.name], referenceOf(key));
@@ -383,11 +333,12 @@ export class PushImports implements Job {
       });
     }
     if (next.length === 0) return;
-    const { rows } = (await this.#context.files?.take(next, signal)) ?? { rows: next };
-    this.#retryAtMs = this.#context.clock.monotonicMs() + RETRY_PAUSE_MS;
+    const { rows } = (await files?.take(next, pass.signal)) ?? { rows: next };
+    this.#retryAtMs = clock.monotonicMs() + RETRY_PAUSE_MS;
     if (rows.length === 0) return;
     // A service that has begun to take them gets the others soon.
-    if ((await this.#sendRows.retry(rows, counts, signal)) > 0) await this.#wakeRefused(signal);
+    const { request } = this.#sendRows;
+    if ((await retryRefused(this.#context, rules, { request, pass, rows })) > 0) await this.#wakeRefused(pass.signal);
   }
 
   #chunk(): number {
@@ -402,7 +353,7 @@ export class PushImports implements Job {
     const { rules } = this.#options;
     const limits = { ...(this.#limits ?? this.#limitsNow(loadFeed(store, rules.name))), nowMs: clock.monotonicMs() };
     // A whole table carries every row, so none of them may go while an earlier request may still arrive.
-    if (rules.scope === "whole" && hasOpenDoubt(store, rules, limits.nowMs)) return [];
+    if (rules.scope === "whole" && hasInFlight(store, rules, limits.nowMs)) return [];
     if (this.#only !== undefined) return loadSendableRow(store, rules, limits, this.#only);
     return loadSendable(store, rules, limits, limit);
   }
@@ -422,7 +373,8 @@ export class PushImports implements Job {
   }
 
   #isBehind(): boolean {
-    if (this.#isIll || this.#nextRows(1).length === 0) return false;
+    const isSending = this.#sendRows.request.flights.hasAhead;
+    if (this.#hasFailed || (!isSending && this.#nextRows(1).length === 0)) return false;
     return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");
   }
 
@@ -431,17 +383,4 @@ export class PushImports implements Job {
     const dropRound = feed.guardSince === null ? EVERY_ROUND : feed.approvedRound;
     return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound };
   }
-
-  async #refuseEmptySource(signal: AbortSignal): Promise<void> {
-    const { rules } = this.#options;
-    if (this.#kind === "tracked") this.#isSourceEmpty = countSourceRows(this.#context.store, rules, 1) === 0;
-    if (!this.#isSourceEmpty) return;
-    const detail = m.feeds.sourceEmpty({ source: sourceOf(rules) });
-    await this.#table.hold(detail, signal);
-    throw new BridgeError("table_missing", m.common.about({ subject: rules.name, text: detail }));
-  }
-}
-
-function add(counts: Record<string, number>, name: string, count: number): void {
-  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
 }

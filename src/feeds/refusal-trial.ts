@@ -146,6 +146,10 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
   }
 }
 
+export function wordsOf({ status, words }: Refusal): string {
+  return words === "" ? String(status) : `${status}: ${words}`;
+}
+
 /** When a row that was refused alone, with nothing to prove it, is tried again if nothing else is accepted before. */
 export function setAsideMs(tries: number): number {
   return Math.min(HOUR_MS, 5 * MINUTE_MS * 2 ** Math.min(tries, 10));

@@ -12,7 +12,7 @@ import {
   forgetMoved,
   loadRekey,
   moveBack,
-  moveOwed,
+  moveQueued,
   moveSent,
   NameList,
   type Rename,
@@ -47,7 +47,7 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
         lost += done.lost;
         return done.moved;
       });
-      await inSteps(() => moveOwed(store, rules, step));
+      await inSteps(() => moveQueued(store, rules, step));
       if (lost > 0) {
         log.warn({ feed: rules.name, rows: lost }, m.feeds.rowsLost({ name: rules.name, rows: lost }));
       }

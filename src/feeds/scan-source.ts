@@ -8,7 +8,7 @@ import { m } from "../messages/messages.ts";
 
 import { commit } from "../pass/commit.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { type Absorbed, absorb, type FeedContext, KEYS_PER_COMMIT, settleUnnamed, UNNAMED_MAX } from "./absorb-feed.ts";
+import { absorb, type FeedContext, type FeedPass, KEYS_PER_COMMIT, settleUnnamed, UNNAMED_MAX } from "./absorb-feed.ts";
 import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
 import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "./feed.ts";
 import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "./feed-source.ts";
@@ -32,11 +32,6 @@ const REFUSED_PER_PASS = 500;
 
 /** Keys that somebody wants looked at again, in one pass; the others wait for the next. */
 const DIRTY_PER_PASS = 10_000;
-
-export interface Scanned extends Absorbed {
-  /** Rows that were read. */
-  rows: number;
-}
 
 interface Reading {
   rows: number;
@@ -68,18 +63,17 @@ export class ScanSource {
   }
 
   /**
-   * Reads everything and takes up what differs.
+   * Reads everything and takes up what differs. Returns how many rows there are.
    * @param isFull looks at everything that is known besides: the backstop, and what follows other rules
    * @throws BridgeError `table_missing`, `database_busy`, `stopped`
    */
-  async run(isFull: boolean, signal: AbortSignal): Promise<Scanned> {
+  async run(pass: FeedPass, isFull: boolean): Promise<number> {
+    const { signal } = pass;
     await this.#listWanted(signal);
-    const total: Scanned = { rows: 0, owed: 0, bad: 0 };
     this.#stage.open();
     try {
       const { rows, unnamed, present } = await this.#read(isFull, signal);
-      total.rows = rows;
-      const takeUp = (found: readonly FoundKey[]) => this.#takeUp(total, { found, isFull }, signal);
+      const takeUp = (found: readonly FoundKey[]) => this.#takeUp(pass, found, isFull);
       for (let after: readonly string[] | undefined; ; ) {
         const found = this.#stage.load(after, KEYS_PER_COMMIT);
         if (found.length === 0) break;
@@ -90,24 +84,23 @@ export class ScanSource {
       for (const absent of absentKeys(this.#context.store, this.#rules, { present, isFull })) {
         await takeUp(keysToTakeUp(this.#context.store, this.#rules, absent));
       }
-      await this.#takeUpNoted(total, isFull, signal);
-      add(total, await settleUnnamed(this.#context, this.#rules, { rows: unnamed, unnamed: [] }, signal));
+      await this.#takeUpWanted(pass, isFull);
+      await settleUnnamed(this.#context, this.#rules, pass, { rows: unnamed, unnamed: [] });
       if (isFull) await this.#context.files?.forgetOthers(signal);
+      return rows;
     } finally {
       this.#stage.close();
     }
-    return total;
   }
 
   /** The same for one key. */
-  async runOne(key: readonly string[], signal: AbortSignal): Promise<Scanned> {
+  async runOne(pass: FeedPass, key: readonly string[]): Promise<void> {
     const reader = await this.#open();
     try {
       await this.#prove(reader);
       const rows = await reader.find(key);
-      await this.#context.files?.lookAt(rows, signal);
-      const done = await absorb(this.#context, this.#rules, { load: () => [{ key, rows }] }, signal);
-      return { ...done, rows: rows.length };
+      await this.#context.files?.lookAt(rows, pass.signal);
+      await absorb(this.#context, this.#rules, pass, { load: () => [{ key, rows }] });
     } finally {
       reader.close();
     }
@@ -229,36 +222,30 @@ export class ScanSource {
     return found.filter((one) => changed.has(one) || this.#wanted.has(nameOf(one.key)));
   }
 
-  /** Noted keys that neither the source has nor the bridge knows as present: what is gone may be wanted once more. */
-  async #takeUpNoted(total: Scanned, isFull: boolean, signal: AbortSignal): Promise<void> {
-    const noted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
-    for (let from = 0; from < noted.length; from += KEYS_PER_COMMIT) {
-      const keys = noted.slice(from, from + KEYS_PER_COMMIT);
+  /** Wanted keys that neither the source has nor the bridge knows as present: what is gone may be wanted once more. */
+  async #takeUpWanted(pass: FeedPass, isFull: boolean): Promise<void> {
+    const wanted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
+    for (let from = 0; from < wanted.length; from += KEYS_PER_COMMIT) {
+      const keys = wanted.slice(from, from + KEYS_PER_COMMIT);
       const found = keys.map((key) => ({ key, rows: this.#stage.loadRows(key) }));
-      await this.#takeUp(total, { found, isFull }, signal);
+      await this.#takeUp(pass, found, isFull);
     }
   }
 
-  async #takeUp(
-    total: Scanned,
-    { found, isFull }: { found: readonly FoundKey[]; isFull: boolean },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #takeUp(pass: FeedPass, found: readonly FoundKey[], isFull: boolean): Promise<void> {
     const { store, files } = this.#context;
     if (found.length > 0) {
-      await files?.lookAt(
-        found.flatMap(({ rows }) => rows),
-        signal,
-      );
+      const rows = found.flatMap((one) => one.rows);
+      await files?.lookAt(rows, pass.signal);
       const markTaken = ({ key }: FoundKey) => {
         const values = this.#wanted.get(nameOf(key));
         if (values !== undefined) deleteDirtyKey(store, this.#rules, values);
       };
-      const work = { load: () => found, touched: !isFull, ...(this.#wanted.size > 0 ? { markTaken } : {}) };
-      add(total, await absorb(this.#context, this.#rules, work, signal));
+      const work = { load: () => found, isWrite: !isFull, ...(this.#wanted.size > 0 ? { markTaken } : {}) };
+      await absorb(this.#context, this.#rules, pass, work);
       for (const { key } of found) this.#wanted.delete(nameOf(key));
     }
-    await this.#pause(signal);
+    await this.#pause(pass.signal);
   }
 
   /** Lets others have their turn; a stop ends the reading, and the next pass begins it anew. */
@@ -278,9 +265,4 @@ export class ScanSource {
 
 function nameOf(key: readonly string[]): string {
   return JSON.stringify(key);
-}
-
-function add(total: Absorbed, done: Absorbed): void {
-  total.owed += done.owed;
-  total.bad += done.bad;
 }

@@ -6,7 +6,7 @@
 
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
-import { markCompareOwed } from "../feeds/feed-rows.ts";
+import { requestCompare } from "../feeds/feed-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { BridgeError } from "../platform/errors.ts";
@@ -77,7 +77,7 @@ export class WatchMachine {
     const since = known?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
       // What changed meanwhile may not have been noted.
-      for (const feed of FEED_NAMES) markCompareOwed(store, feed, "triggers of the ERP's were on the bridge's tables");
+      for (const feed of FEED_NAMES) requestCompare(store, feed, "triggers of the ERP's were on the bridge's tables");
       if (found.length === 0) deleteNotice(store, "objects");
       else saveNotice(store, { name: "objects", since, names });
     });

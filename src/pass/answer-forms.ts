@@ -78,6 +78,12 @@ export class AnswerForms {
     return this.#learned.fresh.length > 0;
   }
 
+  /** Whether another answer in a usual form teaches nothing. */
+  get isSettled(): boolean {
+    const { known, since, fresh } = this.#learned;
+    return since !== null && fresh.length === 0 && known.every(({ isReplacement }) => isReplacement === undefined);
+  }
+
   isNew(form: AnswerForm): boolean {
     return isUnusual(this.#learned, form);
   }

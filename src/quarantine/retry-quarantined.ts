@@ -8,7 +8,7 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "../feeds/feed.ts";
 import { retryFeedRow } from "../feeds/feed-retry.ts";
-import { markCompareOwed } from "../feeds/feed-rows.ts";
+import { requestCompare } from "../feeds/feed-rows.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
@@ -86,7 +86,7 @@ function retryFeed({ store, feeds }: RetryOptions, name: FeedName, row: Quaranti
   if (rules === undefined) return { outcome: "held", reason: `${name} is switched off` };
   if (row.reference === null) {
     // No key names the row: only a look at the whole table finds it again, or finds that it is gone.
-    markCompareOwed(store, name, "a retry");
+    requestCompare(store, name, "a retry");
     return { outcome: "waiting", reason: "the table is compared", job: name };
   }
   const what = retryFeedRow(store, rules, row.reference);

@@ -8,7 +8,7 @@ import { parseTimestamp } from "../answers/timestamp.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { doubtAcknowledged } from "../feeds/feed-rows.ts";
+import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
 import { reopenLost } from "../orders/echo-rows.ts";
 import { loadKeptBefore } from "../orders/missing-rows.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -65,7 +65,7 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
   const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
   const at = isoTime(nowMs);
-  doubtAcknowledged(store, FEED_NAMES, { since, at, because: "the service was restored to an earlier state" });
+  invalidateAcknowledged(store, FEED_NAMES, { since, at, because: "the service was restored to an earlier state" });
   requestSentSince(store, since, at);
   log.warn(
     { since, kept: isoTime(after.noticed.keptMs) },

@@ -18,13 +18,13 @@ import {
 } from "../../src/feeds/feed-outbox.ts";
 import {
   approveGuarded,
-  deleteOwed,
+  deleteQueued,
   loadDifferent,
   loadKeyState,
+  markQueuedDirty,
   markShown,
   saveGuard,
-  saveOwed,
-  touchOwed,
+  saveQueued,
 } from "../../src/feeds/feed-rows.ts";
 import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
 import { stockRules } from "../support/rules.ts";
@@ -46,7 +46,7 @@ function start() {
     record: string,
     { nowMs = 1_000, ...over }: { gone?: boolean; isDrop?: boolean; priority?: number; nowMs?: number } = {},
   ) =>
-    saveOwed(store, rules, [{ key: [sku], record, parent: null, gone: false, isDrop: false, priority: 2, ...over }], {
+    saveQueued(store, rules, [{ key: [sku], record, parent: null, gone: false, isDrop: false, priority: 2, ...over }], {
       at: AT,
       nowMs,
     });
@@ -69,7 +69,7 @@ describe("a set of rows", () => {
         store.write(() => {
           store.db.exec("DELETE FROM feed_outbox; DELETE FROM feed_sent");
           const owed = rows.map((row) => ({ ...row, gone: false, isDrop: false, priority: 2 }));
-          saveOwed(store, twoKeys, owed, { at: AT, nowMs: 1_000 });
+          saveQueued(store, twoKeys, owed, { at: AT, nowMs: 1_000 });
           expect(loadDifferent(store, twoKeys, rows)).toEqual([]);
           expect(
             loadDifferent(
@@ -89,11 +89,16 @@ describe("a set of rows", () => {
           unmarkInFlight(store, waiting);
           expect(loadSendable(store, twoKeys, NOW, -1)).toEqual(waiting);
           const [kept, ...accepted] = waiting.map((row) => ({ ...row, live: true }));
+          markInFlight(store, accepted);
           expect(saveAcknowledged(store, twoKeys, accepted, AT)).toEqual(new Set());
-          if (kept !== undefined) deleteOwed(store, twoKeys, [kept.key]);
+          if (kept !== undefined) deleteQueued(store, twoKeys, [kept.key]);
           expect(loadSendable(store, twoKeys, NOW, -1)).toEqual([]);
           expect(loadDifferent(store, twoKeys, rows).map(({ at }) => at)).toEqual(kept === undefined ? [] : [0]);
-          expect(saveAcknowledged(store, twoKeys, accepted, AT)).toEqual(new Set(accepted.keys()));
+          const again = owed.slice(1).map((row) => ({ ...row, record: "0" }));
+          saveQueued(store, twoKeys, again, { at: AT, nowMs: 1_000 });
+          const live = loadSendable(store, twoKeys, NOW, -1).map((row) => ({ ...row, live: true }));
+          markInFlight(store, live);
+          expect(saveAcknowledged(store, twoKeys, live, AT)).toEqual(new Set(live.map(({ id }) => id)));
         }),
       ),
     );
@@ -108,12 +113,12 @@ describe("a set of rows", () => {
     expect(different()).toBe(0);
     owe("A", '{"a":1}', { gone: true });
     expect(different()).toBe(1);
-    deleteOwed(store, rules, [["A"]]);
+    deleteQueued(store, rules, [["A"]]);
     store.db.exec(`INSERT INTO feed_sent (feed_id, k0, record, sent_at) VALUES (1, 'A', '{"a":1}', '')`);
     expect(different()).toBe(0);
     owe("A", '{"a":2}');
     expect(different()).toBe(1);
-    deleteOwed(store, rules, [["A"]]);
+    deleteQueued(store, rules, [["A"]]);
     for (const change of ["gone = 1", "gone = 0, epoch = epoch - 1", "epoch = epoch + 1, record = '{\"a\":1.0}'"]) {
       store.db.exec(`UPDATE feed_sent SET ${change}`);
       expect(different()).toBe(1);
@@ -228,7 +233,7 @@ describe("what is done to all rows of a feed", () => {
     let afterId = 0;
     const touched = steps(() => {
       const before = dirty();
-      afterId = touchOwed(store, rules, { afterId, limit: 10 }) ?? afterId;
+      afterId = markQueuedDirty(store, rules, { afterId, limit: 10 }) ?? afterId;
       return dirty() - before;
     });
     expect(touched).toEqual([10, 10, 5]);

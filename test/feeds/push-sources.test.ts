@@ -4,7 +4,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
-import { doubtAcknowledged } from "../../src/feeds/feed-rows.ts";
+import { invalidateAcknowledged } from "../../src/feeds/feed-rows.ts";
 import type { proveSource } from "../../src/feeds/prove-source.ts";
 import { ScanSource } from "../../src/feeds/scan-source.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
@@ -62,7 +62,7 @@ describe("a feed whose rows are those of a view", () => {
       configFor({ url: "http://127.0.0.1:1", clientId: "a", clientSecret: "secret" }, "/nowhere", settings),
     ).get("stocks")!;
     const scan = (prove: typeof proveSource) =>
-      new ScanSource(bridge.context, rules, prove).run(false, new AbortController().signal);
+      new ScanSource(bridge.context, rules, prove).run({ counts: {}, signal: new AbortController().signal }, false);
     const endless = new BridgeError("table_missing", "stocks: table for_sale did not end within 60 s and was stopped.");
     await expect(scan(() => Promise.reject(endless))).rejects.toBe(endless);
     await expect(scan(async () => 1)).rejects.toThrow("gives more than 10002 rows");
@@ -122,7 +122,7 @@ describe("a feed whose rows are those of a view", () => {
     await minute();
     requests();
     const doubt = { since: "", at: new Date(clock.nowMs()).toISOString(), because: "somebody wants it" };
-    bridge.store.write(() => doubtAcknowledged(bridge.store, ["stocks"], doubt));
+    bridge.store.write(() => invalidateAcknowledged(bridge.store, ["stocks"], doubt));
     await minute();
     clock.advance(120_000);
     await minute();

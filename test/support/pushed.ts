@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { markCompareOwed } from "../../src/feeds/feed-rows.ts";
+import { requestCompare } from "../../src/feeds/feed-rows.ts";
 import type { JobName } from "../../src/pass/job-names.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Feed } from "../../src/sandbox/messages.ts";
@@ -73,7 +73,7 @@ export async function startFeeds(
     },
     compare: async (job: "stocks" | "prices" | "catalog" | "images" = "stocks") => {
       const { store } = test.bridge;
-      store.write(() => markCompareOwed(store, job, "the nightly comparison"));
+      store.write(() => requestCompare(store, job, "the nightly comparison"));
       await test.run(job);
     },
     quarantined: () =>

@@ -35,7 +35,7 @@ import {
   loadFilesOf,
   loadImageFile,
   markFileUnknown,
-  markKeyTouched,
+  markKeyDirty,
   saveImageFile,
 } from "./image-rows.ts";
 import { type Look, unreadable } from "./read-image.ts";
@@ -54,9 +54,7 @@ const TWINS_MAX = 5;
 export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: Message } | { kind: "unseen" };
 
 /** Inside the transaction that decides what the row owes. */
-export function seeRow(store: Store, rules: FeedRules, row: SourceRow): SeenRow {
-  const { images } = rules;
-  if (images === null) return { kind: "row", row };
+export function seeRow(store: Store, images: ImageRules, row: SourceRow): SeenRow {
   const place = imagePlaceOf(images, row[images.source]);
   if (place.kind === "address") return { kind: "row", row };
   if (place.kind === "bad") return place;
@@ -207,7 +205,7 @@ export class ImageFiles {
     if (stale.length > 0) {
       await commit(this.#context, signal, () => {
         for (const { row, names } of stale) {
-          markKeyTouched(store, this.#rules, row.key);
+          markKeyDirty(store, this.#rules, row.key);
           for (const name of names) markFileUnknown(store, name);
         }
       });

@@ -49,7 +49,7 @@ export function deleteUnnamedFiles(store: Store): number {
 }
 
 /** The row is to be read again, as if the ERP had written it. */
-export function markKeyTouched(store: Store, rules: FeedRules, key: readonly string[]): void {
+export function markKeyDirty(store: Store, rules: FeedRules, key: readonly string[]): void {
   store
     .prepare("INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
     .run(rules.feedId, ...paddedKey(key));

@@ -9,7 +9,7 @@ import type { FeedContext } from "../absorb-feed.ts";
 import { keysToTakeUp } from "../diff.ts";
 import { type FeedRules, keyTexts } from "../feed.ts";
 import { loadSourceRows } from "../feed-source.ts";
-import { loadRefusedKeys, markKeyTouched } from "./image-rows.ts";
+import { loadRefusedKeys, markKeyDirty } from "./image-rows.ts";
 
 /** Looked at in one pass: some ten milliseconds, while a folder that lost all its files is still gone through in hours. */
 const ROWS_PER_PASS = 500;
@@ -35,7 +35,7 @@ export async function recheckRefused(
   const changed = keysToTakeUp(store, rules, found);
   if (changed.length > 0) {
     await commit(context, signal, () => {
-      for (const { key } of changed) markKeyTouched(store, rules, key);
+      for (const { key } of changed) markKeyDirty(store, rules, key);
     });
   }
   return refused.length < ROWS_PER_PASS ? 0 : (refused.at(-1)?.id ?? 0);

@@ -1,0 +1,133 @@
+/*
+ * Rows of a feed from the moment before their request until its outcome is committed. A row is committed as in flight
+ * before its request leaves, with those of the next requests: after a crash it goes again with its newest value, no
+ * sooner than that request could still arrive. Acceptances are committed with the next rows that are marked, and a
+ * second after the first of them at the latest: until then a crash repeats them.
+ */
+import { commit } from "../pass/commit.ts";
+import type { FeedContext } from "./absorb-feed.ts";
+import { markInFlight, markLoaded, type OutboxRow, saveFlightEnd, unmarkInFlight } from "./feed-outbox.ts";
+
+/** Rows marked or acknowledged in one transaction: some tens of milliseconds of the write lock. */
+export const ROWS_PER_COMMIT = 2_000;
+const COMMIT_WITHIN_MS = 1_000;
+/** The marks of a slow service's requests are looked at again before the next one leaves. */
+const SECURED_FOR_MS = 1_000;
+
+/** `save`: inside the transaction, for all rows or a part of them; `also`: what is saved once beside them. */
+export interface Acceptance {
+  rows: readonly OutboxRow[];
+  save: (rows: readonly OutboxRow[]) => void;
+  also: () => void;
+}
+
+/** What became of a request without an acceptance. `over`: the service may have acted, and nothing is on its way any more. */
+export type FlightEnd = "nothing" | "over" | "unknown";
+
+export class Flights {
+  readonly #context: FeedContext;
+  readonly #timeoutMs: number;
+  /** Marked, and their request has not begun. */
+  readonly #ahead = new Map<number, OutboxRow>();
+  #accepted: Acceptance[] = [];
+  #acceptedAtMs = 0;
+  #securedAtMs = 0;
+
+  /** @param timeoutMs of a request: until then one without an answer may still have an effect */
+  constructor(context: FeedContext, timeoutMs: number) {
+    this.#context = context;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get hasAhead(): boolean {
+    return this.#ahead.size > 0;
+  }
+
+  /** Commits what was accepted and marks the rows that are sent next. */
+  async take(load: () => OutboxRow[], signal: AbortSignal): Promise<OutboxRow[]> {
+    const { store } = this.#context;
+    const rows = await commit(this.#context, signal, () => {
+      this.#saveAccepted();
+      const next = load();
+      if (next.length > 0) markLoaded(store, next);
+      return next;
+    });
+    this.#accepted = [];
+    for (const row of rows) this.#ahead.set(row.id, row);
+    if (rows.length > 0) this.#secure();
+    return rows;
+  }
+
+  /** Before a request leaves: whatever happens to it, these rows will be sent again unless an answer settles them. */
+  async begin(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const unmarked = rows.filter(({ id }) => !this.#ahead.delete(id));
+    for (const some of inSteps(unmarked)) await commit(this.#context, signal, () => markInFlight(store, some));
+    if (unmarked.length > 0 || clock.monotonicMs() - this.#securedAtMs > SECURED_FOR_MS) this.#secure();
+  }
+
+  /** The request has ended without an acceptance. */
+  async end(rows: readonly OutboxRow[], how: FlightEnd): Promise<void> {
+    const { store, clock } = this.#context;
+    const untilMs = how === "unknown" ? clock.monotonicMs() + this.#timeoutMs : 0;
+    await this.flush(lastSignal());
+    for (const some of inSteps(rows)) {
+      await commit(this.#context, lastSignal(), () => {
+        if (how === "nothing") unmarkInFlight(store, some);
+        else saveFlightEnd(store, some, untilMs);
+      });
+    }
+  }
+
+  /** @param mayWait whether it is committed with others; else before this returns */
+  async accept(accepted: Acceptance, mayWait: boolean, signal: AbortSignal): Promise<void> {
+    const nowMs = this.#context.clock.monotonicMs();
+    if (this.#accepted.length === 0) this.#acceptedAtMs = nowMs;
+    const waiting = this.#accepted.reduce((sum, { rows }) => sum + rows.length, accepted.rows.length);
+    if (mayWait && waiting <= ROWS_PER_COMMIT && nowMs - this.#acceptedAtMs < COMMIT_WITHIN_MS) {
+      this.#accepted.push(accepted);
+      return;
+    }
+    await this.flush(signal);
+    const [first = [], ...rest] = inSteps(accepted.rows);
+    await commit(this.#context, signal, () => {
+      accepted.save(first);
+      accepted.also();
+    });
+    for (const some of rest) await commit(this.#context, signal, () => accepted.save(some));
+  }
+
+  async flush(signal: AbortSignal): Promise<void> {
+    if (this.#accepted.length > 0) await this.take(() => [], signal);
+  }
+
+  /** The pass is over: rows that were marked and not sent are as they were before. */
+  async finish(): Promise<void> {
+    const left = [...this.#ahead.values()];
+    this.#ahead.clear();
+    await this.end(left, "nothing");
+  }
+
+  #saveAccepted(): void {
+    for (const { rows, save, also } of this.#accepted) {
+      save(rows);
+      also();
+    }
+  }
+
+  #secure(): void {
+    this.#context.store.secure();
+    this.#securedAtMs = this.#context.clock.monotonicMs();
+  }
+}
+
+/** Not the caller's signal: the program may be stopping, and this is the last thing to write. */
+function lastSignal(): AbortSignal {
+  return AbortSignal.timeout(2_000);
+}
+
+function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {
+  const steps: (readonly OutboxRow[])[] = [];
+  for (let from = 0; from < rows.length; from += ROWS_PER_COMMIT) steps.push(rows.slice(from, from + ROWS_PER_COMMIT));
+  return steps;
+}

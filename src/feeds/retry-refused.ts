@@ -1,0 +1,55 @@
+/*
+ * Tries quarantined rows again, in a few requests: the way back of what was refused in bad times. A refusal changes
+ * nothing, whatever the cause.
+ */
+import { commit } from "../pass/commit.ts";
+import type { FeedContext } from "./absorb-feed.ts";
+import type { FeedRules } from "./feed.ts";
+import { type OutboxRow, saveRetryTime } from "./feed-outbox.ts";
+import { retryRefusedMs } from "./refusal-trial.ts";
+import type { SendPass } from "./send-pass.ts";
+import { entryOf, inFlight, type SendRequest } from "./send-request.ts";
+import { wholeTable } from "./send-whole.ts";
+
+/** About a dozen bad ones stand alone by then, and all good ones are through. */
+const REQUESTS_MAX = 20;
+/** Rows that a retry did not get to are tried again after this time. */
+const REST_MS = 3_600_000;
+
+/** @returns how many the service has taken. */
+export async function retryRefused(
+  context: FeedContext,
+  rules: FeedRules,
+  { request, pass, rows }: { request: SendRequest; pass: SendPass; rows: readonly OutboxRow[] },
+): Promise<number> {
+  const { store, clock } = context;
+  // Before anything is asked: whatever happens on the way, the next try is not at once.
+  const rest = { atMs: clock.monotonicMs() + REST_MS, isTried: false };
+  await commit(context, pass.signal, () => saveRetryTime(store, rows, rest));
+  const isWhole = rules.scope === "whole";
+  const parts: (readonly OutboxRow[])[] = [rows];
+  let taken = 0;
+  for (let requests = 0; requests < REQUESTS_MAX; requests++) {
+    const part = parts.pop();
+    if (part === undefined) break;
+    const outcome = await request.send(pass, part, isWhole ? wholeTable(context, rules, part) : part.map(entryOf));
+    if (outcome.kind === "refused" && part.length > 1 && !isWhole) {
+      const half = Math.ceil(part.length / 2);
+      parts.push(part.slice(half), part.slice(0, half));
+      continue;
+    }
+    const named = new Set(outcome.kind === "refused" ? [] : outcome.named.map(({ row }) => row?.id));
+    const isAll = outcome.kind === "refused" || (outcome.kind === "partial" && isWhole);
+    const refused = isAll ? part : part.filter(({ id }) => named.has(id));
+    const others = isAll ? [] : part.filter(({ id }) => !named.has(id));
+    if (outcome.kind === "partial") {
+      if (others.length > 0) parts.push(others.map(inFlight));
+    } else taken += others.length;
+    await commit(context, pass.signal, () => {
+      const nowMs = clock.monotonicMs();
+      for (const row of refused)
+        saveRetryTime(store, [row], { atMs: nowMs + retryRefusedMs(row.tries + 1), isTried: true });
+    });
+  }
+  return taken;
+}

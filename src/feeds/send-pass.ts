@@ -1,0 +1,57 @@
+import type { AnswerCounts, ShortCount } from "../service/answer-counts.ts";
+import type { ServiceError } from "../service/service-error.ts";
+import type { FeedPass } from "./absorb-feed.ts";
+import type { FeedRules } from "./feed.ts";
+import type { OutboxRow } from "./feed-outbox.ts";
+import type { Refusal, RefusalTrial } from "./refusal-trial.ts";
+
+export interface SendOptions {
+  rules: FeedRules;
+  /** Deadline of one request: until then an answer that did not come may still have been an effect. */
+  timeoutMs: number;
+}
+
+/** What a pass has found out of the service and of single rows; what it says of one counts with what it says of others. */
+export interface SendPass extends FeedPass {
+  readonly trial: RefusalTrial<OutboxRow>;
+  /** A row from the far end of what waits, to find out whether the service takes anything at all. */
+  readonly control: () => Promise<OutboxRow | undefined>;
+  /** The rows as they were before their first request. */
+  readonly before: Map<number, OutboxRow>;
+  /** Rows of requests of which the service has counted only a part. */
+  readonly short: Set<number>;
+  /** Halves of such requests that were not answered since, with what was counted before and after. */
+  readonly divided: Map<string, { name: string; count: number; counted: number; left: number }>;
+  lastRefused: Refused | undefined;
+  /** What the service failed with at a record alone. */
+  failure: ServiceError | undefined;
+}
+
+/** One record of a request. Without a row it is there because the service wants the table whole. */
+export interface Entry {
+  key: readonly string[];
+  record: string;
+  row: OutboxRow | undefined;
+}
+
+/** A record that the answer reports as refused. */
+export type Named = Entry & { words: string };
+
+export type Outcome =
+  | { kind: "accepted"; status: number; accepted: number; named: readonly Named[] }
+  /** What became of the records that are not named is unknown. */
+  | { kind: "partial"; status: number; words: string; named: readonly Named[] }
+  | Refused;
+
+export type Refused = Refusal & {
+  kind: "refused";
+  code: "request_refused" | "redirected";
+  /** The service has counted fewer records than were sent. `isEarly`: of a half, before the other one was sent. */
+  short?: ShortCount & { isEarly: boolean };
+};
+
+/** What an answer counts, and of how many records that were not refused by name. */
+export interface Counted {
+  counts: AnswerCounts;
+  size: number;
+}

@@ -1,0 +1,291 @@
+/*
+ * Sends rows of a feed in one request and finds out which of them the service has: all, none, single ones, or nobody
+ * knows. A crash anywhere leaves each row acknowledged, in flight, refused or waiting, and never forgotten.
+ */
+
+import { m } from "../messages/messages.ts";
+import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../pass/answer-forms.ts";
+import { commit } from "../pass/commit.ts";
+import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { UNREADABLE_WORDS } from "../service/acceptance.ts";
+import type { ShortCount } from "../service/answer-counts.ts";
+import { ENDPOINT } from "../service/answer-form.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import { sendImport } from "../service/imports.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { count, type FeedContext } from "./absorb-feed.ts";
+import { referenceOf } from "./feed.ts";
+import {
+  hasUnknownOutcome,
+  loadRefusedChildren,
+  markRefusedWaiting,
+  type OutboxRow,
+  saveAcceptance,
+  saveAcknowledged,
+} from "./feed-outbox.ts";
+import { invalidateAcknowledged, loadFeedsOfPath } from "./feed-rows.ts";
+import { type FlightEnd, Flights } from "./flights.ts";
+import { readImportResult } from "./import-result.ts";
+import { isLive } from "./plan-feed.ts";
+import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
+
+/** Rows that are remembered; of others an acceptance says nothing about a new form. */
+const UNUSUAL_MAX = 10_000;
+
+interface Sent {
+  rows: readonly OutboxRow[];
+  entries: readonly Entry[];
+  answer: ServiceAnswer;
+}
+
+export class SendRequest {
+  readonly flights: Flights;
+  readonly #context: FeedContext;
+  readonly #options: SendOptions;
+  readonly #forms: AnswerForms;
+  /** Rows of requests that were answered in a new form. */
+  readonly #unusual = new Set<number>();
+
+  constructor(context: FeedContext, options: SendOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path), "little");
+    this.flights = new Flights(context, options.timeoutMs);
+  }
+
+  /** @throws ServiceError where the feed or the way to the service is ill; the rows are then waiting, or their outcome is unknown. */
+  async send(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    entries: readonly Entry[] = rows.map(entryOf),
+  ): Promise<Outcome> {
+    await this.flights.begin(rows, pass.signal);
+    count(pass, "requests", 1);
+    const answer = await this.#ask(rows, entries, pass.signal);
+    const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
+    // Some may have been taken before the bad one was met, and a service out of order says no to what it has done.
+    if (outcome.kind !== "accepted") await this.flights.end(rows, "over");
+    return outcome;
+  }
+
+  /** The answer of a 2xx, or the refusal of the records. Every other failure is thrown, its rows settled before. */
+  async #ask(
+    rows: readonly OutboxRow[],
+    entries: readonly Entry[],
+    signal: AbortSignal,
+  ): Promise<ServiceAnswer | Refused> {
+    const { client, files } = this.#context;
+    const { rules, timeoutMs } = this.#options;
+    const records = entries.map(({ record }) => record);
+    const request = files?.bodyOf(records) ?? { body: `{${JSON.stringify(rules.property)}:[${records.join(",")}]}` };
+    try {
+      return await sendImport(client, { path: rules.path, ...request, totalTimeoutMs: timeoutMs, signal });
+    } catch (error) {
+      const refused = refusalOf(error);
+      if (refused !== undefined) return refused;
+      await this.flights.end(rows, effectOf(error));
+      throw error;
+    }
+  }
+
+  async #read(pass: SendPass, sent: Sent): Promise<Outcome> {
+    const { hideSecrets } = this.#context.client;
+    const { rules } = this.#options;
+    const { rows, entries, answer } = sent;
+    const { status } = answer;
+    const keys = entries.map(({ key }) => key);
+    const result = readImportResult(answer, keys, rules.result);
+    const refused = (words: string): Refused => ({
+      kind: "refused",
+      code: "request_refused",
+      status,
+      words: hideSecrets(words),
+    });
+    if (result.kind === "html" || result.kind === "cut") {
+      await this.flights.end(rows, "unknown");
+      const what = UNREADABLE_WORDS[result.kind];
+      throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
+    }
+    if (result.kind === "refused") return refused(result.words);
+    const named = result.rejected.flatMap(({ index, message }) => {
+      const entry = entries[index];
+      return entry === undefined
+        ? []
+        : [{ ...entry, row: entry.row && inFlight(entry.row), words: hideSecrets(message) }];
+    });
+    if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
+    const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
+    const short = await this.#findShort(pass, rows, counted);
+    if (short !== undefined && rules.scope !== "whole") {
+      for (const { id } of rows) pass.short.add(id);
+      return { ...refused(`${short.name}: ${short.count} of ${counted.size}`), short };
+    }
+    const doubt = short && { why: "counts" as const, words: `${short.name}: ${short.count}` };
+    const acceptance = result.acceptance && (doubt === undefined ? result.acceptance : { ...result.acceptance, doubt });
+    const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()));
+    if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal))) {
+      await this.flights.end(rows, "unknown");
+      for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);
+      const effect = { area: "imports", method: "POST", path: rules.path, effect: "unknown" } as const;
+      throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
+    }
+    await this.#accept(pass, rows, { named, told: result.told, judged, counted });
+    return { kind: "accepted", status, accepted: counted.size, named };
+  }
+
+  /**
+   * What says that the service has taken fewer records than were sent. Some count only what was changed by them: then both
+   * halves of such a request together are counted less when they go again.
+   */
+  async #findShort(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    { counts, size }: Counted,
+  ): Promise<(ShortCount & { isEarly: boolean }) | undefined> {
+    const { log } = this.#context;
+    const { name } = this.#options.rules;
+    const divided = pass.divided.get(partKeyOf(rows));
+    pass.divided.delete(partKeyOf(rows));
+    if (divided !== undefined) {
+      divided.counted += counts[divided.name] ?? size;
+      divided.left -= 1;
+      if (divided.left === 0 && divided.counted < divided.count)
+        await commit(this.#context, pass.signal, () => this.#forms.saveCountOfChanges(divided.name));
+    }
+    const isPart = rows.length > 0 && rows.every(({ id }) => pass.short.has(id));
+    const short = this.#forms.findShort(counts, { size, isPart });
+    if (short === undefined) return undefined;
+    const said = `${short.name}: ${short.count}`;
+    if (pass.short.size === 0) log.warn({ feed: name, size }, m.feeds.countedShort({ name, size, said }));
+    return { ...short, isEarly: short.count === 0 && divided?.left === 1 };
+  }
+
+  /** Nobody knows what an answer in a new form says, until all of them have been in it for long enough. */
+  async #isAdopted(judged: JudgedAnswer, signal: AbortSignal): Promise<boolean> {
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    const detail = unknownForm("POST", path, judged);
+    let isNews = false;
+    const isUsual = await commit(this.#context, signal, () => {
+      const learned = this.#forms.saveUnusual(judged.form);
+      this.#doubtAccepted(learned);
+      if (learned.isUsual) deleteHold(store, name, "answer");
+      else {
+        const since = isoTime(clock.nowMs());
+        isNews = saveHold(store, { area: name, reason: "answer", since, nextProbeAt: null, detail });
+      }
+      return learned.isUsual;
+    });
+    if (isNews) log.warn({ feed: name }, m.common.about({ subject: name, text: detail }));
+    if (isUsual) log.info({ feed: name }, m.feeds.formAdopted({ name }));
+    return isUsual;
+  }
+
+  /** Nothing waits any more: what was answered in a new form was settled. */
+  async settleForms(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    if (!this.#forms.hasFresh || hasUnknownOutcome(store, this.#options.rules)) return;
+    this.#unusual.clear();
+    await commit(this.#context, signal, () => {
+      this.#forms.dropFresh();
+      deleteHold(store, this.#options.rules.name, "answer");
+    });
+  }
+
+  async #accept(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    outcome: {
+      named: readonly Named[];
+      told: "status" | "records";
+      judged: JudgedAnswer | undefined;
+      counted: Counted;
+    },
+  ): Promise<void> {
+    const { named, told, judged, counted } = outcome;
+    const refused = new Set(named.map(({ key }) => JSON.stringify(key)));
+    const isRefused = ({ key }: OutboxRow) => refused.size > 0 && refused.has(JSON.stringify(key));
+    const accepted = rows.filter((row) => !isRefused(row));
+    const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, told);
+    const also = () => {
+      if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
+      if (refused.size === 0) this.#forms.saveCounts(counted.counts, counted.size);
+    };
+    const mayWait =
+      refused.size === 0 && judged?.isUnusual !== true && this.#forms.isSettled && this.#unusual.size === 0;
+    if (accepted.length > 0) await this.flights.accept({ rows: accepted, save, also }, mayWait, pass.signal);
+    if (refused.size > 0) await this.flights.end(rows.filter(isRefused), "over");
+    count(pass, "sent", accepted.length);
+  }
+
+  /** What was left open by another form and is accepted in the usual one: the other form was trouble. */
+  #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
+    const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
+    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt }));
+    if (!endsDoubt) return;
+    this.#unusual.clear();
+    deleteHold(this.#context.store, this.#options.rules.name, "answer");
+  }
+
+  /** Inside a transaction: what was taken for an acceptance has turned out to be none. */
+  #doubtAccepted({ doubtedSince: since }: Learned): void {
+    if (since === undefined) return;
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    const because = String(m.feeds.outageAccepted);
+    invalidateAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
+    log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
+  }
+
+  #saveAccepted(rows: readonly OutboxRow[], told: "status" | "records"): void {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const nowMs = clock.nowMs();
+    const at = isoTime(nowMs);
+    const accepted = rows.map((row) => ({ id: row.id, gone: row.gone, live: isLive(rules, row) }));
+    const before = saveAcknowledged(store, rules, accepted, at);
+    const liveChange = accepted.filter(({ live }) => live).length - before.size;
+    const drops = rows.filter(({ id, approved }, at) => before.has(id) && !accepted[at]?.live && !approved).length;
+    for (const { key, isRefused } of rows) if (isRefused) releaseQuarantined(store, [rules.name], referenceOf(key));
+    for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
+    saveAcceptance(store, rules, { at, told, liveChange, drops, dropsSince: isoTime(nowMs - rules.guard.overMs) });
+  }
+
+  /** What was refused below a row that is on the site now may have been refused for its sake. */
+  #retryChildren(key: readonly string[]): void {
+    const { rules } = this.#options;
+    for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
+      markRefusedWaiting(this.#context.store, rules, { id, reference: referenceOf(child) });
+  }
+}
+
+export function entryOf(row: OutboxRow): Entry {
+  return { key: row.key, record: row.record, row };
+}
+
+/** The service may have taken it, and nothing of that request is still on its way. */
+export function inFlight(row: OutboxRow): OutboxRow {
+  return { ...row, doubtRecord: row.record, doubtUntilMs: 0 };
+}
+
+/** The halves of a divided request are known by these. */
+export function partKeyOf(rows: readonly OutboxRow[]): string {
+  return `${rows[0]?.id} ${rows.length}`;
+}
+
+/** Only a request that nobody has answered and that found no connection has certainly done nothing. */
+function effectOf(error: unknown): FlightEnd {
+  if (!(error instanceof ServiceError) || error.effect === "unknown") return "unknown";
+  return error.status === undefined ? "nothing" : "over";
+}
+
+/** Most refusals may be about a record; credentials, payment, patience and an ill service are about the feed or the way. */
+function refusalOf(error: unknown): Refused | undefined {
+  if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
+  const { code, status } = error;
+  if (code !== "request_refused" && code !== "redirected") return undefined;
+  return { kind: "refused", code, status, words: error.words ?? "" };
+}
