@@ -17,7 +17,7 @@ import { isoTime } from "../platform/ports.ts";
 import { type BackupFunctions, HELPER } from "./backup-files.ts";
 import type { BatchJournal } from "./batch-journal.ts";
 import type { MadeCopy } from "./copy-database.ts";
-import { describeBytes, stopBelow } from "./space-rule.ts";
+import { sizeOf, stopBelow } from "./space-rule.ts";
 import type { ReadSpace } from "./watch-disk.ts";
 
 /** A copy that failed is not tried again sooner: copying gigabytes every few minutes would help nobody. */
@@ -92,15 +92,9 @@ export class BackUp implements Job {
     const made = await this.#copy(path.join(folder, name), signal);
     const removed = await this.#removeOld(name);
     if (made.skipped.length > 0) {
-      log.info(
-        { tables: made.skipped },
-        `Copied, but not verified, because only the ERP has what they need: ${made.skipped.join(", ")}.`,
-      );
+      log.info({ tables: made.skipped }, m.backup.copiedUnverified({ names: made.skipped }));
     }
-    log.info(
-      { file: made.file, bytes: made.bytes },
-      `A verified copy of the database was made (${describeBytes(made.bytes)}).`,
-    );
+    log.info({ file: made.file, bytes: made.bytes }, m.backup.copyMade({ size: sizeOf(made.bytes) }));
     return { outcome: "done", counts: { copies: 1, ...(removed > 0 && { removed }) } };
   }
 
@@ -110,7 +104,7 @@ export class BackUp implements Job {
     const { copies, foreign } = await this.#helper.call("listCopies", this.#call, folder, this.#stem, owner);
     if (foreign.length > 0 && !this.#hasNamedForeign) {
       this.#hasNamedForeign = true;
-      const text = `Copies of another shop's database in ${folder} are left alone: ${foreign.join(", ")}.`;
+      const text = m.backup.foreignCopies({ folder, names: foreign });
       this.#context.log.warn({ folder }, text);
     }
     return copies;
@@ -134,11 +128,10 @@ export class BackUp implements Job {
     const { isSameDisk } = room;
     const space = readSpace?.(folder) ?? room.space;
     if (space.free - (isSameDisk ? 2 * stopBelow(space) : 0) >= needed) return;
-    throw new BridgeError(
-      "disk_full",
-      `A copy needs ${describeBytes(needed)}, and ${describeBytes(space.free)} are free in ${folder}${isSameDisk ? ", the database's own disk" : ""}.`,
-      { hint: "Free some space, lower backup.keep, or set backup.dir to another disk." },
-    );
+    const lack = { needed: sizeOf(needed), free: sizeOf(space.free), folder };
+    throw new BridgeError("disk_full", isSameDisk ? m.backup.noRoomOnDisk(lack) : m.backup.noRoom(lack), {
+      hint: m.backup.freeSpace,
+    });
   }
 
   /** After the new one is there; then also what the journal holds for copies that are gone. */
@@ -157,7 +150,7 @@ export class BackUp implements Job {
     try {
       await journal?.prune(oldestMs);
     } catch (error) {
-      this.#context.log.debug({ errorCode: asError(error).code }, "The journal could not be tidied up.");
+      this.#context.log.debug({ errorCode: asError(error).code }, m.backup.journalNotTidied);
     }
   }
 }

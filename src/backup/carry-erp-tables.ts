@@ -4,8 +4,10 @@
  * taken off while rows move, so that none of them takes it for the ERP's work. Works on the file that is being made, so a
  * crash leaves nothing but that file.
  */
+
 import type Database from "better-sqlite3";
 import { quoteName } from "../database/quote-name.ts";
+import { m } from "../messages/messages.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { copyRows } from "./carry-tables.ts";
 import { hasTable } from "./rows.ts";
@@ -51,7 +53,7 @@ export function carryErpTables(options: CarryOptions, own: ReadonlySet<string>, 
       .all(),
   );
   for (const table of listObjects(from, "table").filter(({ name }) => isErps(name))) {
-    if (unusual.has(table.name)) report.notes.push(`${table.name} is a virtual table: the copy's stays.`);
+    if (unusual.has(table.name)) report.notes.push(m.backup.virtualTable({ table: table.name }));
     else if (carryTable(options, table)) report.add("tables of the ERP", 1);
   }
 }
@@ -95,6 +97,6 @@ function make({ to, report }: CarryOptions, { type, name, sql }: SchemaObject): 
   try {
     to.write(() => to.db.exec(sql));
   } catch {
-    report.notes.push(`The ${type} ${name} could not be made again.`);
+    report.notes.push(m.backup.notMadeAgain({ type, name }));
   }
 }

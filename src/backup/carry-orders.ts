@@ -4,6 +4,7 @@
  * be read there, or whose text does not fit its hash, is owed a read at the service. Numbers of events are never given
  * twice. Works on the file that is being made, so a crash leaves nothing but that file.
  */
+
 import { hash } from "node:crypto";
 import {
   type CarryReport,

@@ -93,8 +93,8 @@ function removePartial(target: string): void {
 
 function refuseTaken(file: string): void {
   if (!existsSync(file)) return;
-  throw new BridgeError("usage", `${file} exists already, and a backup never writes over anything.`, {
-    hint: "Choose another name.",
+  throw new BridgeError("usage", m.backup.fileExists({ file }), {
+    hint: m.backup.otherName,
   });
 }
 
@@ -169,19 +169,19 @@ function startChild(): ChildProcess {
 }
 
 function failureOf(message: CopyMessage): Error {
-  if (message.kind !== "failed") return new BridgeError("internal", "The copy ended without a result.");
+  if (message.kind !== "failed") return new BridgeError("internal", m.backup.noResult);
   if (message.found !== undefined) {
-    return new BridgeError("database_corrupt", `The copy was thrown away because it is damaged: ${message.found}.`, {
-      hint: "The database itself is likely damaged: run erp-bridge check, and restore an older backup.",
+    return new BridgeError("database_corrupt", m.backup.copyDamaged({ found: message.found }), {
+      hint: m.backup.likelyDamaged,
     });
   }
   return Object.assign(new Error(message.message), message.fault === undefined ? {} : { code: message.fault });
 }
 
 function stopped(): BridgeError {
-  return new BridgeError("stopped", "The copy was broken off; nothing is left of it.");
+  return new BridgeError("stopped", m.backup.copyBrokenOff);
 }
 
 function diedEarly(code: number | null, killedBy: NodeJS.Signals | null): BridgeError {
-  return new BridgeError("internal", `The process that copies ended early (${killedBy ?? code}).`);
+  return new BridgeError("internal", m.backup.helperEnded({ why: killedBy ?? String(code) }));
 }

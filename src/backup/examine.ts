@@ -10,6 +10,8 @@ import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/mig
 import { onlyRow } from "../database/only-row.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import { verifyTables } from "../database/verify-tables.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { hasTable, isDamage } from "./rows.ts";
 
@@ -25,7 +27,7 @@ export interface CopyFacts {
 
 export type Replaced =
   /** There is none, or nothing can be read of it; `why` is the rest of a sentence about it. */
-  | { state: "gone"; why: string }
+  | { state: "gone"; why: Message }
   | {
       state: "there";
       db: Database.Database;
@@ -48,7 +50,7 @@ export function examineCopy(work: string, file: string): CopyFacts {
     return factsOf(db);
   } catch (error) {
     if (faultCodeOf(error) === "SQLITE_NOTADB") throw notOurs(file, error);
-    if (isDamage(error)) throw damaged(file, "it cannot be read", error);
+    if (isDamage(error)) throw damaged(file, m.backup.unreadable, error);
     throw error;
   } finally {
     db?.close();
@@ -87,7 +89,7 @@ export function examineReplaced(
     db = new Database(file, { readonly: true, fileMustExist: true });
     db.pragma("trusted_schema = OFF");
     inspectDatabase(db, loadMigrations(migrationsFolder), file);
-    if (!hasTable(db, "orders")) return gone(db, "is empty");
+    if (!hasTable(db, "orders")) return gone(db, m.backup.isEmpty);
     const account = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'account'").pluck().get();
     if (account !== undefined && copy.facts.account !== null && account !== copy.facts.account)
       throw otherAccount(file);
@@ -100,10 +102,12 @@ export function examineReplaced(
       db?.close();
       throw error.code === "database_newer" ? newerReplaced(file, error) : error;
     }
-    if (db === undefined && !existsSync(file)) return gone(undefined, "is gone");
+    if (db === undefined && !existsSync(file)) return gone(undefined, m.backup.isGone);
     return gone(
       db,
-      `cannot be read (${error instanceof BridgeError ? error.message : (faultCodeOf(error) ?? String(error))})`,
+      m.backup.isUnreadable({
+        why: error instanceof BridgeError ? error.text : (faultCodeOf(error) ?? String(error)),
+      }),
     );
   }
 }
@@ -119,7 +123,7 @@ function findDamage(db: Database.Database): string | undefined {
   }
 }
 
-function gone(db: Database.Database | undefined, why: string): Replaced {
+function gone(db: Database.Database | undefined, why: Message): Replaced {
   db?.close();
   return { state: "gone", why };
 }
@@ -173,35 +177,29 @@ const WITNESSES = [
 ];
 
 function notOurs(file: string, cause?: unknown): BridgeError {
-  return new BridgeError("database_refused", `${file} is not a copy of a database of erp-bridge.`, {
-    hint: "Name a file that erp-bridge backup or the daemon has made (backup.dir).",
+  return new BridgeError("database_refused", m.backup.notCopy({ file }), {
+    hint: m.backup.nameCopy,
     cause,
   });
 }
 
-function damaged(file: string, found: string, cause?: unknown): BridgeError {
-  return new BridgeError("database_corrupt", `${file} is damaged (${found}); nothing was changed.`, {
-    hint: "Restore another copy.",
+function damaged(file: string, found: string | Message, cause?: unknown): BridgeError {
+  return new BridgeError("database_corrupt", m.backup.damaged({ file, found }), {
+    hint: m.backup.otherCopy,
     cause,
   });
 }
 
 /** The usual hint of this code names a restore, which is what was just refused. */
 function newerReplaced(file: string, cause: BridgeError): BridgeError {
-  return new BridgeError(
-    "database_newer",
-    `${file} was last used by a newer erp-bridge, so this one can bring nothing over from it; nothing was changed.`,
-    {
-      hint:
-        "Best install that version again. Otherwise keep the file and its -wal under other names and restore once more: " +
-        "what was received since the copy is then missing, except from a journal.",
-      cause,
-    },
-  );
+  return new BridgeError("database_newer", m.backup.newerReplaced({ file }), {
+    hint: m.backup.installNewer,
+    cause,
+  });
 }
 
 function otherAccount(file: string): BridgeError {
-  return new BridgeError("account_changed", `The copy belongs to another account than ${file}; nothing was changed.`, {
-    hint: "Name a copy of this database, or move the database away first if it is to be replaced by another account's.",
+  return new BridgeError("account_changed", m.backup.otherAccount({ file }), {
+    hint: m.backup.nameOwnCopy,
   });
 }

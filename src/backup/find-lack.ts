@@ -9,7 +9,8 @@ import { onlyRow } from "../database/only-row.ts";
 import { isBehind, isUnnoted, type Note, type Standing } from "../database/progress.ts";
 import { progressOf } from "../database/progress-note.ts";
 import type { Store } from "../database/store.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { lastNumber } from "./carry-orders.ts";
 import type { Replaced } from "./examine.ts";
 import { hasTable, isDamage } from "./rows.ts";
@@ -33,9 +34,9 @@ export function numbersOfCopy({ db }: Store): CopiedNumbers {
 }
 
 /** In whole sentences; none where everything is there. */
-export function findLack(compared: Compared): string[] {
+export function findLack(compared: Compared): Message[] {
   const { replaced } = compared;
-  const damaged = (found: string) => `The database that it replaces is damaged (${found}).`;
+  const damaged = (found: string) => m.backup.replacedDamaged({ found });
   const words = replaced.damage === undefined ? [] : [damaged(replaced.damage)];
   try {
     words.push(...compareNotes(compared), ...compareRows(compared));
@@ -46,17 +47,15 @@ export function findLack(compared: Compared): string[] {
   return words;
 }
 
-function compareNotes({ replaced, result, note }: Compared): string[] {
+function compareNotes({ replaced, result, note }: Compared): Message[] {
   const own = progressOf(replaced.db, note);
   // A restore has told what may be missing, and nothing has come since.
   if (own === undefined || own.mark === "settled") return [];
-  if (isUnnoted(own, note))
-    return ["It has no .progress of its own beside it: nothing shows that it was not an earlier copy itself."];
+  if (isUnnoted(own, note)) return [m.backup.noNote];
   if (note?.database !== own.database) return [];
-  const words: string[] = [];
-  if (note.suspect === "log") words.push("It or its -wal was truncated or overwritten.");
-  if (isBehind(own, note) || lacksNoted(progressOf(result.db, note), note))
-    words.push("Its .progress says that more was stored than is there.");
+  const words: Message[] = [];
+  if (note.suspect === "log") words.push(m.backup.logSpoilt);
+  if (isBehind(own, note) || lacksNoted(progressOf(result.db, note), note)) words.push(m.backup.noteAhead);
   return words;
 }
 
@@ -65,16 +64,16 @@ function lacksNoted(own: Standing | undefined, note: Note): boolean {
   return own?.database === note.database && own.lacksRow;
 }
 
-function compareRows({ replaced: { db }, result, note, copied }: Compared): string[] {
-  const words: string[] = [];
+function compareRows({ replaced: { db }, result, note, copied }: Compared): Message[] {
+  const words: Message[] = [];
   const nameless = hasTable(db, "order_event_rows") ? countNameless(db, copied.events) : 0;
-  if (nameless > 0) words.push(`Its history names ${counted(nameless, "order")} that it does not hold.`);
+  if (nameless > 0) words.push(m.backup.historyAhead({ orders: nameless }));
   const missing = countMissingEvents(db, result);
-  if (missing > 0n) words.push(`Its numbers say that more was stored: ${counted(Number(missing), "event")}.`);
+  if (missing > 0n) words.push(m.backup.numbersAhead({ count: Number(missing) }));
   // A note that was compared is exact. A batch that brought nothing new leaves no other trace than its own row.
   if (note !== undefined) return words;
   const orders = countOrdersOfLostBatches(result.db, copied.batches);
-  if (orders > 0) words.push(`Its batches say that more was stored: ${counted(orders, "order")}.`);
+  if (orders > 0) words.push(m.backup.batchesAhead({ orders }));
   return words;
 }
 

@@ -184,9 +184,5 @@ export function journalError(
   folder: string,
   { words, cause }: { words: string | Message; cause: unknown },
 ): BridgeError {
-  return new BridgeError(
-    code,
-    `The journal in ${folder} cannot be written (${words}): batches are stored, but not confirmed until it can be.`,
-    { hint: "Put the disk of backup.journal right, or set backup.journal to null.", cause },
-  );
+  return new BridgeError(code, m.backup.journalUnwritable({ folder, words }), { hint: m.backup.fixJournal, cause });
 }

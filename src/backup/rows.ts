@@ -2,12 +2,14 @@
  * Rows from one database to another, exactly as they are: integers as integers, reals as reals, whatever the column is.
  * Writes only to the file that a restore is making, so a crash leaves nothing but that file.
  */
+
 import type Database from "better-sqlite3";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { isUnknownHere } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 
 export type Value = string | number | bigint | Buffer | null;
 export type Row = Value[];
@@ -79,7 +81,7 @@ export class CarryReport {
     try {
       return fn();
     } catch (error) {
-      if (isUnknownHere(error)) this.notes.push(`${table} needs what only the ERP has: the copy's rows stay.`);
+      if (isUnknownHere(error)) this.notes.push(m.backup.rowsNeedErp({ table }));
       else if (!isDamage(error)) throw error;
       this.damaged.add(table);
       return undefined;

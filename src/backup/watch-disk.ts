@@ -3,13 +3,15 @@
  * confirms, pushes and the ERP as well, in the middle of whatever they do. The hold is a row, so that it is seen; it
  * goes away by itself with the first look that finds room. A crash changes nothing: the next pass looks again.
  */
+
 import path from "node:path";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type DiskSpace, describeBytes, judgeSpace } from "./space-rule.ts";
+import { type DiskSpace, judgeSpace, sizeOf } from "./space-rule.ts";
 
 export type ReadSpace = (folder: string) => DiskSpace;
 
@@ -37,14 +39,14 @@ export class WatchDisk {
     const isStopped = loadHoldsOf(store, AREA).some(({ reason }) => reason === "disk");
     const judged = judgeSpace(space, isStopped);
     if (judged === "full") {
-      const detail = `Only ${describeBytes(space.free)} are free in ${folder}: no further orders are asked for until there is room.`;
+      const detail = m.backup.notAskedFor({ free: sizeOf(space.free), folder });
       const hold = { area: AREA, reason: "disk" as const, since: isoTime(clock.nowMs()), nextProbeAt: null, detail };
       if (!isStopped) await commit(this.#context, signal, () => saveHold(store, hold));
-      return new BridgeError("disk_full", detail, { hint: "Free some space; the bridge goes on by itself." });
+      return new BridgeError("disk_full", detail, { hint: m.backup.roomSoon });
     }
     if (isStopped) {
       await commit(this.#context, signal, () => deleteHold(store, AREA, "disk"));
-      log.info({ area: AREA, free: space.free }, "There is room on the disk again; orders are asked for.");
+      log.info({ area: AREA, free: space.free }, m.backup.roomAgain);
     }
     this.#tellLow(judged === "low", space, folder);
     return undefined;
@@ -61,7 +63,7 @@ export class WatchDisk {
 
   #tellLow(isLow: boolean, { free }: DiskSpace, folder: string): void {
     if (isLow && !this.#isToldLow) {
-      this.#context.log.warn({ folder, free }, `Only ${describeBytes(free)} are free in ${folder}.`);
+      this.#context.log.warn({ folder, free }, m.backup.lowSpace({ free: sizeOf(free), folder }));
     }
     this.#isToldLow = isLow;
   }

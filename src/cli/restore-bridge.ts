@@ -65,7 +65,7 @@ export interface RestorePlan {
   copy: CopyFacts;
   database: string;
   replaced:
-    | { state: "gone"; why: string }
+    | { state: "gone"; why: Message }
     | {
         state: "there";
         continues: boolean;
@@ -298,7 +298,7 @@ interface Gap {
   copy: CopyFacts;
   replaced: Replaced;
   report: CarryReport;
-  lack: readonly string[];
+  lack: readonly Message[];
   journal: Replayed;
   /** What an earlier gap said that is open. */
   open: Message | null;
@@ -308,10 +308,10 @@ interface Gap {
 function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): Message {
   const from = copy.copiedAt ?? m.restore.unknownTime;
   const parts: Message[] = [m.restore.restoredAt({ at, from })];
-  if (replaced.state === "gone") parts.push(m.restore.replaced({ why: m.common.plain({ text: replaced.why }) }));
+  if (replaced.state === "gone") parts.push(m.restore.replaced({ why: replaced.why }));
   else if (!replaced.continues) parts.push(m.restore.replacedForeign);
   else if (lack.length === 0) parts.push(m.restore.replacedPartly);
-  parts.push(...lack.map((text) => m.common.plain({ text })), m.restore.ordersMissing({ from, at }));
+  parts.push(...lack, m.restore.ordersMissing({ from, at }));
   if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
   const { length } = report.damagedOrders;
   if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));

@@ -55,7 +55,7 @@ function describePlan({ copy, database, replaced }: RestorePlan): Message[] {
     }),
   ];
   if (replaced.state === "gone") {
-    lines.push(m.restore.replacesGone({ database, why: m.common.plain({ text: replaced.why }) }));
+    lines.push(m.restore.replacesGone({ database, why: replaced.why }));
   } else {
     const orders =
       replaced.orders === null ? m.restore.notReadInFull : m.restore.hasOrders({ orders: replaced.orders });

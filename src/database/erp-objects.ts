@@ -4,6 +4,7 @@
  * is found is remembered until the schema changes.
  */
 
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { onlyRow } from "./only-row.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
@@ -59,11 +60,9 @@ export class ErpObjects {
   refuseSwallowing(): void {
     const found = this.list().filter(({ swallows }) => swallows);
     if (found.length === 0) return;
-    throw new BridgeError(
-      "database_refused",
-      `A trigger of the ERP's leaves out rows of the bridge's (RAISE(IGNORE)): ${describeObjects(found)}. Nothing is stored or confirmed while it is there.`,
-      { hint: `Drop it: ${dropAll(found)}` },
-    );
+    throw new BridgeError("database_refused", m.database.swallowingTrigger({ objects: describeObjects(found) }), {
+      hint: m.database.dropIt({ statements: dropAll(found) }),
+    });
   }
 
   /** An error of SQLite's that may come from one of them, with their names; any other error as it is. */
@@ -72,11 +71,10 @@ export class ErpObjects {
     const found = this.#listSafely();
     if (found.length === 0) return error;
     const words = error instanceof Error ? error.message : String(error);
-    return new BridgeError(
-      "database_refused",
-      `What the ERP has put on the bridge's tables stands in the way (${describeObjects(found)}): ${words}.`,
-      { hint: `Drop it: ${dropAll(found)}`, cause: error },
-    );
+    return new BridgeError("database_refused", m.database.erpObjects({ objects: describeObjects(found), words }), {
+      hint: m.database.dropIt({ statements: dropAll(found) }),
+      cause: error,
+    });
   }
 
   #listSafely(): readonly ErpObject[] {

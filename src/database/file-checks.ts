@@ -18,6 +18,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, giveTo } from "../platform/fresh-file.ts";
@@ -61,7 +62,7 @@ export function mountOf(resolvedPath: string, mounts: readonly Mount[]): Mount |
   return found;
 }
 
-function refuse(message: string, hint: string, cause?: unknown): BridgeError {
+function refuse(message: Message, hint: Message, cause?: unknown): BridgeError {
   return new BridgeError("database_refused", message, { hint, cause });
 }
 
@@ -70,17 +71,13 @@ export function resolveDatabasePath(databasePath: string): string {
   const absolute = path.resolve(databasePath);
   // better-sqlite3 trims the name it is given: such a path would open another file than the one checked here.
   if (absolute !== absolute.trim() || absolute.includes("\0")) {
-    throw refuse(`The database path "${databasePath}" ends in white space.`, "Correct database.path.");
+    throw refuse(m.database.pathEndsBlank({ path: databasePath }), m.database.fixPath);
   }
   try {
     return path.join(realpathSync(path.dirname(absolute)), path.basename(absolute));
   } catch (error) {
     if (faultCodeOf(error) !== "ENOENT") throw asBridgeError(error, m.database.opening, absolute);
-    throw refuse(
-      `The folder of the database, ${path.dirname(absolute)}, does not exist.`,
-      "Make the folder, owned by the user of erp-bridge, or correct database.path.",
-      error,
-    );
+    throw refuse(m.database.folderMissing({ folder: path.dirname(absolute) }), m.database.makeFolder, error);
   }
 }
 
@@ -88,17 +85,14 @@ function refuseLinks(file: string, isBeside = false): number | undefined {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (stat.isSymbolicLink()) {
-    throw refuse(
-      `${file} is a symbolic link.`,
-      "Set database.path to the file it points to: two names make two locks.",
-    );
+    throw refuse(m.database.symbolicLink({ file }), m.database.setTarget);
   }
   if (!stat.isFile()) {
-    const hint = isBeside ? "Find out who made it, and move it away." : "Correct database.path.";
-    throw refuse(`${file} is not a regular file.`, hint);
+    const hint = isBeside ? m.database.findMaker : m.database.fixPath;
+    throw refuse(m.database.notRegular({ file }), hint);
   }
   if (stat.nlink > 1) {
-    throw refuse(`${file} has ${stat.nlink} names (hard links).`, "Leave it one name: two names make two locks.");
+    throw refuse(m.database.hardLinks({ file, names: stat.nlink }), m.database.leaveOneName);
   }
   return stat.size;
 }
@@ -112,10 +106,7 @@ function refuseNetwork(file: string): void {
   }
   const mount = mountOf(path.dirname(file), mounts);
   if (mount !== undefined && isNetworkFileSystem(mount.type)) {
-    throw refuse(
-      `${file} lies on a network file system (${mount.type} at ${mount.point}), where SQLite's locks do not hold.`,
-      "Put the database on a disk of this machine.",
-    );
+    throw refuse(m.database.networkDisk({ file, type: mount.type, point: mount.point }), m.database.useOwnDisk);
   }
 }
 
@@ -134,9 +125,10 @@ export function checkDatabaseFile(file: string, access: "read" | "write"): numbe
     accessSync(folder, access === "write" ? constants.W_OK | constants.X_OK : constants.X_OK);
     if (size !== undefined) accessSync(file, access === "write" ? constants.R_OK | constants.W_OK : constants.R_OK);
   } catch (error) {
+    const rights = describePermissions(folder);
     throw refuse(
-      `${file} or its folder may not be ${access === "write" ? "written" : "read"} (${describePermissions(folder)}).`,
-      "Give the user of erp-bridge the right to it; SQLite also writes beside the file (-wal, -shm).",
+      access === "write" ? m.database.notWritable({ file, rights }) : m.database.notReadable({ file, rights }),
+      m.database.giveRights,
       error,
     );
   }
@@ -173,9 +165,6 @@ export function refuseForeignTables(db: Database.Database, ourNames: readonly st
   const ours = new Set(ourNames.map((name) => name.toLowerCase()));
   const foreign = schemaNames(db).filter((name) => ours.has(name));
   if (foreign.length > 0) {
-    throw refuse(
-      `${file} was not made by erp-bridge and already holds ${foreign.slice(0, 5).join(", ")}.`,
-      "Set database.path to a file of its own, or rename these tables and views.",
-    );
+    throw refuse(m.database.foreignFile({ file, names: foreign.slice(0, 5) }), m.database.ownFileOrRename);
   }
 }

@@ -3,7 +3,9 @@
  * bridge would take commits that nobody ever sees again, and a second shared memory would make two worlds of locks.
  * Looks at metadata only.
  */
+
 import { statSync } from "node:fs";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 
 interface FileIdentity {
@@ -14,7 +16,7 @@ interface FileIdentity {
 /** `gone`: the name is free, or the file that has it is empty. `another`: somebody else works with a file of that name. */
 export type FileState = "same" | "gone" | "another";
 
-const RESTORE_HINT = "Restart erp-bridge; use erp-bridge restore to bring back a backup.";
+const RESTORE_HINT = m.database.bringBack;
 
 export class FileWatch {
   readonly #file: string;
@@ -42,7 +44,7 @@ export class FileWatch {
    */
   refuseReplacedDatabase(): void {
     if (this.databaseState() !== "same") {
-      throw new BridgeError("database_refused", `${this.#file} was replaced or removed while the bridge was running.`, {
+      throw new BridgeError("database_refused", m.database.replaced({ file: this.#file }), {
         hint: RESTORE_HINT,
       });
     }
@@ -52,7 +54,7 @@ export class FileWatch {
       // A folder always has several; that it is another file is told by whoever looks for the log.
       if (names <= 1 || stat?.isFile() !== true) continue;
       throw new BridgeError("database_refused", `${this.#file}${suffix} has ${names} names (hard links).`, {
-        hint: "Leave it one name: two names make two locks.",
+        hint: m.database.leaveOneName,
       });
     }
   }

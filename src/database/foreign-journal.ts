@@ -42,11 +42,7 @@ function isInWalMode(file: string): boolean {
 }
 
 export function foreignJournalError(file: string): BridgeError {
-  return new BridgeError(
-    "database_refused",
-    `${file}-journal lies beside the database and is not of it: no other program can open the database, and SQLite would play that file back over newer data.`,
-    { hint: "Move that file to another folder while the daemon runs, or restart erp-bridge: a start sets it aside." },
-  );
+  return new BridgeError("database_refused", m.database.foreignJournal({ file }), { hint: m.database.moveJournal });
 }
 
 /** Before a command opens the database, as for `setJournalAside`. */

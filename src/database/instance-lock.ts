@@ -148,8 +148,8 @@ function hasLockFile(lockPath: string): boolean {
   for (const name of [lockPath, `${lockPath}-journal`, `${lockPath}-wal`]) {
     const stat = lstatSync(name, { throwIfNoEntry: false });
     if (stat === undefined || (stat.isFile() && stat.nlink === 1)) continue;
-    throw new BridgeError("database_refused", `${name} is no file of its own but a link, a folder or a pipe.`, {
-      hint: "Find out who made it, and remove it: erp-bridge makes the file anew.",
+    throw new BridgeError("database_refused", m.database.lockNoFile({ file: name }), {
+      hint: m.database.removeIt,
     });
   }
   return existsSync(lockPath);
@@ -165,9 +165,10 @@ function closeQuietly(db: Database.Database | undefined): void {
 
 function runningError(databasePath: string, lockPath: string): BridgeError {
   const holder = readHolder(lockPath);
-  const who = holder && `: ${holder.command}, process ${holder.pid}, since ${holder.since}`;
-  return new BridgeError("instance_running", `Another erp-bridge works on ${databasePath}${who ?? ""}.`, {
-    hint: "Stop it first (systemctl stop erp-bridge), or use a command that runs beside it.",
+  const file = databasePath;
+  const text = holder === undefined ? m.database.inUse({ file }) : m.database.inUseBy({ file, ...holder });
+  return new BridgeError("instance_running", text, {
+    hint: m.database.stopOther,
   });
 }
 

@@ -16,7 +16,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
@@ -54,7 +54,6 @@ export const MIGRATIONS_FOLDER = ["../drizzle", "../../drizzle"]
   .reduce((first, second) => (existsSync(first) ? first : second));
 
 const MIGRATIONS_TABLE = "__drizzle_migrations";
-const REINSTALL = "Install erp-bridge again.";
 
 /** Reads the folder that drizzle-kit lays out. The tags, which drizzle leaves out, name migrations in errors and copies. */
 export function loadMigrations(folder: string): Migration[] {
@@ -66,13 +65,13 @@ export function loadMigrations(folder: string): Migration[] {
     const tagOf = (index: number) => journal.entries[index]?.tag ?? "";
     return read.map(({ folderMillis: when, hash, sql }, index) => {
       if ((read[index - 1]?.folderMillis ?? 0) >= when)
-        throw new Error(`${tagOf(index)} is dated before ${tagOf(index - 1)}`);
+        throw new BridgeError("internal", m.database.migrationDated({ tag: tagOf(index), before: tagOf(index - 1) }));
       return { tag: tagOf(index), when, hash, statements: sql.filter((statement) => statement.trim() !== "") };
     });
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    throw new BridgeError("internal", `The migrations in ${folder} cannot be read: ${text}.`, {
-      hint: REINSTALL,
+    const why = error instanceof BridgeError ? error.text : error instanceof Error ? error.message : String(error);
+    throw new BridgeError("internal", m.database.migrationsUnreadable({ folder, why }), {
+      hint: m.database.reinstall,
       cause: error,
     });
   }
@@ -83,13 +82,13 @@ export function planMigrations(known: readonly Migration[], applied: readonly Ap
   const newest = known.at(-1)?.when ?? 0;
   const ahead = applied.filter(({ when }) => when > newest);
   if (ahead.length > 0) {
-    throw new BridgeError("database_newer", "The database was last used by a newer erp-bridge; nothing was changed.", {
-      hint: "Install that version again, or restore the backup made before its migration (…before-….db).",
+    throw new BridgeError("database_newer", m.database.newerBridge, {
+      hint: m.database.installNewer,
     });
   }
-  const edited = (what: string) =>
-    new BridgeError("migration_edited", `${what}; nothing was changed.`, {
-      hint: "Install the erp-bridge that this database was made with, or report a damaged package.",
+  const edited = (what: Message) =>
+    new BridgeError("migration_edited", m.database.nothingChanged({ what }), {
+      hint: m.database.installItsVersion,
     });
   applied.forEach(({ when, hash }, index) => {
     const migration = known[index];
@@ -97,11 +96,11 @@ export function planMigrations(known: readonly Migration[], applied: readonly Ap
       const stray = known.find((candidate) => candidate.when === when);
       throw edited(
         stray === undefined
-          ? `The database has had a migration (of ${new Date(when).toISOString()}) that this program does not know`
-          : `The database has had migration ${stray.tag} without ${migration?.tag ?? "an earlier one"}`,
+          ? m.database.unknownMigration({ at: new Date(when).toISOString() })
+          : m.database.migrationWithout({ tag: stray.tag, other: migration?.tag ?? m.database.earlierOne }),
       );
     }
-    if (migration.hash !== hash) throw edited(`Migration ${migration.tag} is not the one that the database has had`);
+    if (migration.hash !== hash) throw edited(m.database.otherMigration({ tag: migration.tag }));
   });
   return known.slice(applied.length);
 }
@@ -143,8 +142,8 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   const hashes = new Set(known.map((migration) => migration.hash));
   const recognised = id === APPLICATION_ID || applied.some(({ hash }) => hashes.has(hash));
   if (!recognised && (applied.length > 0 || id !== 0)) {
-    throw new BridgeError("database_refused", `${file} belongs to another program.`, {
-      hint: "Set database.path to a file of its own.",
+    throw new BridgeError("database_refused", m.database.foreignDatabase({ file }), {
+      hint: m.database.ownFile,
     });
   }
   if (applied.length === 0 && schemaNames(db).length > 0) refuseForeignTables(db, namesMadeBy(known), file);
@@ -208,8 +207,8 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
     try {
       const [found] = verifyTables(copy, "quick_check", 5).problems;
       if (found !== undefined) {
-        throw new BridgeError("database_corrupt", `The copy made before migrating ${file} is damaged: ${found}.`, {
-          hint: "The database itself is likely damaged: run erp-bridge check, restore a backup.",
+        throw new BridgeError("database_corrupt", m.database.copyDamaged({ file, found }), {
+          hint: m.database.likelyDamaged,
         });
       }
     } finally {
@@ -252,13 +251,12 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
     } catch (error) {
       const fault = machineFaultOf(error, m.database.applying({ tag }), file);
       const text = error instanceof Error ? error.message : String(error);
-      throw fault ?? new BridgeError("internal", `Migration ${tag} failed and was undone: ${text}.`, { cause: error });
+      throw fault ?? new BridgeError("internal", m.database.migrationFailed({ tag, why: text }), { cause: error });
     }
-    if (!db.inTransaction) throw new BridgeError("internal", `Migration ${tag} ends the transaction it runs in.`);
+    if (!db.inTransaction) throw new BridgeError("internal", m.database.migrationEndsTransaction({ tag }));
   }
   const broken = countForeignKeyViolations(db, known) - before;
-  if (broken > 0)
-    throw new BridgeError("internal", `The migrations break ${counted(broken, "foreign key")} and were undone.`);
+  if (broken > 0) throw new BridgeError("internal", m.database.foreignKeysBroken({ broken }));
   db.pragma(`application_id = ${APPLICATION_ID}`);
   return pending.map((migration) => migration.tag);
 }

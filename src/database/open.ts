@@ -83,9 +83,9 @@ function assertDurable(db: Database.Database, file: string, mode: OpenMode): voi
     if (actual !== value) {
       throw new BridgeError(
         "database_refused",
-        `${file} does not take ${pragma} = ${value} (it is ${String(actual)}).`,
+        m.database.pragmaRefused({ file, pragma, value: String(value), actual: String(actual) }),
         {
-          hint: "Close other programs that use the database and try again.",
+          hint: m.database.closeOthers,
         },
       );
     }
@@ -99,8 +99,8 @@ function connect(file: string, readonly: boolean): Database.Database {
 /** Opening, with a file that is no database told from one that was damaged while in use. */
 function openingError(error: unknown, file: string): BridgeError {
   if (faultCodeOf(error) !== "SQLITE_NOTADB") return asBridgeError(error, m.database.opening, file);
-  return new BridgeError("database_refused", `${file} is not an SQLite database, or its first page is damaged.`, {
-    hint: "Check database.path; if it is right, restore a backup: erp-bridge restore FILE.",
+  return new BridgeError("database_refused", m.database.notDatabase({ file }), {
+    hint: m.database.restoreIfRight,
     cause: error,
   });
 }
@@ -130,16 +130,9 @@ function refuseRemovedLog(file: string, mode: OpenMode): void {
     if ((bytes ?? 0) > 0 || isOpenedByNobody(file) || (bytes === 0 && !hasFrames(file))) return;
     Atomics.wait(clock, 0, 0, LOG_LOOK_MS);
   }
-  throw new BridgeError(
-    "database_busy",
-    `The write-ahead log of ${file} was removed, and another program still has the database open.`,
-    {
-      hint:
-        mode === "daemon"
-          ? "Close the programs that have it open (lsof names them): they save what they have. Never remove -wal or -shm."
-          : "Try again in a moment: a running daemon saves what it has and begins anew.",
-    },
-  );
+  throw new BridgeError("database_busy", m.database.logRemovedOpen({ file }), {
+    hint: mode === "daemon" ? m.database.closeHolders : m.database.waitForDaemon,
+  });
 }
 
 /**
@@ -188,13 +181,9 @@ function refusePending(db: Database.Database, known: readonly Migration[], file:
   const pending = inspectDatabase(db, known, file);
   if (pending.length === 0) return;
   const never = pending.length === known.length;
-  throw new BridgeError(
-    "database_refused",
-    never ? `${file} is not a database of erp-bridge yet.` : `${file} was made by an older erp-bridge.`,
-    {
-      hint: never ? "Make it with erp-bridge init." : "Start the daemon of this version once: it brings it up to date.",
-    },
-  );
+  throw new BridgeError("database_refused", never ? m.database.notOurs({ file }) : m.database.olderBridge({ file }), {
+    hint: never ? m.database.makeWithInit : m.database.startOnce,
+  });
 }
 
 /** A running daemon of the former version would go on writing to a schema it does not know. */
@@ -202,8 +191,8 @@ function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migr
   if (inspectDatabase(db, known, file).length === 0) return;
   const lock = isLocked(file);
   if (lock === undefined || lock.holder?.pid === process.pid) return;
-  throw new BridgeError("instance_running", `${file} is in use by an erp-bridge of a former version.`, {
-    hint: "Restart the daemon (systemctl restart erp-bridge): it brings the database up to date.",
+  throw new BridgeError("instance_running", m.database.formerVersion({ file }), {
+    hint: m.database.restartDaemon,
   });
 }
 
@@ -218,8 +207,8 @@ export function openStore(options: OpenOptions): Store {
   const known = loadMigrations(options.migrationsFolder);
   const size = checkDatabaseFile(file, mode === "readonly" ? "read" : "write");
   if (mode === "readonly" && size === undefined) {
-    throw new BridgeError("database_refused", `The database ${file} does not exist.`, {
-      hint: "Make it with erp-bridge init, or correct database.path.",
+    throw new BridgeError("database_refused", m.database.missing({ file }), {
+      hint: m.database.initOrFix,
     });
   }
   if (size === undefined) createDatabaseFile(file);

@@ -148,11 +148,9 @@ export class Store {
     const own = this.#readProgress(last);
     const isAnother = this.#isTrusted && (own?.database !== last?.database || own?.mark !== NOTED);
     if (isAnother || (own !== undefined && isBehind(own, last))) {
-      const error = new BridgeError(
-        "database_refused",
-        `${this.path} is older than what the service was told: an earlier copy was brought in, or rows were deleted, while the bridge was running.`,
-        { hint: "Restart erp-bridge: it verifies the database first." },
-      );
+      const error = new BridgeError("database_refused", m.database.older({ file: this.path }), {
+        hint: m.database.restartVerifies,
+      });
       if (this.#isTrusted) this.onTrouble({ kind: "older", error });
       throw error;
     }
@@ -504,26 +502,19 @@ export class Store {
   }
 
   #overwritten(): BridgeError {
-    return new BridgeError(
-      "disk_failed",
-      `${this.path} was overwritten by another program while the bridge was running.`,
-      { hint: "Restart erp-bridge: it verifies the database first. Bring a copy back with erp-bridge restore alone." },
-    );
+    return new BridgeError("disk_failed", m.database.overwritten({ file: this.path }), {
+      hint: m.database.restartBringBack,
+    });
   }
 
   /** A log that was truncated in place: what is left of it must not be added to, nor moved into the database. */
   #refuseCutLog(): void {
     if (this.#keeper?.isCut() !== true) return;
-    if (this.#keeper.renew())
-      throw new BridgeError("database_busy", `${this.path}-wal was truncated by another program; it was begun anew.`);
+    if (this.#keeper.renew()) throw new BridgeError("database_busy", m.database.logTruncated({ file: this.path }));
     this.#stop(
-      new BridgeError(
-        "disk_failed",
-        `${this.path}-wal was truncated or overwritten by another program; what only it held may be lost.`,
-        {
-          hint: "Restart erp-bridge: it verifies the database first. Never touch -wal and -shm, also not with logrotate.",
-        },
-      ),
+      new BridgeError("disk_failed", m.database.logSpoilt({ file: this.path }), {
+        hint: m.database.restartNeverTouch,
+      }),
     );
     this.#refuseDamage();
   }
@@ -556,8 +547,8 @@ export class Store {
     }
     const error = new BridgeError(
       "database_refused",
-      `The write-ahead log of ${this.path} was ${state === "gone" ? "removed" : "replaced"} while the bridge was running.`,
-      { hint: "Close other programs that have the database open, and restart erp-bridge. Never touch -wal and -shm." },
+      state === "gone" ? m.database.logRemoved({ file: this.path }) : m.database.logReplaced({ file: this.path }),
+      { hint: m.database.closeAndRestart },
     );
     if (state === "another") this.onTrouble({ kind: "replaced", error });
     throw error;

@@ -90,8 +90,8 @@ export function isSwapUnfinished(file: string): boolean {
 /** Between its names a database must not be opened: an empty one would be made in its place. */
 export function refuseUnfinishedSwap(file: string): void {
   if (!isSwapUnfinished(file)) return;
-  throw new BridgeError("database_refused", `A restore of ${file} was interrupted while it put the files in place.`, {
-    hint: "Start the daemon, or run erp-bridge restore again: either finishes it, and nothing is lost.",
+  throw new BridgeError("database_refused", m.database.restoreInterrupted({ file }), {
+    hint: m.database.finishRestore,
   });
 }
 
@@ -105,8 +105,8 @@ export function refuseSavedCopy(file: string): void {
   const folder = path.dirname(file);
   const [saved] = findCopies(savedStem(file), readdirSync(folder));
   if (saved === undefined) return;
-  throw new BridgeError("database_refused", `The files of ${file} were taken from under the running bridge.`, {
-    hint: `What it held was saved: erp-bridge restore ${path.join(folder, saved.name)}. If it is not wanted, move that file away.`,
+  throw new BridgeError("database_refused", m.database.filesTaken({ file }), {
+    hint: m.database.heldSaved({ copy: path.join(folder, saved.name) }),
   });
 }
 

@@ -32,7 +32,4 @@ export const READINGS: Readonly<Record<string, readonly string[]>> = {
   "The answer {what}: {preview}": [
     'The answer is no complete JSON (at byte 7 of 9, record 2: an unexpected character): {"orders"',
   ],
-  ": {command}, process {pid}, since {since}": [
-    "Another erp-bridge works on /var/lib/bridge.db: run, process 7, since 2026-01-01T00:00:00.000Z.",
-  ],
 };
