@@ -208,6 +208,7 @@ function addBeginnings(program: Command, { say, add, act }: Tools): void {
     });
   add(program, "probe", m.help.probe, "probe")
     .option("--yes", say(m.help.probeYes))
+    .option("--write", say(m.help.probeWrite))
     .action((options: Common & { yes?: boolean }) =>
       act(async () => (await import("./cli/probe.ts")).probe, options, options),
     );

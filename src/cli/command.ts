@@ -43,11 +43,17 @@ export function configFileOf(options: { config?: string; instance?: string }, en
  * database's folder is not root's.
  * @throws ConfigError with everything that is wrong, at once
  */
-export function load({ configFile, terminal }: Call, secret: SecretNeed = "needed"): LoadedConfig {
+export function load(call: Call, secret: SecretNeed = "needed"): LoadedConfig {
+  const loaded = loadAsCaller(call, secret);
+  becomeOwnerOf(path.dirname(loaded.config.database.path), call.terminal.env);
+  return loaded;
+}
+
+/** The same for a command that writes the configuration, which may be root's: it goes near the database as its owner only. */
+export function loadAsCaller({ configFile, terminal }: Call, secret: SecretNeed = "needed"): LoadedConfig {
   const loaded = loadConfig({ file: configFile, env: terminal.env, secret });
   terminal.speak?.(loaded.config.language);
   terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
-  becomeOwnerOf(path.dirname(loaded.config.database.path), terminal.env);
   return loaded;
 }
 

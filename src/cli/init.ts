@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { exampleConfig } from "../config/example.ts";
 import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
+import { loadable, proposalLines } from "../config/proposal.ts";
 import { checkAccount } from "../daemon/account.ts";
-import { probeService, sendTestAlerts } from "../daemon/ask-outside.ts";
+import { exploreNewService, probeService, sendTestAlerts } from "../daemon/ask-outside.ts";
 import { removeNote } from "../database/progress-note.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -25,6 +26,7 @@ import {
   SERVICE_CONFIG,
 } from "./init-answers.ts";
 import { jsonLine } from "./terminal.ts";
+import { timestampInName } from "./timestamp-in-name.ts";
 
 const SECRET_MODE = 0o600;
 /** The file may hold a receiver's token, and the service's user reads it through its group. */
@@ -39,10 +41,11 @@ export const init: Command<InitOptions> = async (call, options) => {
   const file = path.resolve(call.configFile);
   refuseExisting(file, options);
   const places = proposedPlaces(file);
-  const { answers, loaded, checks } = await decide(call, file, options, { ...places, listen: freeListen(file, call) });
+  const decision = await decide(call, file, options, { ...places, listen: freeListen(file, call) });
+  const { answers, loaded, checks, found } = await fitToService(call, file, decision);
   const data = path.dirname(answers.database);
   const madeDatabase = asOwnerOf(data, () => makeDatabase(loaded));
-  const kept = writeFiles(file, answers, options);
+  const kept = writeFiles(file, { answers, found }, options);
   const written = loadConfig({ file, env: call.terminal.env });
   becomeOwnerOf(data, call.terminal.env);
   const alerts = await call.progress.during(
@@ -53,7 +56,7 @@ export const init: Command<InitOptions> = async (call, options) => {
     ...checks.map((check) => check.exitCode),
     ...alerts.map(({ error }) => (error === undefined ? EXIT.ok : EXIT.attention)),
   ]);
-  report(call, { file, answers, madeDatabase, kept, checks, alerts, exitCode });
+  report(call, { file, answers, found, madeDatabase, kept, checks, alerts, exitCode });
   return exitCode;
 };
 
@@ -80,7 +83,11 @@ async function decide(call: Call, file: string, given: InitOptions, places: Plac
     const answers = isAsking
       ? await askAnswers(terminal, input, given, places, retry)
       : await readAnswers(terminal, given, places);
-    const loaded = parseConfig({ text: configText(file, answers, answers.secret), file, env: terminal.env });
+    const loaded = parseConfig({
+      text: configText(file, { answers, found: {} }, answers.secret),
+      file,
+      env: terminal.env,
+    });
     const checks = await call.progress.during(
       () => ({ what: m.check.askingService }),
       () => probeService(loaded, systemClock),
@@ -97,8 +104,32 @@ async function decide(call: Call, file: string, given: InitOptions, places: Plac
   }
 }
 
+/** Values for the configuration by dotted path, as the service's answers show them. */
+type Found = Readonly<Record<string, unknown>>;
+
+/** Where the service lets the bridge in, the harmless part of the probe says where its answers keep what. */
+async function fitToService(call: Call, file: string, decision: Decision): Promise<Decision & { found: Found }> {
+  const { answers, checks } = decision;
+  const isLetIn = checks.every(({ ok, exitCode }) => ok || exitCode === EXIT.attention);
+  if (!isLetIn) return { ...decision, found: {} };
+  const during = <T>(work: () => Promise<T>) => call.progress.during(() => ({ what: m.check.askingService }), work);
+  const explored = await during(() =>
+    exploreNewService(decision.loaded, {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      consent: async () => false,
+      progress: () => undefined,
+    }),
+  );
+  const found = loadable(explored.keys);
+  if (Object.keys(found).length === 0) return { ...decision, found };
+  const text = configText(file, { answers, found }, answers.secret);
+  const loaded = parseConfig({ text, file, env: call.terminal.env });
+  return { answers, loaded, found, checks: await during(() => probeService(loaded, systemClock)) };
+}
+
 /** @param inline the secret itself, where the file that will hold it is not there yet */
-function configText(file: string, answers: Answers, inline?: string): string {
+function configText(file: string, { answers, found }: { answers: Answers; found: Found }, inline?: string): string {
   const folder = path.dirname(file);
   const secret =
     inline === undefined
@@ -113,6 +144,7 @@ function configText(file: string, answers: Answers, inline?: string): string {
     ...(answers.listen === null ? {} : { "http.listen": answers.listen }),
     ...(answers.webhook === null ? {} : { "alerts.webhook": answers.webhook }),
     ...(answers.command === null ? {} : { "alerts.command": answers.command }),
+    ...found,
   });
 }
 
@@ -154,8 +186,9 @@ function makeDatabase(loaded: LoadedConfig): boolean {
 }
 
 /** The secret first: a configuration that is there is complete. Gives where old files are kept. */
-function writeFiles(file: string, answers: Answers, { force }: InitOptions): string[] {
-  const timestamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+function writeFiles(file: string, made: { answers: Answers; found: Found }, { force }: InitOptions): string[] {
+  const { answers } = made;
+  const timestamp = timestampInName();
   const keep = (name: string) => (force === true ? { keepOld: `${name}.before-${timestamp}` } : {});
   const kept: (string | undefined)[] = [];
   try {
@@ -165,7 +198,7 @@ function writeFiles(file: string, answers: Answers, { force }: InitOptions): str
         kept.push(placeFile(name, content, { mode, ...keep(name) }));
       });
     if (!answers.isSecretThere) place(answers.secretFile, `${answers.secret}\n`, SECRET_MODE);
-    place(file, configText(file, answers), CONFIG_MODE);
+    place(file, configText(file, made), CONFIG_MODE);
   } catch (error) {
     const { code, path: place, dest } = error as NodeJS.ErrnoException & { dest?: string };
     if (code === undefined) throw error;
@@ -185,6 +218,7 @@ function writeFiles(file: string, answers: Answers, { force }: InitOptions): str
 interface Outcome {
   file: string;
   answers: Answers;
+  found: Found;
   madeDatabase: boolean;
   kept: string[];
   checks: readonly CheckResult[];
@@ -193,7 +227,7 @@ interface Outcome {
 }
 
 function report({ terminal, json }: Call, outcome: Outcome): void {
-  const { file, answers, madeDatabase, kept, checks, alerts } = outcome;
+  const { file, answers, found, madeDatabase, kept, checks, alerts } = outcome;
   const isWell = checks.every(({ ok }) => ok);
   const next = `erp-bridge ${isWell ? "sync orders updates" : "check --online"}${configFlag(file)}`;
   if (json) {
@@ -203,6 +237,7 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
         config: file,
         client_secret_file: answers.secretFile,
         database: answers.database,
+        found,
         kept,
         checks: checks.map(({ check, ok, message }) => ({ check, ok, message })),
         alerts: alerts.map(({ channel, error }) => ({ channel, ok: error === undefined, message: error ?? null })),
@@ -216,6 +251,7 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
   terminal.out(answers.isSecretThere ? m.init.secretAsItWas({ secretFile }) : m.init.secretMade({ secretFile }));
   terminal.out(madeDatabase ? m.init.databaseMade({ database }) : m.init.databaseThere({ database }));
   for (const name of kept) terminal.out(m.init.kept({ name }));
+  if (Object.keys(found).length > 0) terminal.out(m.init.fitted({ lines: proposalLines(found) }));
   for (const check of checks) terminal.out(describeCheck(check));
   for (const { channel, error } of alerts) {
     terminal.out(

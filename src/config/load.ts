@@ -45,6 +45,16 @@ export function loadConfig({
   env: NodeJS.ProcessEnv;
   secret?: SecretNeed;
 }): LoadedConfig {
+  const { text, mode } = readFile(file);
+  return parseConfig({ text, file, env, mode, need: secret });
+}
+
+/** The text of the file, for whoever edits it. @throws ConfigError */
+export function readConfigText(file: string): string {
+  return readFile(file).text;
+}
+
+function readFile(file: string): { text: string; mode: number } {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
     const hint = read.code === "ENOENT" ? { hint: m.config.initWritesOne } : {};
@@ -55,7 +65,7 @@ export function loadConfig({
     const { line, column, problem } = decoded;
     throw new ConfigError(file, [{ ...about(m.config.theFile({ problem })), line, column }]);
   }
-  return parseConfig({ text: decoded.text, file, env, mode: read.mode, need: secret });
+  return { text: decoded.text, mode: read.mode };
 }
 
 function about(problem: Message): ConfigProblem {

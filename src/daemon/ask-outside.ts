@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
 import type { LoadedConfig } from "../config/load.ts";
+import { isLocked } from "../database/instance-lock.ts";
+import type { Store } from "../database/store.ts";
 import { sendTestMessage } from "../health/send-alerts.ts";
 import { createClient } from "../pass/build-client.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
 import { checkService, type ServiceCheck } from "../probe/check-service.ts";
 import type { ProbeOptions } from "../probe/probe.ts";
-import { probeOpenQuestions } from "../probe/probe-service.ts";
+import { type Explored, probeOpenQuestions } from "../probe/probe-service.ts";
 import { refuseOtherAccount } from "./account.ts";
 import { buildReceivers } from "./build-watch.ts";
 
@@ -42,21 +44,34 @@ export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<
   }
 }
 
-/** At most so many requests a second: a running daemon asks too. */
+/** At most so many requests a second where a daemon asks too. */
 const PROBE_PER_SECOND = 1;
 
+type Exploring = Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">;
+
 /** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
-export async function exploreService(
-  loaded: LoadedConfig,
-  options: Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">,
-): Promise<Awaited<ReturnType<typeof probeOpenQuestions>>> {
+export async function exploreService(loaded: LoadedConfig, options: Exploring): Promise<Explored> {
   const { config } = loaded;
-  const slow = {
-    ...config.service,
-    requests_per_second: Math.min(config.service.requests_per_second, PROBE_PER_SECOND),
-  };
-  const client = createClient({ loaded: { ...loaded, config: { ...config, service: slow } }, clock: options.clock });
   const store = existsSync(config.database.path) ? openDatabase(loaded, "readonly") : undefined;
+  const configured = config.service.requests_per_second;
+  const isAlone = store === undefined || isLocked(config.database.path) === undefined;
+  const perSecond = isAlone ? configured : Math.min(configured, PROBE_PER_SECOND);
+  return await explore(loaded, { ...options, store, perSecond });
+}
+
+/** The same before there is a database, and so a daemon. */
+export async function exploreNewService(loaded: LoadedConfig, options: Exploring): Promise<Explored> {
+  const perSecond = loaded.config.service.requests_per_second;
+  return await explore(loaded, { ...options, store: undefined, perSecond });
+}
+
+async function explore(
+  loaded: LoadedConfig,
+  { store, perSecond, ...options }: Exploring & { store: Store | undefined; perSecond: number },
+): Promise<Explored> {
+  const { config } = loaded;
+  const service = { ...config.service, requests_per_second: perSecond };
+  const client = createClient({ loaded: { ...loaded, config: { ...config, service } }, clock: options.clock });
   try {
     if (store !== undefined) refuseOtherAccount(store, loaded);
     return await probeOpenQuestions({ ...options, client, config, store });

@@ -107,6 +107,7 @@ const AFTER_A_WHILE = 5 * 60_000;
 const RESTART = "systemctl restart erp-bridge";
 const LOG = "journalctl -u erp-bridge";
 const QUARANTINE = "erp-bridge quarantine list";
+const PROBE = "erp-bridge probe --write";
 
 /** Everything that is fixed about a code. The order of this table is the order of importance. */
 export const CONDITIONS = {
@@ -137,7 +138,7 @@ export const CONDITIONS = {
   hold_credentials: hold("credentials", "critical", { exit: EXIT.credentials, stalls: true }),
   hold_account: hold("account", "critical", { stalls: true, command: "erp-bridge check" }),
   hold_disk: hold("disk", "critical", { stalls: true, command: "df -h" }),
-  hold_unread: hold("unread", "critical", { stalls: true, command: QUARANTINE }),
+  hold_unread: hold("unread", "critical", { stalls: true, command: PROBE }),
   hold_payment: hold("payment", "error", { exit: EXIT.credentials, stalls: true }),
   hold_hand_out_lost: hold("hand-out lost", "error"),
   hold_table: hold("table", "error", { stalls: true }),
@@ -155,8 +156,8 @@ export const CONDITIONS = {
   }),
   flow_failing: trait("error", { exit: "error", stalls: true, command: LOG }),
   erp_objects: trait("error", { unhealthy: "objects", settleMs: AFTER_A_WHILE, alert: "erp objects" }),
-  unread_batches: trait("error", { unhealthy: "unread", alert: "unread batches", command: QUARANTINE }),
-  refused_confirms: trait("error", { alert: "refused confirms" }),
+  unread_batches: trait("error", { unhealthy: "unread", alert: "unread batches", command: PROBE }),
+  refused_confirms: trait("error", { alert: "refused confirms", command: PROBE }),
   unnamed_batches: trait("error", { alert: "batches without ids", command: QUARANTINE }),
   late_confirms: trait("error"),
   late_reads: trait("error", { settleMs: AFTER_A_PASS, alert: "late reads" }),

@@ -8,6 +8,7 @@ const BY_ITSELF = "Nothing to do: it ends by itself.";
 const RESUME = "When the cause is put right, go on at once:";
 const COMPARED = "Compare what may be missing with the site, as the line of the hold says; then:";
 const RESTART = "Start the daemon anew:";
+const FIT = "Find the paths and forms that fit and write them into the configuration; what is kept is then read again:";
 const DATABASE_RECOVERY = "The database can be used again.";
 
 function held({ subject, since, reason }: { subject: string; since: string; reason: string }): string {
@@ -94,7 +95,7 @@ export const englishConditions = {
   hold_tie: hold("tie", COMPARED),
   hold_behind: hold("behind", BY_ITSELF),
   hold_cut: hold("cut"),
-  hold_unread: hold("unread", "Put the paths of orders in the configuration right. The kept answers:"),
+  hold_unread: hold("unread", FIT),
   hold_answer: hold("answer", "Where these answers are acceptances, say so:"),
   hold_guard: hold("guard", "Look at the rows that go to zero in the ERP; if they are right, let them through:"),
   hold_table: hold("table"),
@@ -130,12 +131,12 @@ export const englishConditions = {
   },
   unread_batches: counts(
     (n) => `${counted(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
-    "Put the paths of orders in the configuration right; the kept batches are then read again. The details:",
+    FIT,
     "unread batches",
   ),
   refused_confirms: counts(
     (n) => `${counted(n, "confirm")} refused by the service.`,
-    "The confirms are sent again. If they stay, orders.confirm.body is wrong. The service's words: SELECT id, last_error FROM batches WHERE state = 'refused'",
+    "The confirms are sent again. If they stay, orders.confirm.body is wrong; what the service's words speak for:",
     "refused confirms",
   ),
   unnamed_batches: {

@@ -40,15 +40,23 @@ export function describeCondition(
 ): DescribedCondition {
   const words = WORDS[language][condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
+  // What to do where the configuration does not fit is the same wherever it shows.
+  const remedy = isUnfit(condition) ? "unread_batches" : condition.code;
   return {
     text: words.text({
       ...spoken(condition.params, language),
       subject,
       since: since === null ? "?" : clockTime(since, nowMs),
     }),
-    next: words.next,
-    command: CONDITIONS[condition.code].command?.replace("$", subject) ?? null,
+    next: WORDS[language][remedy].next,
+    command: CONDITIONS[remedy].command?.replace("$", subject) ?? null,
   };
+}
+
+/** A flow's answers have another shape than the configuration says, or its `since` is refused. */
+function isUnfit({ subject, params }: Condition): boolean {
+  const { error } = params as { error?: string | null };
+  return error === "answer_shape" || (error === "request_refused" && subject === "updates");
 }
 
 export function describeRecovery({ code, subject }: Pick<Condition, "code" | "subject">, language: Language): string {

@@ -1,7 +1,6 @@
 import {
   compilePathSet,
   type JsonPath,
-  kindWords,
   type PathSet,
   parsePath,
   resolvePath,
@@ -9,8 +8,6 @@ import {
 } from "../answers/json-path.ts";
 import { elementsOf, kindOf, type Span, stringOf, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
 import { readOrderId } from "../answers/uuid.ts";
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
 import { shortWords } from "../service/service-error.ts";
 
 /** Where things stand in one kind of record. */
@@ -102,7 +99,7 @@ export interface RecordId {
 }
 
 interface BadId {
-  reason: Message;
+  reason: string;
   reference: string | null;
   idLiteral: string | null;
 }
@@ -114,19 +111,19 @@ const REFERENCE_MAX = 200;
 export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping): RecordId | BadId {
   const path = mapping.paths.order_id;
   const found = resolvePath(bytes, record, path);
-  if (found.state === "absent") return badId(m.orders.idMissing({ path: path.text }));
-  if (found.state === "null") return badId(m.orders.idNull({ path: path.text }));
-  if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(m.orders.idNotUuid({ path: path.text }));
+  if (found.state === "absent") return badId(`${path.text} (order id) is missing`);
+  if (found.state === "null") return badId(`${path.text} (order id) is null`);
+  if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(`${path.text} (order id) is not a UUID`);
   const scalar = readScalar(bytes, found.span);
-  if (scalar === undefined) return badId(m.orders.idNotText({ path: path.text }));
+  if (scalar === undefined) return badId(`${path.text} (order id) is no text`);
   const idLiteral = textOf(bytes, found.span);
   const orderId = readOrderId(scalar);
   if (orderId !== undefined) return { orderId, serviceId: scalar, idLiteral };
   const reference = scalar.slice(0, REFERENCE_MAX).toWellFormed();
-  return { reason: m.orders.idNotUuid({ path: path.text }), reference, idLiteral };
+  return { reason: `${path.text} (order id) is not a UUID`, reference, idLiteral };
 }
 
-function badId(reason: Message): BadId {
+function badId(reason: string): BadId {
   return { reason, reference: null, idLiteral: null };
 }
 
@@ -138,17 +135,16 @@ export function readOrderValues(
   bytes: Buffer,
   record: Span,
   mapping: OrderMapping,
-): { values: OrderValues } | { reason: Message } {
+): { values: OrderValues } | { reason: string } {
   const texts: Partial<Record<OrderField, string | null>> = {};
   const places = resolvePaths(bytes, record, mapping.values);
   for (const [index, field] of VALUE_FIELDS.entries()) {
     const place = places[index] ?? "absent";
     const path = mapping.paths[field].text;
-    if (place === "absent" && mapping.required.includes(field))
-      return { reason: m.orders.fieldMissing({ path, field }) };
+    if (place === "absent" && mapping.required.includes(field)) return { reason: `${path} (${field}) is missing` };
     if (field === "lines") continue;
     const text = readPlace(bytes, place);
-    if (text === undefined) return { reason: m.orders.fieldIs({ path, what: wordsAt(bytes, place), field }) };
+    if (text === undefined) return { reason: `${path} is ${articleAt(bytes, place)} (${field})` };
     texts[field] = text;
   }
   const lines = readLines(bytes, places[VALUE_FIELDS.indexOf("lines")] ?? "absent", mapping);
@@ -185,9 +181,9 @@ export function findUnmatched(
   records: readonly Span[],
   mapping: OrderMapping,
   known: (field: OrderField) => boolean,
-): { unmatched: { field: OrderField; path: string; found: Message }[]; matched: OrderField[] } {
+): { unmatched: { field: OrderField; path: string; found: string }[]; matched: OrderField[] } {
   const matched: OrderField[] = [];
-  const unmatched: { field: OrderField; path: string; found: Message }[] = [];
+  const unmatched: { field: OrderField; path: string; found: string }[] = [];
   for (const field of mapping.mustMatch) {
     if (known(field)) continue;
     const path = mapping.paths[field];
@@ -201,33 +197,32 @@ export function findUnmatched(
 }
 
 /** What stands where `path` should have matched, for a message: the deepest place that exists and its keys. */
-export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): Message {
-  if (root === undefined) return m.orders.noRecords;
+export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): string {
+  if (root === undefined) return "no records";
   const found = resolvePath(bytes, root, path);
-  if (found.state !== "absent") return m.orders.itIsThere;
-  const place = { at: found.at, found: found.found };
-  if (found.keysSeen.length === 0) return m.orders.standsAt(place);
-  return m.orders.standsAtWithKeys({ ...place, keys: shortWords(found.keysSeen.join(", ")) });
+  if (found.state !== "absent") return "it is there";
+  const keys = found.keysSeen.length === 0 ? "" : `: ${shortWords(found.keysSeen.join(", "))}`;
+  return `at ${found.at} stands ${found.found}${keys}`;
 }
 
-function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines: LineValues[] } | { reason: Message } {
+function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
   if (typeof place === "string") return { lines: [] };
   const path = mapping.paths.lines.text;
-  if (kindOf(bytes, place) !== "array") return { reason: m.orders.linesNotList({ path }) };
+  if (kindOf(bytes, place) !== "array") return { reason: `${path} (lines) is no list` };
   const lines: LineValues[] = [];
   // A line may be a plain value where its paths say so: `$` is the line itself.
   const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
   for (const [index, element] of elementsOf(bytes, place).entries()) {
     if (areObjects && isScalar(kindOf(bytes, element))) {
-      return { reason: m.orders.lineIs({ line: index + 1, path, what: kindWords(kindOf(bytes, element)) }) };
+      return { reason: `line ${index + 1} of ${path} is ${articleOf(kindOf(bytes, element))} (lines)` };
     }
     const places = resolvePaths(bytes, element, mapping.lineValues);
     const texts = places.map((each) => readPlace(bytes, each));
     const bad = texts.indexOf(undefined);
     if (bad !== -1) {
       const field = LINE_FIELDS[bad]!;
-      const what = wordsAt(bytes, places[bad]!);
-      return { reason: m.orders.lineFieldIs({ line: index + 1, path: mapping.line[field].text, what, field }) };
+      const what = articleAt(bytes, places[bad]!);
+      return { reason: `line ${index + 1}: ${mapping.line[field].text} is ${what} (${field})` };
     }
     const [sku = null, name = null, quantity = null, price = null] = texts;
     lines.push({ sku, name, quantity, price, payload: textOf(bytes, element) });
@@ -244,8 +239,8 @@ function readPlace(bytes: Buffer, place: Place): string | null | undefined {
 }
 
 /** For a place of which {@link readPlace} makes no text. */
-function wordsAt(bytes: Buffer, place: Place): Message {
-  return typeof place === "string" ? m.common.foreign({ text: place }) : kindWords(kindOf(bytes, place));
+function articleAt(bytes: Buffer, place: Place): string {
+  return typeof place === "string" ? place : articleOf(kindOf(bytes, place));
 }
 
 /**
@@ -261,6 +256,10 @@ export function readScalar(bytes: Buffer, span: Span): string | undefined {
 
 function isScalar(kind: string): boolean {
   return kind !== "array" && kind !== "object";
+}
+
+function articleOf(kind: string): string {
+  return kind === "array" || kind === "object" ? `an ${kind}` : `a ${kind}`;
 }
 
 function mapValues<K extends string, A, B>(record: Record<K, A>, change: (value: A) => B): Record<K, B> {

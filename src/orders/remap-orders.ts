@@ -4,7 +4,6 @@
  * a running daemon's newer content always stays. After a crash the rest is done by running it once more.
  */
 
-import type { Message } from "../messages/message.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -28,7 +27,7 @@ export interface RemapReport {
   released: number;
   held: number;
   firstChanged: { orderId: string; number: string | null; changes: ColumnChange[] }[];
-  firstUnreadable: { orderId: string; number: string | null; reason: Message }[];
+  firstUnreadable: { orderId: string; number: string | null; reason: string }[];
 }
 
 export interface RemapOptions {

@@ -77,23 +77,33 @@ export function becomeOwnerOf(folder: string, env: NodeJS.ProcessEnv): void {
 
 /** Does one thing as the owner of the folder and goes on as root. */
 export function asOwnerOf<Result>(folder: string, act: () => Result): Result {
-  const owner = ownerToBe(folder);
-  if (owner === undefined) return act();
-  const groups = process.getgroups?.() ?? [];
+  const goBack = actAsOwnerOf(folder);
   try {
-    try {
-      enterGroups(owner);
-      process.setegid?.(owner.gid);
-      process.seteuid?.(owner.uid);
-    } catch (error) {
-      throw cannotBecome(owner, folder, error);
-    }
     return act();
   } finally {
+    goBack();
+  }
+}
+
+/** The same for what takes its time: root again once the result is called. */
+export function actAsOwnerOf(folder: string): () => void {
+  const owner = ownerToBe(folder);
+  if (owner === undefined) return () => undefined;
+  const groups = process.getgroups?.() ?? [];
+  const goBack = () => {
     process.seteuid?.(0);
     process.setegid?.(0);
     process.setgroups?.(groups);
+  };
+  try {
+    enterGroups(owner);
+    process.setegid?.(owner.gid);
+    process.seteuid?.(owner.uid);
+  } catch (error) {
+    goBack();
+    throw cannotBecome(owner, folder, error);
   }
+  return goBack;
 }
 
 function ownerToBe(folder: string): Owner | undefined {

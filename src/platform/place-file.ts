@@ -16,7 +16,8 @@ import { createFile, freshName, giveTo, leftNames, removeName } from "./fresh-fi
 
 /**
  * Writes a file so that it is there whole or not at all, with exactly these permission bits from the first byte on.
- * A file of that name is never written over: it stops everything, or with `keepOld` goes on under another name.
+ * A file of that name is never written over: it stops everything, or with `keepOld` goes on under another name, and the
+ * new one has its owner.
  * @returns where the old file is kept, if there was one
  * @throws what the file system throws; `EEXIST` where the file is there and `keepOld` is not given
  */
@@ -30,12 +31,12 @@ export function placeFile(
   const fresh = freshName(file, "new");
   const descriptor = createFile(fresh, options.mode);
   try {
-    giveTo(statSync(folder), descriptor);
+    const old = options.keepOld !== undefined && existsSync(file) ? options.keepOld : undefined;
+    giveTo(statSync(old === undefined ? folder : file), descriptor);
     fchmodSync(descriptor, options.mode);
     writeFileSync(descriptor, content);
     fsyncSync(descriptor);
     closeSync(descriptor);
-    const old = options.keepOld !== undefined && existsSync(file) ? options.keepOld : undefined;
     if (old === undefined) linkSync(fresh, file);
     else {
       linkSync(file, old);

@@ -23,6 +23,7 @@ export interface ServiceCheck {
 }
 
 const SKEW_WORTH_A_WORD_MS = 5 * 60_000;
+const BAD_PARAMETER = [400, 422];
 
 export async function checkService(
   client: ServiceClient,
@@ -33,7 +34,7 @@ export async function checkService(
   const from = { watermark: now, serviceNow: undefined, form: undefined };
   const { since } = planFirstAsk(from, { ...options.follow, overlapMs: 0 });
   const checks = [
-    await ask("orders: credentials", () => fetchUpdates(client, since, signal), m.probe.updatesAnswered, []),
+    await askSince(() => fetchUpdates(client, since, signal)),
     await ask(
       "orders: one order",
       () => fetchSnapshot(client, randomUUID(), signal),
@@ -55,6 +56,14 @@ export async function checkService(
   }
   checks.push(checkClock(client.lastDate, options.clock.nowMs()));
   return checks;
+}
+
+/** A refusal of the parameter comes after a look at the credentials: it is the form of `since` that is wrong. */
+async function askSince(request: () => Promise<unknown>): Promise<ServiceCheck> {
+  const check = await ask("orders: credentials", request, m.probe.updatesAnswered, BAD_PARAMETER);
+  if (check.ok && check.message !== m.probe.updatesAnswered)
+    return { ...check, ok: false, message: m.probe.sinceRefused({ text: check.message }), exitCode: EXIT.attention };
+  return check;
 }
 
 /** @param fine refusals that show that the request got past the credentials */

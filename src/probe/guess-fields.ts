@@ -64,13 +64,17 @@ function hasUuid(item: unknown): boolean {
   return leavesOf(item).some(({ value }) => typeof value === "string" && readOrderId(value) !== undefined);
 }
 
-/** Where an answer keeps the order of this id: the path of the object below which `idPath` gives it. */
-export function findOrderRoot(root: unknown, orderId: string, idPath: string): string | undefined {
+/**
+ * Where an answer keeps the order of this id: the path of the object below which `idPath` gives it; without a path, of the
+ * first object that has it as a member.
+ */
+export function findOrderRoot(root: unknown, orderId: string, idPath?: string): string | undefined {
+  const isId = (value: unknown) => typeof value === "string" && value.toLowerCase() === orderId;
   const queue: { value: unknown; steps: readonly PathStep[] }[] = [{ value: root, steps: [] }];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { value, steps } = next;
-    const id = isGroup(value) ? valueAt(value, idPath) : undefined;
-    if (typeof id === "string" && id.toLowerCase() === orderId) return formatPath(steps);
+    const ids = !isGroup(value) ? [] : idPath === undefined ? Object.values(value) : [valueAt(value, idPath)];
+    if (ids.some(isId)) return formatPath(steps);
     if (steps.length >= DEPTH_MAX) continue;
     const inner = Array.isArray(value)
       ? value.slice(0, 1).map((item, index) => [index, item] as const)
@@ -128,7 +132,11 @@ const isUuid = (value: unknown) => typeof value === "string" && readOrderId(valu
 const isLines = (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isGroup);
 
 const ORDER_CLUES: Record<OrderField, Clue> = {
-  order_id: { names: ["orderid", "id", "uuid", "guid", "orderuuid"], parts: /id$|uid/, fits: isUuid },
+  order_id: {
+    names: ["orderid", "id", "uuid", "guid", "orderuuid", "ид", "идентификатор", "ссылка", "код"],
+    parts: /id$|uid|ид$|ссылка|заказ/,
+    fits: isUuid,
+  },
   number: {
     names: ["number", "ordernumber", "num", "no", "номер"],
     parts: /number|номер/,
@@ -140,12 +148,12 @@ const ORDER_CLUES: Record<OrderField, Clue> = {
     fits: (v) => isScalar(v) && !isTimestamp(v),
   },
   created_at: {
-    names: ["createdat", "created", "orderdate", "date", "дата"],
+    names: ["createdat", "created", "orderdate", "date", "дата", "датасоздания", "создан"],
     parts: /creat|placed|дата|созда/,
     fits: isTimestamp,
   },
   updated_at: {
-    names: ["updatedat", "updated", "modifiedat", "modified", "changedat"],
+    names: ["updatedat", "updated", "modifiedat", "modified", "changedat", "датаизменения", "изменен", "изменён"],
     parts: /updat|modif|chang|измен|обновл/,
     fits: isTimestamp,
   },
@@ -160,7 +168,7 @@ const ORDER_CLUES: Record<OrderField, Clue> = {
     fits: isAmount,
   },
   lines: {
-    names: ["items", "lines", "positions", "products", "orderitems", "goods", "товары"],
+    names: ["items", "lines", "positions", "products", "orderitems", "goods", "товары", "строки", "позиции"],
     parts: /item|line|position|product|good|товар|строк|позици/,
     fits: isLines,
   },
@@ -173,11 +181,15 @@ const LINE_CLUES: Record<LineField, Clue> = {
     fits: isScalar,
   },
   name: {
-    names: ["name", "title", "productname", "наименование", "название"],
-    parts: /name|title|наимен|назван/,
+    names: ["name", "title", "productname", "наименование", "название", "товар"],
+    parts: /name|title|наимен|назван|товар/,
     fits: isText,
   },
-  quantity: { names: ["quantity", "qty", "count", "количество"], parts: /quant|qty|count|колич/, fits: isAmount },
+  quantity: {
+    names: ["quantity", "qty", "count", "количество", "колво"],
+    parts: /quant|qty|count|колич/,
+    fits: isAmount,
+  },
   price: { names: ["price", "unitprice", "цена"], parts: /price|cost|цена/, fits: isAmount },
 };
 

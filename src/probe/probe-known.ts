@@ -3,6 +3,7 @@ import { m } from "../messages/messages.ts";
  * The part of `probe` that asks nobody: what stored batches, requests, feeds and runs tell about the service. Reads
  * only; nothing to recover after a crash.
  */
+import { guessConfirmBody } from "./guess-confirm.ts";
 import type { Probe } from "./probe.ts";
 
 const CANCELLED = /cancel|annul|reject|отмен|аннулир/i;
@@ -44,7 +45,18 @@ function tellConfirms({ report, known, config }: Probe): void {
     const refusals = count("refused", hasId);
     if (confirms > 0) report.add("confirm", "found", confirmed({ count: confirms, form }));
     if (refusals > 0) {
-      report.add("confirm", "needs you", refused({ count: refusals, words: known?.confirmError ?? null }));
+      const words = known?.confirmError ?? null;
+      report.add("confirm", "needs you", refused({ count: refusals, words }));
+      const body = guessConfirmBody({
+        words,
+        hasId: hasId === 1,
+        idPath: config.orders.batch.id,
+        isAuto: form === "auto",
+      });
+      if (body !== undefined)
+        report.add("confirm", "needs you", m.probe.confirmLike({ body: JSON.stringify(body) }), {
+          "orders.confirm.body": body,
+        });
     }
   }
   if (batches.every(({ state }) => state !== "confirmed" && state !== "refused")) {
@@ -75,7 +87,7 @@ function tellStatuses({ report, known, config }: Probe): void {
   if (likeCancelled.length > 0) keys["orders.statuses.cancelled"] = [...cancelled, ...likeCancelled];
   if (likeCancelled.length + likeClosed.length > 0)
     keys["orders.statuses.closed"] = [...new Set([...closed, ...likeClosed, ...likeCancelled])];
-  if (Object.keys(keys).length > 0) report.add("statusNames", "needs you", m.probe.likeEnds, keys);
+  if (Object.keys(keys).length > 0) report.offer("statusNames", m.probe.likeEnds, keys);
 }
 
 function tellRequests({ report, known, config }: Probe): void {

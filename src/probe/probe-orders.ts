@@ -7,6 +7,7 @@ import { m } from "../messages/messages.ts";
 import { randomUUID } from "node:crypto";
 import { readOrderId } from "../answers/uuid.ts";
 import { LINE_FIELDS, ORDER_FIELDS } from "../orders/order-mapping.ts";
+import type { ServiceAnswer } from "../service/client.ts";
 import { fetchSnapshot } from "../service/orders.ts";
 import {
   describeShape,
@@ -22,6 +23,7 @@ import {
 import { type Probe, parsed, parsedText } from "./probe.ts";
 import type { ProbeQuestion } from "./probe-report.ts";
 
+const BATCH_NAMES = /^id$|batch|packe?t|package|portion|пач|пакет|порци|выгрузк/;
 const SKEW_WORTH_A_WORD_MS = 5 * 60_000;
 
 /** @param entries changes of the updates answer, which name orders that can be read */
@@ -68,7 +70,7 @@ function tellBatches({ known, report, config }: Probe): unknown[] {
       m.probe.batchOrders({ path: list.path }),
       isNew ? { "orders.batch.orders": list.path } : {},
     );
-    const ids = findNamed(root, list.path, /^id$|batch/);
+    const ids = findNamed(root, list.path, BATCH_NAMES);
     const isIdThere = valueAt(root, config.orders.batch.id) !== undefined;
     const [id] = ids;
     if (!isIdThere && id !== undefined && ids.length === 1)
@@ -82,19 +84,28 @@ function tellBatches({ known, report, config }: Probe): unknown[] {
 }
 
 async function probeSnapshot(probe: Probe, entries: readonly unknown[]): Promise<unknown> {
-  const { asker, report, config } = probe;
-  const order = probe.known?.order ?? orderOf(probe, entries);
-  if (order === undefined) {
-    report.add("bodies", "not found", m.probe.noOrderToRead);
-    return undefined;
+  const { asker, report } = probe;
+  // One that is stored may be kept no longer by the service; one that has changed is there.
+  const candidates = [probe.known?.order, orderOf(probe, entries)].filter((each) => each !== undefined);
+  if (candidates.length === 0) report.add("bodies", "not found", m.probe.noOrderToRead);
+  let refusal: { status: number; words: string } | undefined;
+  for (const order of candidates) {
+    const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, order.serviceId, signal));
+    if (outcome.state === "answered") return tellSnapshot(probe, { entries, order, answer: outcome.answer });
+    if (outcome.state === "refused") refusal ??= outcome;
   }
-  const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, order.serviceId, signal));
-  if (outcome.state === "refused")
-    report.add("bodies", "needs you", m.probe.knownRefused({ status: outcome.status, words: outcome.words }));
-  if (outcome.state !== "answered") return undefined;
-  const root = parsed(outcome.answer);
+  if (refusal !== undefined) report.add("bodies", "needs you", m.probe.knownRefused(refusal));
+  return undefined;
+}
+
+function tellSnapshot(
+  probe: Probe,
+  { entries, order, answer }: { entries: readonly unknown[]; order: NamedOrder; answer: ServiceAnswer },
+): unknown {
+  const { report, config } = probe;
+  const root = parsed(answer);
   const wanted = config.updates.snapshot;
-  const idPaths = [config.orders.fields.order_id, "$.order_id", "$.id", "$.uuid"];
+  const idPaths = [config.orders.fields.order_id, "$.order_id", "$.id", "$.uuid", undefined];
   const places = idPaths.map((path) => findOrderRoot(root, order.orderId, path));
   const place = places.includes(wanted) ? wanted : places.find((one) => one !== undefined);
   if (place === undefined) {
@@ -113,9 +124,19 @@ async function probeSnapshot(probe: Probe, entries: readonly unknown[]): Promise
   return snapshot;
 }
 
+interface NamedOrder {
+  orderId: string;
+  serviceId: string;
+}
+
 /** An order that a change names. Only a UUID may become part of a path. */
-function orderOf({ config }: Probe, entries: readonly unknown[]): { orderId: string; serviceId: string } | undefined {
-  const paths = [config.updates.fields.order_id ?? config.orders.fields.order_id, "$.order_id", "$.id", "$.uuid"];
+function orderOf({ config }: Probe, entries: readonly unknown[]): NamedOrder | undefined {
+  const configured = {
+    ...config.orders.fields,
+    order_id: config.updates.fields.order_id ?? config.orders.fields.order_id,
+  };
+  const guess = guessOrderFields(entries, configured).order_id;
+  const paths = [configured.order_id, ...(guess.state === "guess" ? [guess.path] : [])];
   for (const entry of entries) {
     for (const path of paths) {
       const serviceId = valueAt(entry, path);
@@ -132,13 +153,8 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
   if (!isGroup(entry) || !isGroup(snapshot)) return;
   const missing = Object.keys(snapshot).filter((key) => !Object.hasOwn(entry, key));
   if (missing.length === 0) {
-    const isNew = config.updates.carry !== "whole";
-    report.add(
-      "bodies",
-      isNew ? "needs you" : "found",
-      m.probe.changeIsWhole,
-      isNew ? { "updates.carry": "whole" } : {},
-    );
+    if (config.updates.carry === "whole") report.add("bodies", "found", m.probe.changeIsWhole);
+    else report.offer("bodies", m.probe.changeIsWhole, { "updates.carry": "whole" });
   } else {
     const isNew = config.updates.carry !== "changes";
     report.add(

@@ -12,9 +12,13 @@ export interface Finding {
   state: FindingState;
   /** Sentences with names, types, counts and the service's own error words; no value of an order. */
   facts: Message[];
-  /** Keys of the configuration, dotted, with the values that are proposed. */
+  /** Keys of the configuration, dotted, with the values that the service's answers show. */
   keys: Record<string, unknown>;
+  /** The same where only a person knows whether the value is meant. */
+  choices: Record<string, unknown>;
 }
+
+type Proposed = Readonly<Record<string, unknown>>;
 
 /** Gathers what the probes find, question by question. */
 export class ProbeReport {
@@ -22,12 +26,12 @@ export class ProbeReport {
 
   constructor() {
     for (const [name, question] of Object.entries(m.questions)) {
-      this.#findings.set(name as ProbeQuestion, { question, state: "not found", facts: [], keys: {} });
+      this.#findings.set(name as ProbeQuestion, { question, state: "not found", facts: [], keys: {}, choices: {} });
     }
   }
 
   /** Adds a fact. Of several states the one that asks most of a person stays, and `found` beats `not found`. */
-  add(question: ProbeQuestion, state: FindingState, fact: Message, keys: Readonly<Record<string, unknown>> = {}): void {
+  add(question: ProbeQuestion, state: FindingState, fact: Message, keys: Proposed = {}): void {
     const finding = this.#findings.get(question);
     if (finding === undefined) return;
     if (STRENGTH[state] > STRENGTH[finding.state]) finding.state = state;
@@ -35,13 +39,22 @@ export class ProbeReport {
     Object.assign(finding.keys, keys);
   }
 
+  /** Adds values that may be meant. */
+  offer(question: ProbeQuestion, fact: Message, choices: Proposed): void {
+    this.add(question, "needs you", fact);
+    Object.assign(this.#findings.get(question)?.choices ?? {}, choices);
+  }
+
   get findings(): Finding[] {
     return [...this.#findings.values()];
   }
 
-  /** Every key that is proposed. */
   get keys(): Record<string, unknown> {
     return Object.assign({}, ...this.findings.map(({ keys }) => keys));
+  }
+
+  get choices(): Record<string, unknown> {
+    return Object.assign({}, ...this.findings.map(({ choices }) => choices));
   }
 }
 

@@ -14,9 +14,17 @@ import { type Finding, ProbeReport } from "./probe-report.ts";
 import { loadProbeKnowledge } from "./probe-rows.ts";
 import { probeUpdates } from "./probe-updates.ts";
 
-export async function probeOpenQuestions(
-  options: ProbeOptions,
-): Promise<{ findings: Finding[]; keys: Record<string, unknown>; requests: number }> {
+export interface Explored {
+  findings: Finding[];
+  /** Every key of the configuration that the answers show, and those that only a person knows; dotted. */
+  keys: Record<string, unknown>;
+  choices: Record<string, unknown>;
+  requests: number;
+  /** A half of the service was held, refused or did not answer: nothing is known of it. */
+  isCutShort: boolean;
+}
+
+export async function probeOpenQuestions(options: ProbeOptions): Promise<Explored> {
   const { store } = options;
   const report = new ProbeReport();
   const asker = new Asker(options, store === undefined ? [] : loadHolds(store));
@@ -34,5 +42,6 @@ export async function probeOpenQuestions(
     const questions = area === "orders" ? (["bodies", "since"] as const) : (["importAnswer", "refusals"] as const);
     for (const question of questions) report.add(question, "skipped", m.common.about({ subject: area, text: reason }));
   }
-  return { findings: report.findings, keys: report.keys, requests: asker.requests };
+  const { findings, keys, choices } = report;
+  return { findings, keys, choices, requests: asker.requests, isCutShort: asker.blocked.size > 0 };
 }

@@ -50,7 +50,7 @@ export async function probeUpdates(probe: Probe): Promise<unknown[]> {
   if (garbage.state === "refused" && garbageRefused) {
     report.add("errors", "found", m.probe.badSinceRefused({ status: garbage.status, words: garbage.words }));
   }
-  const nowMs = Date.parse(probe.client.lastDate ?? "") || probe.clock.nowMs();
+  const nowMs = Math.floor(Date.parse(probe.client.lastDate ?? "") || probe.clock.nowMs());
   const refused = new Set<SinceForm>();
   const pages = new Map<SinceForm, Page>();
   for (const window of WINDOWS_MS) {

@@ -5,7 +5,6 @@
  * does: orders that fail never keep others waiting. When each is due is known to the process alone; after a restart all
  * of them are.
  */
-import { withTexts } from "../messages/pack.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
@@ -176,7 +175,7 @@ export class SendStatuses implements Job {
       this.#postpone(request, quietMs > 0 ? quietMs : statusRetryMs(request.attempts));
       return;
     }
-    const reason = withTexts(asError(error).text, client.hideSecrets);
+    const reason = client.hideSecrets(asError(error).message);
     await commit(this.#context, pass.signal, () => saveRequestError(store, request.id, reason));
     this.#noteFailure(request, error, pass, quietMs);
   }
@@ -185,7 +184,7 @@ export class SendStatuses implements Job {
   async #noteUnread(request: StatusRequest, error: unknown, pass: Pass): Promise<void> {
     const { store, client } = this.#context;
     if (reachOf(error, request.attempts) !== "record" && !isAnswered(error)) throw error;
-    const reason = withTexts(asError(error).text, client.hideSecrets);
+    const reason = client.hideSecrets(asError(error).message);
     await commit(this.#context, pass.signal, () => markUnsettled(store, request.id, reason));
     this.#noteFailure(request, error, pass);
   }

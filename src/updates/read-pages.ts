@@ -5,7 +5,6 @@
 
 import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
-import { m } from "../messages/messages.ts";
 import { findMatchedPaths } from "../orders/check-paths.ts";
 import { withoutMore } from "../orders/list-signs.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -105,7 +104,11 @@ export class ReadPages {
     } catch (error) {
       // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
       if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
-      if (!this.#isTokenRefused) this.#context.log.warn({ watermark, since: time }, m.updates.positionRefused);
+      if (!this.#isTokenRefused)
+        this.#context.log.warn(
+          { watermark, since: time },
+          "The service refuses its own position for changes; they are asked for by the last time known instead.",
+        );
       this.#isTokenRefused = true;
       return await this.#readByTime(pass, time, serviceNow);
     }
@@ -126,7 +129,10 @@ export class ReadPages {
       const { token } = await this.readPage(pass, asked.since);
       if (pass.high === undefined || !isLater(pass.high.text, known, rules)) return false;
       if (token !== undefined && isBefore(token, watermark, rules.timezone))
-        log.warn({ watermark, token }, m.updates.positionsWentBack);
+        log.warn(
+          { watermark, token },
+          "The service's positions for changes have gone back, perhaps because it was restored to an earlier copy: changes are followed by time until it names the next one.",
+        );
       return true;
     } catch (error) {
       if (stopsPass(error)) throw error;
@@ -218,7 +224,10 @@ export class ReadPages {
     const nowMs = clock.monotonicMs();
     if (this.#back?.token === token && this.#back.since === since) return nowMs >= this.#back.untilMs;
     this.#back = { token, since, untilMs: nowMs + BACK_MS };
-    log.warn({ since, token }, m.updates.positionBefore);
+    log.warn(
+      { since, token },
+      "The service names a position for changes that lies before the one asked; it is not followed.",
+    );
     return false;
   }
 

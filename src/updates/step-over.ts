@@ -2,7 +2,7 @@
  * Pages that were stepped over because all of their changes have one timestamp: what was behind them in the same timestamp cannot be asked for.
  */
 
-import { m } from "../messages/messages.ts";
+import { counted } from "../messages/counted.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { Asked, FollowRules, Page } from "./follow.ts";
@@ -29,8 +29,10 @@ export async function raiseTie(
   const { store, log } = context;
   const detail =
     timestamp === undefined
-      ? m.updates.pageWithoutTime({ count, path })
-      : m.updates.pageOfOneTime({ count, timestamp });
+      ? `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be ` +
+        "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie"
+      : `A full page of ${counted(count, "change")} carries the timestamp ${timestamp}. If the service had more with it, they were not ` +
+        "served: compare those orders with the site, then: erp-bridge resume updates --hold tie";
   const isNew = await commit(context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
   pass.isTieOver = false;
   if (isNew) log.error({ timestamp, count }, detail);
@@ -38,7 +40,8 @@ export async function raiseTie(
 
 export async function endTie(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
-  if (await commit(context, signal, () => deleteTie(store))) log.info({}, m.updates.tieServed);
+  if (await commit(context, signal, () => deleteTie(store)))
+    log.info({}, "The changes of the timestamp at which a page may have been cut have all been served since.");
 }
 
 /** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */

@@ -27,6 +27,7 @@ const FOREIGN: SandboxOptionsPatch = {
 interface Probed {
   findings: Finding[];
   keys: Record<string, unknown>;
+  choices: Record<string, unknown>;
   asked: string[];
   /** What became of a question, its facts in English. */
   of(question: ProbeQuestion): { state: Finding["state"]; facts: string[] };
@@ -37,7 +38,7 @@ async function setUp(options: SandboxOptionsPatch = {}, settings: Settings = {})
   const test = await startTestBridge({ folder, sandbox: { options }, settings });
   const probe = async (yes = false, changed = settings): Promise<Probed> => {
     const asked: string[] = [];
-    const { findings, keys } = await exploreService(configFor(test.sandbox, folder, changed), {
+    const { findings, keys, choices } = await exploreService(configFor(test.sandbox, folder, changed), {
       clock: test.clock,
       signal: new AbortController().signal,
       consent: async (what) => {
@@ -50,7 +51,7 @@ async function setUp(options: SandboxOptionsPatch = {}, settings: Settings = {})
       const { state, facts } = findings.find((finding) => finding.question === m.questions[question])!;
       return { state, facts: facts.map(String) };
     };
-    return { findings, keys, asked, of };
+    return { findings, keys, choices, asked, of };
   };
   return { ...test, bridge: () => test.bridge, folder, probe };
 }
@@ -138,7 +139,7 @@ describe("probe", () => {
     await withChanges(exclusive);
     const first = await exclusive.probe();
     expect(first.of("since").facts.join()).toContain("(exclusive)");
-    expect(first.keys).toEqual({ "updates.carry": "whole" });
+    expect(first).toMatchObject({ keys: {}, choices: { "updates.carry": "whole" } });
     const deaf = await setUp({ updates: { stuck: "same-page" } });
     await withChanges(deaf);
     const second = await deaf.probe();
@@ -180,7 +181,7 @@ describe("probe", () => {
     expect(of("refusals").facts.join()).toContain("stocks: the answer is 402");
   });
 
-  it("keeps its own slow pace, tells no value of an order, and needs no database", async () => {
+  it("keeps a slow pace of its own beside a daemon, tells no value of an order, and needs no database", async () => {
     const test = await setUp();
     await withChanges(test);
     const startedMs = test.clock.monotonicMs();

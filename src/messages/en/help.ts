@@ -54,6 +54,7 @@ export const help = {
   secretTyped: "A secret on the command line can be read by every user of this machine; it was not used.",
   secretElsewhere: "Give it on standard input, in ERP_BRIDGE_CLIENT_SECRET or in a file: --client-secret-file FILE",
   probe: "find out, as harmlessly as it can be done, what the interface document leaves open",
+  probeWrite: "put what was found into the configuration, and tell a running daemon",
   probeYes: "also the two requests that could have an effect, without asking",
   sandbox: "a local stand-in for the service, for trying the bridge without an account",
   sandboxPort: "port on 127.0.0.1, 0 for any free one",

@@ -1,6 +1,8 @@
 import type { Said } from "../message.ts";
 
 export const init = {
+  fitted: ({ lines }: { lines: string }) =>
+    `The service's answers differ from the defaults; the configuration says so:\n\n${lines}\n`,
   askAddress: "Address of the service: ",
   askClientId: "Client ID: ",
   askDatabase: ({ standard }: { standard: string }) => `Database file [${standard}]: `,

@@ -3,6 +3,7 @@ import type { Said } from "../message.ts";
 
 export const probe = {
   updatesAnswered: "GET /orders/updates is answered",
+  sinceRefused: ({ text }: { text: Said }) => `${text}: the service takes updates.since in another form`,
   unknownIsUnknown: "an unknown order is answered as unknown",
   importLetIn: "an import is let in",
   noDate: "the service sends no Date, so clocks cannot be compared",
@@ -108,7 +109,19 @@ export const probe = {
   notWithoutYes: ({ what }: { what: Said }) => `Not done without --yes: ${what}`,
   yesOrNo: ({ what }: { what: Said }) => `${what} [y/N] `,
   nothingToChange: "Nothing in the configuration needs to be changed by what was found.",
-  proposed: ({ lines }: { lines: string }) => `Proposed for the configuration:\n\n${lines}`,
+  proposed: ({ lines, command }: { lines: string; command: string }) =>
+    `Proposed for the configuration:\n\n${lines}\n\n→ ${command}`,
+  yours: ({ lines }: { lines: string }) =>
+    `Yours to decide, because no answer can tell; put in what is right:\n\n${lines}`,
+  written: ({ file }: { file: string }) => `Written into ${file}:`,
+  kept: ({ kept }: { kept: string }) => `As it was before: ${kept}`,
+  daemonReads: "The daemon reads it now. Kept batches are stored and confirmed at its next pass.",
+  reloadDaemon: ({ command }: { command: string }) => `The daemon still works with the old one. Next: ${command}`,
+  thenSync: ({ command }: { command: string }) => `Next: ${command}`,
+  notWritable: ({ file }: { file: string }) =>
+    `The proposal cannot be written into ${file} without changing something else of it.`,
+  writeByHand: ({ lines }: { lines: string }) => `Put these lines in by hand:\n\n${lines}`,
+  confirmLike: ({ body }: { body: string }) => `the refused confirms may have to look like ${body}`,
   requestsMade: ({ requests }: { requests: number }) =>
     `${counted(requests, "request")} made, and no GET /orders among them.`,
   answeredAs: ({ text, status }: { text: Said; status: number }) => `${text} (${status})`,

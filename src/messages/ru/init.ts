@@ -1,6 +1,7 @@
 import type { init as en } from "../en/init.ts";
 
 export const init = {
+  fitted: ({ lines }) => `Ответы сервиса отличаются от умолчаний; это внесено в настройки:\n\n${lines}\n`,
   askAddress: "Адрес сервиса: ",
   askClientId: "Client ID: ",
   askDatabase: ({ standard }) => `Файл базы [${standard}]: `,

@@ -2,6 +2,7 @@ import type { probe as en } from "../en/probe.ts";
 
 export const probe = {
   updatesAnswered: "на GET /orders/updates приходит ответ",
+  sinceRefused: ({ text }) => `${text}: сервис ждёт updates.since в другом виде`,
   unknownIsUnknown: "неизвестный заказ назван неизвестным",
   importLetIn: "импорт разрешён",
   noDate: "сервис не присылает Date, сравнить часы нельзя",
@@ -95,7 +96,17 @@ export const probe = {
   notWithoutYes: ({ what }) => `Без --yes не сделано: ${what}`,
   yesOrNo: ({ what }) => `${what} [y/N] `,
   nothingToChange: "Судя по выясненному, в настройках ничего менять не нужно.",
-  proposed: ({ lines }) => `Предлагается для настроек:\n\n${lines}`,
+  proposed: ({ lines, command }) => `Предлагается для настроек:\n\n${lines}\n\n→ ${command}`,
+  yours: ({ lines }) => `Это решать вам: по ответам сервиса узнать нельзя. Внесите то, что верно:\n\n${lines}`,
+  written: ({ file }) => `Записано в ${file}:`,
+  kept: ({ kept }) => `Прежний файл: ${kept}`,
+  daemonReads:
+    "Служба перечитывает настройки. Непрочитанные пачки будут сохранены и подтверждены при следующем проходе.",
+  reloadDaemon: ({ command }) => `Служба пока работает с прежними настройками. Дальше: ${command}`,
+  thenSync: ({ command }) => `Дальше: ${command}`,
+  notWritable: ({ file }) => `Предложенное нельзя записать в ${file}, не изменив в нём ничего другого.`,
+  writeByHand: ({ lines }) => `Внесите эти строки вручную:\n\n${lines}`,
+  confirmLike: ({ body }) => `возможно, отклонённые подтверждения должны выглядеть так: ${body}`,
   requestsMade: ({ requests }) => `Сделано запросов: ${requests}; GET /orders среди них не было.`,
   answeredAs: ({ text, status }) => `${text} (${status})`,
   object: ({ members }) => `объект с ключами ${members.join(", ")}`,

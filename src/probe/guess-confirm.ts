@@ -1,0 +1,49 @@
+/*
+ * What the body of a confirm may be, after one was refused: from the names in the words of the refusal, and from the name under
+ * which the service itself gives a batch's id. Only bodies that name the batch or its orders: `{}` might confirm what was
+ * never handed out.
+ */
+
+/** A name as programs write it, also with the names around it: `batch_id`, `orderIds`, `packet.number`. */
+const NAME = /[\p{L}_$][\p{L}\p{N}_$-]*(?:\.[\p{L}_$][\p{L}\p{N}_$-]*)*/gu;
+const MANY = /ids$|orders$|заказы$|список/i;
+const ONE = /id$|batch|packe?t|package|portion|guid|uuid|number|ид$|пакет|пачк|порци|номер/i;
+/** A word of a sentence is no name: one has an underscore, a dot, a capital within, or it is an id. */
+const LIKE_NAME = /[_.$]|\p{Ll}\p{Lu}|^(?:id|ids|ид)$/u;
+
+/** `the body lacks the list orders`, `missing field: batch`, «не указан параметр пачка». */
+const MISSED =
+  /(?:lacks?|missing|requires?|required|expects?|expected|needs?|without|нет|отсутствует|нуж(?:ен|на|но|ны)|ожидается|требуется|указан[аоы]?|укажите)[\s:]+(?:the |an? )?(?:(list|array|список|массив)|field|property|parameter|key|поле|свойство|параметр|ключ)?[\s:]*["'«`]?([\p{L}_$][\p{L}\p{N}_$-]*)/iu;
+
+export interface RefusedConfirm {
+  /** What the service said. */
+  words: string | null;
+  /** The batch has an id. */
+  hasId: boolean;
+  /** Where that stands in a batch, as configured. */
+  idPath: string;
+  /** The body that was refused is what `auto` stands for. */
+  isAuto: boolean;
+}
+
+/** Undefined where nothing speaks for another body. */
+export function guessConfirmBody({ words, hasId, idPath, isAuto }: RefusedConfirm): object | undefined {
+  for (const [name] of (words ?? "").matchAll(NAME)) {
+    if (!LIKE_NAME.test(name)) continue;
+    if (MANY.test(name)) return nest(name, "{order_ids}");
+    // What auto sends already is not what was missed.
+    if (hasId && ONE.test(name) && !(isAuto && name === "batch_id")) return nest(name, "{batch_id}");
+  }
+  const [, list, missed] = MISSED.exec(words ?? "") ?? [];
+  if (missed !== undefined) {
+    const isMany = list !== undefined || MANY.test(missed) || !hasId;
+    return { [missed]: isMany ? "{order_ids}" : "{batch_id}" };
+  }
+  if (!isAuto || !hasId) return undefined;
+  const own = /([^.[\]]+)$/.exec(idPath)?.[1];
+  return own === undefined || own === "batch_id" ? { order_ids: "{order_ids}" } : { [own]: "{batch_id}" };
+}
+
+function nest(name: string, value: string): object {
+  return name.split(".").reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as object;
+}
