@@ -4,14 +4,15 @@
  */
 
 import path from "node:path";
+import { eq, getViewSelectedFields } from "drizzle-orm";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import { journalSince } from "../database/foreign-journal.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
-import { select } from "../database/queries.ts";
-import { batches, feeds } from "../database/schema.ts";
+import { type Query, select } from "../database/queries.ts";
+import { batches, feeds, flows, syncStatus } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { loadErpWrites } from "../feeds/erp-writes.ts";
 import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "../orders/batch-rows.ts";
@@ -20,7 +21,7 @@ import { loadOwedTimes } from "../pass/position-rows.ts";
 import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
 import { countRefusedRequests, listUnsettledSince } from "../statuses/status-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
-import type { Facts, FlowFacts } from "./facts.ts";
+import type { Facts } from "./facts.ts";
 import { loadNotices } from "./notices.ts";
 import { loadPageSilent } from "./page-silence.ts";
 
@@ -44,28 +45,25 @@ function loadDoubt(store: Store): Facts["doubt"] {
   return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
 }
 
+const FLOWS = (query: Query) => {
+  const { erpWroteAt, isErpSilent, ...status } = getViewSelectedFields(syncStatus);
+  const { staleAfterS, firstPassSince } = flows;
+  const isOf = eq(flows.flow, syncStatus.flow);
+  return query
+    .select({ ...status, staleAfterS, firstPassSince })
+    .from(syncStatus)
+    .leftJoin(flows, isOf)
+    .prepare();
+};
+
 export function loadFacts(store: Store): Facts {
   const say = (text: string | null) => (text === null ? null : store.messageOf(text));
   const owed = loadOwedTimes(store);
-  const flows = store
-    .prepare<
-      Omit<FlowFacts, "enabled" | "isStale" | "error"> & { enabled: number; isStale: number; error: string | null }
-    >(
-      `SELECT flow, enabled, last_success_at AS lastSuccessAt, age_s AS ageS, waiting, waiting_since AS waitingSince, held,
-         quarantined, refused, is_stale AS isStale,
-         coalesce((SELECT stale_after_s FROM flows f WHERE f.flow = s.flow), 0) AS staleAfterS, as_of AS asOf,
-         (SELECT first_pass_since FROM flows f WHERE f.flow = s.flow) AS firstPassSince,
-         last_run_at AS lastRunAt, failing_since AS failingSince, error_code AS errorCode, error, sentence
-       FROM sync_status s`,
-    )
-    .all();
   return {
-    flows: flows.map((flow) => ({
-      ...flow,
-      error: say(flow.error),
-      enabled: flow.enabled === 1,
-      isStale: flow.isStale === 1,
-    })),
+    flows: store
+      .prepared(FLOWS)
+      .all()
+      .map(({ error, staleAfterS, ...flow }) => ({ ...flow, error: say(error), staleAfterS: staleAfterS ?? 0 })),
     holds: loadHolds(store).map(({ nextProbeAt: _, ...hold }) => hold),
     lastOrderAt: loadLastOrderAt(store),
     orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),

@@ -1,6 +1,7 @@
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
+import type { syncStatus } from "../database/schema.ts";
 import type { Message } from "../messages/message.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
@@ -10,32 +11,21 @@ import type { Trouble } from "../platform/troubles.ts";
  * (conditions.ts).
  */
 
-/** One row of `sync_status`. */
-export interface FlowFacts {
-  flow: string;
-  enabled: boolean;
-  lastSuccessAt: string | null;
-  ageS: number | null;
-  waiting: number;
-  waitingSince: string | null;
-  held: string | null;
-  quarantined: number;
-  /** Rows of a feed that the service refused while nothing proved that it was about them: they are tried again. */
-  refused: number;
-  isStale: boolean;
+type StatusRow = typeof syncStatus.$inferSelect;
+
+/**
+ * One row of `sync_status`. `refused`: rows of a feed that the service refused while nothing proved that it was about them; they are
+ * tried again. `asOf`: of a feed: what the site shows is the ERP's table of the last pass, or of the oldest change that waits
+ * or is refused.
+ */
+export interface FlowFacts extends Omit<StatusRow, "error" | "erpWroteAt" | "isErpSilent"> {
   /** The last success, or the first failure or the start of the program where there was none; absent before ages are measured. */
   silentSince?: string;
   /** After so long a silence `isStale`. */
   staleAfterS: number;
-  /** Feeds: what the site shows is the ERP's table of the last pass, or of the oldest change that waits or is refused. */
-  asOf: string | null;
   /** A pass of a flow that has never succeeded is under way. */
   firstPassSince?: string | null;
-  lastRunAt: string | null;
-  failingSince: string | null;
-  errorCode: string | null;
   error: Message | null;
-  sentence: string;
 }
 
 export interface Facts {
