@@ -99,7 +99,7 @@ export class Store {
   readonly #note: ProgressNote | undefined;
   /** Told of trouble with the files, each time that it is met. */
   onTrouble: (trouble: FileTrouble) => void = () => {};
-  #query: BetterSQLite3Database | undefined;
+  #drizzle: BetterSQLite3Database | undefined;
   readonly #queries = new Map<unknown, object>();
   #writing = false;
   #rollBackOwed = false;
@@ -220,17 +220,12 @@ export class Store {
     }
   }
 
-  /** drizzle on this connection, for a statement that is built anew each time: see `prepared`. */
-  get query(): BetterSQLite3Database {
-    this.#query ??= drizzle(this.db);
-    return this.#query;
-  }
-
   /** A query of drizzle's, built and prepared when it is first used. `key`: what it is found by again; `build` is a constant of its file. */
   prepared<Prepared extends object>(build: (query: BetterSQLite3Database) => Prepared, key: unknown = build): Prepared {
     let query = this.#queries.get(key);
     if (query === undefined) {
-      query = build(this.query);
+      this.#drizzle ??= drizzle(this.db);
+      query = build(this.#drizzle);
       this.#queries.set(key, query);
     }
     return query as Prepared;

@@ -35,7 +35,7 @@ function tellNeverKnown({ report, config }: Probe): void {
 function tellConfirms({ report, known, config }: Probe): void {
   const batches = known?.batches ?? [];
   const count = (state: string, hasId: number) =>
-    batches.find((row) => row.state === state && Number(row.hasId) === hasId)?.count ?? 0;
+    batches.find((row) => row.state === state && row.hasId === hasId)?.count ?? 0;
   const form = config.orders.confirm.body === "auto" ? "auto" : "configured";
   for (const [hasId, confirmed, refused] of [
     [1, m.probe.confirmedWithId, m.probe.refusedWithId],
