@@ -4,9 +4,9 @@
  * is SQL of its room's.
  */
 import type { Statement } from "better-sqlite3";
-import { and, type Column, eq, getTableColumns, getTableName, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, getTableName, isNull, type SQL, sql } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { columnList, type NamedRow } from "./row.ts";
 import type { Store } from "./store.ts";
 
@@ -22,6 +22,24 @@ export function findRow<T extends SQLiteTable>(
 ): Select<T> | undefined {
   const find = (query: Query) => query.select().from(table).where(matching(table, where)).prepare();
   return store.prepared(find, keyOf("find", table, soughtOf(where))).get(encode(table, where, "where"));
+}
+
+/** All such rows, in the order of these columns. */
+export function listRows<T extends SQLiteTable>(
+  store: Store,
+  table: T,
+  where: Partial<Select<T>>,
+  order: readonly NameIn<T>[],
+): Select<T>[] {
+  const by = order.map((name) => columnsOf(table)[name] as SQLiteColumn);
+  const list = (query: Query) =>
+    query
+      .select()
+      .from(table)
+      .where(matching(table, where))
+      .orderBy(...by)
+      .prepare();
+  return store.prepared(list, keyOf("list", table, soughtOf(where), order.join())).all(encode(table, where, "where"));
 }
 
 /**
@@ -97,7 +115,7 @@ export function deleteRows<T extends SQLiteTable>(store: Store, table: T, where:
 
 type Values = Readonly<Record<string, unknown>>;
 
-const columnsOf = (table: SQLiteTable): Record<string, Column> => getTableColumns(table);
+const columnsOf = (table: SQLiteTable): Record<string, SQLiteColumn> => getTableColumns(table);
 
 const keyOf = (verb: string, table: SQLiteTable, ...columns: string[]) =>
   [verb, getTableName(table), ...columns].join(" ");
@@ -110,9 +128,9 @@ const soughtOf = (where: Values) =>
 
 function matching(table: SQLiteTable, where: Values): SQL | undefined {
   const columns = columnsOf(table);
-  const match = (name: string, column: Column) =>
+  const match = (name: string, column: SQLiteColumn) =>
     where[name] === null ? isNull(column) : eq(column, sql`${sql.placeholder(`where ${name}`)}`);
-  return and(...Object.keys(where).map((name) => match(name, columns[name] as Column)));
+  return and(...Object.keys(where).map((name) => match(name, columns[name] as SQLiteColumn)));
 }
 
 function given(values: Values) {

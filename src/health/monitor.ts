@@ -1,15 +1,13 @@
 /* What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. */
 import { onlyValue } from "../database/only-row.ts";
-import type { Query } from "../database/queries.ts";
+import { listRows } from "../database/queries.ts";
 import { watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 export type WatermarkRow = typeof watermarks.$inferSelect;
 
-const WATERMARKS = (query: Query) => query.select().from(watermarks).orderBy(watermarks.stream).prepare();
-
 export function loadWatermarks(store: Store): WatermarkRow[] {
-  return store.prepared(WATERMARKS).all();
+  return listRows(store, watermarks, {}, ["stream"]);
 }
 
 /** The database with what still stands in its log alone. */

@@ -2,9 +2,8 @@
  * What waits for a person or a probe. A hold is written in a transaction of its own after the answer that caused it;
  * after a crash before that, the same answer comes once more.
  */
-import { eq, sql } from "drizzle-orm";
 import type { HoldReason } from "../database/hold-names.ts";
-import { deleteRows, findRow, type Query, upsertRow } from "../database/queries.ts";
+import { deleteRows, findRow, listRows, upsertRow } from "../database/queries.ts";
 import { holds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -17,27 +16,12 @@ export type HoldRow = Omit<Stored, "detail"> & { detail: Message | null };
 type NewHold = Omit<HoldRow, "scope" | "detail"> &
   Partial<Pick<HoldRow, "scope">> & { detail: Message | string | null };
 
-const ALL = (query: Query) => query.select().from(holds).orderBy(holds.since, holds.area).prepare();
-const OF_AREA = (query: Query) =>
-  query
-    .select()
-    .from(holds)
-    .where(eq(holds.area, sql.placeholder("area")))
-    .orderBy(holds.reason)
-    .prepare();
-
 export function loadHolds(store: Store): HoldRow[] {
-  return store
-    .prepared(ALL)
-    .all()
-    .map((row) => withDetail(store, row));
+  return listRows(store, holds, {}, ["since", "area"]).map((row) => withDetail(store, row));
 }
 
 export function loadHoldsOf(store: Store, area: string): HoldRow[] {
-  return store
-    .prepared(OF_AREA)
-    .all({ area })
-    .map((row) => withDetail(store, row));
+  return listRows(store, holds, { area }, ["reason"]).map((row) => withDetail(store, row));
 }
 
 function withDetail(store: Store, row: Stored): HoldRow {

@@ -5,7 +5,7 @@
  */
 
 import { loadMeta, saveMeta } from "../database/meta.ts";
-import { type Query, updateRows } from "../database/queries.ts";
+import { listRows, updateRows } from "../database/queries.ts";
 import { observations } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { OrderSource } from "../orders/order-mapping.ts";
@@ -25,13 +25,12 @@ export interface ObservedMark {
   misses: Misses;
 }
 
-const ALL = (query: Query) => {
-  const { firstSeenAt, kind, name } = observations;
-  return query.select().from(observations).orderBy(firstSeenAt, kind, name).prepare();
-};
-
 export function loadObservations(store: Store): ObservationRow[] {
-  return [...loadAnswers(store), ...loadReturn(store), ...store.prepared(ALL).all()];
+  return [
+    ...loadAnswers(store),
+    ...loadReturn(store),
+    ...listRows(store, observations, {}, ["firstSeenAt", "kind", "name"]),
+  ];
 }
 
 /** The service went back to an earlier state. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
-import { deleteRows, findRow, insertRow, updateRows, upsertRow } from "../../src/database/queries.ts";
+import { deleteRows, findRow, insertRow, listRows, updateRows, upsertRow } from "../../src/database/queries.ts";
 import { columnList, type NamedRow } from "../../src/database/row.ts";
 import { conditions, flows, runs, syncRequests } from "../../src/database/schema.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -48,6 +48,9 @@ describe("the everyday statements", () => {
       upsertRow(store, flows, { flow, enabled, staleAfterS }, { key: ["flow"], set: ["enabled"] });
     expect([save("orders", true, 1), save("orders", true, 2), save("orders", false, 3)]).toEqual([true, false, true]);
     expect(findRow(store, flows, { flow: "orders" })).toMatchObject({ enabled: false, staleAfterS: 1 });
+    insertRow(store, flows, { flow: "erp" });
+    expect(listRows(store, flows, {}, ["flow"]).map(({ flow }) => flow)).toEqual(["erp", "orders"]);
+    expect(listRows(store, flows, { enabled: true }, ["flow"])).toEqual([]);
     expect(deleteRows(store, flows, { flow: "stocks" })).toBe(0);
     expect(deleteRows(store, flows, { flow: "orders" })).toBe(1);
   });
