@@ -51,7 +51,10 @@ const NO_MESSAGES: readonly [RegExp, string][] = [
   [/^erp-bridge \{purpose\}$/, "what a digest is made for"],
   [/^(key|success|ok|status): |^\{key\}: (false|\{text\})$|^status: \{/, "quoted from an answer"],
   [/ Assumption: |^erp-bridge configuration$|No default\.$/, "a document"],
-  [/^(erp-bridge (sync orders updates|probe --write|check --online|(approve|resume) \{)|systemctl reload)/, "what is typed"],
+  [
+    /^(erp-bridge (sync orders updates|probe --write|check --online|(approve|resume) \{)|systemctl reload)/,
+    "what is typed",
+  ],
   [
     /^(A write transaction was|A batch without records was|A status was planned|SQLite gave the transaction up|the secret was not resolved)/,
     "a mistake of the program itself",
