@@ -28,7 +28,7 @@ export const order: Command<{ name: string }> = (call, { name }) => {
       call.terminal.out(inertText(jsonLine({ orders })));
       return EXIT.ok;
     }
-    const { say = (words: string) => words } = call.terminal;
+    const { say = String } = call.terminal;
     for (const story of stories) {
       call.terminal.out(headOf(story));
       for (const { at, what, text } of tellOrder(story)) {

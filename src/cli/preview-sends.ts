@@ -132,7 +132,7 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
       why,
       isDrop: false,
     });
-    if (plan.kind === "refuse") yield row(null, m.sync.unsendable({ reason: m.common.plain({ text: plan.reason }) }));
+    if (plan.kind === "refuse") yield row(null, m.sync.unsendable({ reason: plan.reason }));
     else if (request.state === "sending") yield row(request.statusSent, m.sync.statusUnknown);
     else if (plan.kind === "send") yield row(plan.status, m.sync.requested);
   }

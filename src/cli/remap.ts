@@ -63,8 +63,7 @@ function show({ json, terminal }: Call, report: RemapReport, dryRun: boolean): v
   const rest = changed - report.firstChanged.length;
   if (rest > 0) terminal.out(m.common.indented({ text: m.config.more({ count: rest }) }));
   for (const { orderId, number, reason } of report.firstUnreadable) {
-    const text = m.common.plain({ text: shortWords(reason) });
-    terminal.out(m.remap.problem({ text: m.common.about({ subject: nameOf(orderId, number), text }) }));
+    terminal.out(m.remap.problem({ text: m.common.about({ subject: nameOf(orderId, number), text: reason }) }));
   }
   const unnamed = unreadable - report.firstUnreadable.length;
   if (unnamed > 0) terminal.out(m.remap.problem({ text: m.config.more({ count: unnamed }) }));

@@ -12,6 +12,7 @@ import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
+import { orders } from "./en/orders.ts";
 import { pass } from "./en/pass.ts";
 import { platform } from "./en/platform.ts";
 import { probe } from "./en/probe.ts";
@@ -23,7 +24,9 @@ import { restore } from "./en/restore.ts";
 import { service } from "./en/service.ts";
 import { status } from "./en/status.ts";
 import { statuses } from "./en/statuses.ts";
+import { story } from "./en/story.ts";
 import { sync } from "./en/sync.ts";
+import { updates } from "./en/updates.ts";
 import { web } from "./en/web.ts";
 
 /** Every text that a person reads, by area, in English. */
@@ -42,6 +45,7 @@ export const en = {
   init,
   keys,
   kinds,
+  orders,
   pass,
   platform,
   probe,
@@ -53,6 +57,8 @@ export const en = {
   service,
   status,
   statuses,
+  story,
   sync,
+  updates,
   web,
 };

@@ -13,6 +13,7 @@ import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
+import { orders } from "./ru/orders.ts";
 import { pass } from "./ru/pass.ts";
 import { platform } from "./ru/platform.ts";
 import { probe } from "./ru/probe.ts";
@@ -24,7 +25,9 @@ import { restore } from "./ru/restore.ts";
 import { service } from "./ru/service.ts";
 import { status } from "./ru/status.ts";
 import { statuses } from "./ru/statuses.ts";
+import { story } from "./ru/story.ts";
 import { sync } from "./ru/sync.ts";
+import { updates } from "./ru/updates.ts";
 import { web } from "./ru/web.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
@@ -43,6 +46,7 @@ export const ru = {
   init,
   keys,
   kinds,
+  orders,
   pass,
   platform,
   probe,
@@ -54,6 +58,8 @@ export const ru = {
   service,
   status,
   statuses,
+  story,
   sync,
+  updates,
   web,
 } satisfies typeof en;

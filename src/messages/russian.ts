@@ -9,7 +9,6 @@ import { meanings } from "./russian/meanings.ts";
 import { probe } from "./russian/probe.ts";
 import { progress } from "./russian/progress.ts";
 import { service } from "./russian/service.ts";
-import { story } from "./russian/story.ts";
 
 /** Every message that a source of the program holds. */
 export const RUSSIAN_MESSAGES = {
@@ -23,7 +22,6 @@ export const RUSSIAN_MESSAGES = {
   probe,
   progress,
   service,
-  story,
 };
 
 /** What comes together only while the program runs. */

@@ -12,6 +12,7 @@ import { deleteRows, findRow, select, updateRows } from "../database/queries.ts"
 import { columnList, type NamedRow } from "../database/row.ts";
 import { batches, openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
 import { UNNAMED_BATCH } from "./confirm.ts";
@@ -172,13 +173,15 @@ export function markAllConfirmed(store: Store, at: string): number {
 }
 
 /** A refusal is final until the batch is served again. Returns whether the row changed. */
-export function markConfirmRefused(store: Store, id: number, error: string): boolean {
+export function markConfirmRefused(store: Store, id: number, message: Message): boolean {
+  const error = String(message);
   const { changes } = store
     .prepare(
       `UPDATE batches SET state = 'refused', last_error = ?
        WHERE id = ? AND state <> 'confirmed' AND (state <> 'refused' OR last_error IS NOT ?)`,
     )
     .run(error, id, error);
+  if (changes > 0) store.textOf(message);
   return changes > 0;
 }
 
@@ -186,14 +189,14 @@ export function markConfirmRefused(store: Store, id: number, error: string): boo
  * To be tried again. An attempt that never reached the service, or was refused by it, does not count: nothing can have come
  * of it. The outcome of any other is unknown, also for a batch that was refused before.
  */
-export function markConfirmFailed(store: Store, id: number, failure: { error: string; reached: boolean }): void {
+export function markConfirmFailed(store: Store, id: number, failure: { error: Message; reached: boolean }): void {
   store
     .prepare(
       `UPDATE batches SET last_error = @error, confirm_attempts = max(0, confirm_attempts - @left),
          state = CASE WHEN @left = 0 THEN 'stored' ELSE state END
        WHERE id = @id AND state IN ('stored', 'refused')`,
     )
-    .run({ error: failure.error, left: failure.reached ? 0 : 1, id });
+    .run({ error: store.textOf(failure.error), left: failure.reached ? 0 : 1, id });
 }
 
 // ------------------------------------------------------------------------------------------------ unread bodies
@@ -244,7 +247,7 @@ export function countRefusedConfirms(store: Store): number {
   return onlyValue(
     store,
     "SELECT count(*) FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
-    UNNAMED_BATCH,
+    String(UNNAMED_BATCH),
   );
 }
 
@@ -256,7 +259,7 @@ export function loadUnnamedBatches(store: Store): { count: number; times: number
         `SELECT count(*) AS n, max(id) AS id FROM batches INDEXED BY batches_refused
        WHERE state = 'refused' AND last_error = ?`,
       )
-      .get(UNNAMED_BATCH),
+      .get(String(UNNAMED_BATCH)),
   );
   const served = loadServedUnnamed(store);
   return { count: row.n, times: served !== undefined && served.batch === row.id ? served.times : 1 };
@@ -333,7 +336,7 @@ export function saveUnreadBody(
     date: string | undefined;
     /** The mapping that failed on it; null where none has been tried to its end. */
     mapping: string | null;
-    error: string | null;
+    error: Message | null;
     at: string;
   },
 ): number {
@@ -349,7 +352,7 @@ export function saveUnreadBody(
     .run(
       unread.fingerprint,
       unread.at,
-      unread.error,
+      unread.error === null ? null : store.textOf(unread.error),
       unread.mapping,
       unread.date ?? null,
       unread.place.body,
@@ -363,8 +366,8 @@ export function deleteUnread(store: Store, id: number): void {
   deleteRows(store, batches, { id, state: "unread" });
 }
 
-export function markUnreadTried(store: Store, id: number, mapping: string, error: string): void {
-  updateRows(store, batches, { id }, { readWith: mapping, lastError: error });
+export function markUnreadTried(store: Store, id: number, mapping: string, error: Message): void {
+  updateRows(store, batches, { id }, { readWith: mapping, lastError: store.textOf(error) });
 }
 
 /** A path has matched for the first time: what failed for the lack of it is now its records' fault, and can be read. */

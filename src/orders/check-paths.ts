@@ -6,6 +6,7 @@
 
 import type { Span } from "../answers/json-text.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { hasPathMatched, savePathMatched } from "./mapping-rows.ts";
 import { findUnmatched, type OrderField, type OrderMapping } from "./order-mapping.ts";
@@ -26,9 +27,9 @@ export function findMatchedPaths(
     (field) => known?.has(field) || hasPathMatched(store, mapping.source, field, mapping.paths[field].text),
   );
   if (unmatched.length === 0) return matched;
-  const misses = unmatched.map(({ field, path, found }) => `${path} (${field}): ${found}`).join("; ");
-  throw new BridgeError("answer_shape", `No record of the answer has ${misses}.`, {
-    hint: "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.",
+  const misses = m.common.joined({ parts: unmatched.map((miss) => m.orders.pathMissing(miss)) });
+  throw new BridgeError("answer_shape", m.orders.noRecordHas({ misses }), {
+    hint: m.orders.fixFields,
   });
 }
 

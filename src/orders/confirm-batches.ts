@@ -4,7 +4,8 @@
  */
 
 import { readOrderId } from "../answers/uuid.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, planHold, stopsPass } from "../pass/holds.ts";
@@ -218,10 +219,7 @@ export class ConfirmBatches {
         return markConfirmed(store, doubt.row, at);
       });
       count(pass, "confirmed", Number(isNews));
-      log.info(
-        { batch: doubt.row.batchId },
-        "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
-      );
+      log.info({ batch: doubt.row.batchId }, m.orders.countsAsConfirmed);
     }
   }
 
@@ -268,7 +266,7 @@ export class ConfirmBatches {
       if (acceptance.kind === "error") {
         return {
           verdict: "refused",
-          failure: new BridgeError("request_refused", `The confirm was refused: ${acceptance.words}`),
+          failure: new BridgeError("request_refused", m.orders.confirmRefused({ words: acceptance.words })),
           isSaid: true,
         };
       }
@@ -276,7 +274,7 @@ export class ConfirmBatches {
         verdict: "retry",
         failure: new BridgeError(
           "answer_unreadable",
-          `The confirm was answered with ${UNREADABLE_WORDS[acceptance.kind]}.`,
+          m.orders.confirmAnsweredWith({ what: UNREADABLE_WORDS[acceptance.kind] }),
         ),
         isSaid: false,
       };
@@ -319,7 +317,7 @@ export class ConfirmBatches {
     const size = idsServed(row);
     const short = this.#forms.findShort(counts, { size, isPart: true, needsProof: true });
     if (short === undefined) return wasTried ? {} : { counts };
-    const words = `The confirm of a batch of ${counted(size, "order")} was answered with ${short.name}: ${short.count}.`;
+    const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
     return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
   }
@@ -350,7 +348,7 @@ export class ConfirmBatches {
       return;
     }
     const { verdict, failure, isSaid } = outcome;
-    const error = client.hideSecrets(failure.message);
+    const error = withTexts(failure.text, client.hideSecrets);
     const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
     const refusedMs = isForbidden ? (planHold(failure, "orders")?.probeAfterMs ?? 0) : 0;
     if (refusedMs > 0) {
@@ -389,7 +387,7 @@ export class ConfirmBatches {
     if (verdict === "refused" || isFinal) {
       if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
       this.#refused.add(row.id);
-      if (failure.message === UNNAMED_BATCH) await this.#countUnnamed(row, pass.signal);
+      if (failure.text === UNNAMED_BATCH) await this.#countUnnamed(row, pass.signal);
       const isNews = await commit(this.#context, pass.signal, () => {
         if (isFinal) this.#saveTimes();
         return markConfirmRefused(store, row.id, error);
@@ -505,10 +503,7 @@ export class ConfirmBatches {
     const times = this.#again.fingerprint === row.fingerprint ? this.#again.times + 1 : 1;
     this.#again = { fingerprint: row.fingerprint, times };
     if (times !== SERVED_AGAIN_MAX) return;
-    this.#context.log.warn(
-      { batch: row.batchId, times },
-      "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?",
-    );
+    this.#context.log.warn({ batch: row.batchId, times }, m.orders.servedAgain);
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Template,
   type TemplateValue,
 } from "../answers/template.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { ServiceError } from "../service/service-error.ts";
 
@@ -47,7 +48,7 @@ export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): b
 }
 
 /** What is noted of a batch that no confirm can name. */
-export const UNNAMED_BATCH = "No record of this batch has an id by which a confirm could name it.";
+export const UNNAMED_BATCH = m.orders.unnamedBatch;
 
 /**
  * The confirm's JSON body.
@@ -65,7 +66,8 @@ export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
     return renderTemplate(template, (name) => valueFor(name, batch));
   } catch (error) {
     if (!(error instanceof RenderError)) throw error;
-    throw new BridgeError("request_refused", `The confirm cannot be written for this batch: ${error.message}.`, {
+    const reason = m.common.about({ subject: `{${error.placeholder}}`, text: error.reason });
+    throw new BridgeError("request_refused", m.orders.noConfirm({ reason }), {
       cause: error,
     });
   }

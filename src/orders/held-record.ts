@@ -22,9 +22,9 @@ export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldR
     const root = scanJson(bytes);
     const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
     if (record === undefined) return row.reason;
-    if (!record.ok) return record.reason;
+    if (!record.ok) return String(record.reason);
     const read = readOrderValues(bytes, record.span, mapping);
-    return "reason" in read ? read.reason : { record, bytes, mapping, values: read.values };
+    return "reason" in read ? String(read.reason) : { record, bytes, mapping, values: read.values };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return row.reason;

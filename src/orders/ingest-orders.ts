@@ -8,6 +8,8 @@ import { textOf } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { queueRead, requestRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { reopenRequests, settleEchoes } from "./echo-rows.ts";
@@ -44,9 +46,9 @@ export interface IngestOptions {
 
 type GoodRecord = AnswerRecord & { ok: true };
 
-const LOST_WORDS: Record<LostPart, string> = {
-  status: "the record has no status, which nearly every former order had",
-  lines: "the record has no lines with an article, which nearly every former order had",
+const LOST_WORDS: Record<LostPart, Message> = {
+  status: m.orders.lostStatus,
+  lines: m.orders.lostLines,
 };
 
 export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
@@ -244,7 +246,7 @@ function payloadOf(bytes: Buffer, record: AnswerRecord): string {
 function quarantine(
   options: IngestOptions,
   record: AnswerRecord,
-  reason: string,
+  reason: Message,
   reference: string | null,
 ): IngestResult {
   const { store, at } = options;

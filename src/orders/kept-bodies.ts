@@ -3,10 +3,12 @@
  * transaction that puts it into `quarantine`; after a crash it is where it was before. SQL names the index of the few batches
  * that are unread, and compares with lists of ids.
  */
+
 import type { BodyPlace } from "../database/body-parts.ts";
 import { deleteRows, findRow, select, updateRows } from "../database/queries.ts";
 import { batches } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 
 export interface KeptBody extends BodyPlace {
   id: number;
@@ -62,7 +64,7 @@ export function saveKeptAsked(store: Store, id: number, asked: readonly string[]
 export function settleKept(
   store: Store,
   kept: Pick<KeptBody, "id">,
-  settled: { reason: string; at: string; hash: Buffer },
+  settled: { reason: Message; at: string; hash: Buffer },
 ): boolean {
   return moveToQuarantine(store, kept.id, { state: "released", ...settled });
 }
@@ -75,7 +77,7 @@ export function dropKept(store: Store, id: number, dropped: { at: string; hash: 
 function moveToQuarantine(
   store: Store,
   id: number,
-  { state, reason, at, hash }: { state: "released" | "dropped"; reason: string | null; at: string; hash: Buffer },
+  { state, reason, at, hash }: { state: "released" | "dropped"; reason: Message | null; at: string; hash: Buffer },
 ): boolean {
   const kept = findRow(store, batches, { id, state: "unread" });
   if (kept === undefined || kept.lastError === null) return false;
@@ -87,7 +89,16 @@ function moveToQuarantine(
        ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE
        SET state = excluded.state, reason = excluded.reason, last_seen_at = excluded.last_seen_at`,
     )
-    .run(`batch:${id}`, reason ?? lastError, body?.toString("utf8") ?? null, bodyId, hash, state, receivedAt, at);
+    .run(
+      `batch:${id}`,
+      reason === null ? lastError : store.textOf(reason),
+      body?.toString("utf8") ?? null,
+      bodyId,
+      hash,
+      state,
+      receivedAt,
+      at,
+    );
   deleteRows(store, batches, { id, state: "unread" });
   return true;
 }

@@ -8,6 +8,7 @@ import { loadMeta, saveMeta } from "../database/meta.ts";
 import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { OrderField, OrderSource } from "./order-mapping.ts";
 
@@ -48,9 +49,7 @@ function note(store: Store, signature: string, { inUse, at }: { inUse: string; a
     reason: "mapping",
     since: at,
     nextProbeAt: null,
-    detail:
-      "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with " +
-      "it; columns and lines of the stored ones are put right by: erp-bridge remap",
+    detail: m.orders.mappingChanged,
   });
   return true;
 }

@@ -1,6 +1,7 @@
 import {
   compilePathSet,
   type JsonPath,
+  kindWords,
   type PathSet,
   parsePath,
   resolvePath,
@@ -8,6 +9,8 @@ import {
 } from "../answers/json-path.ts";
 import { elementsOf, kindOf, type Span, stringOf, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { shortWords } from "../service/service-error.ts";
 
 /** Where things stand in one kind of record. */
@@ -99,7 +102,7 @@ export interface RecordId {
 }
 
 interface BadId {
-  reason: string;
+  reason: Message;
   reference: string | null;
   idLiteral: string | null;
 }
@@ -111,19 +114,19 @@ const REFERENCE_MAX = 200;
 export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping): RecordId | BadId {
   const path = mapping.paths.order_id;
   const found = resolvePath(bytes, record, path);
-  if (found.state === "absent") return badId(`${path.text} (order id) is missing`);
-  if (found.state === "null") return badId(`${path.text} (order id) is null`);
-  if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(`${path.text} (order id) is not a UUID`);
+  if (found.state === "absent") return badId(m.orders.idMissing({ path: path.text }));
+  if (found.state === "null") return badId(m.orders.idNull({ path: path.text }));
+  if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(m.orders.idNotUuid({ path: path.text }));
   const scalar = readScalar(bytes, found.span);
-  if (scalar === undefined) return badId(`${path.text} (order id) is no text`);
+  if (scalar === undefined) return badId(m.orders.idNotText({ path: path.text }));
   const idLiteral = textOf(bytes, found.span);
   const orderId = readOrderId(scalar);
   if (orderId !== undefined) return { orderId, serviceId: scalar, idLiteral };
   const reference = scalar.slice(0, REFERENCE_MAX).toWellFormed();
-  return { reason: `${path.text} (order id) is not a UUID`, reference, idLiteral };
+  return { reason: m.orders.idNotUuid({ path: path.text }), reference, idLiteral };
 }
 
-function badId(reason: string): BadId {
+function badId(reason: Message): BadId {
   return { reason, reference: null, idLiteral: null };
 }
 
@@ -135,16 +138,17 @@ export function readOrderValues(
   bytes: Buffer,
   record: Span,
   mapping: OrderMapping,
-): { values: OrderValues } | { reason: string } {
+): { values: OrderValues } | { reason: Message } {
   const texts: Partial<Record<OrderField, string | null>> = {};
   const places = resolvePaths(bytes, record, mapping.values);
   for (const [index, field] of VALUE_FIELDS.entries()) {
     const place = places[index] ?? "absent";
     const path = mapping.paths[field].text;
-    if (place === "absent" && mapping.required.includes(field)) return { reason: `${path} (${field}) is missing` };
+    if (place === "absent" && mapping.required.includes(field))
+      return { reason: m.orders.fieldMissing({ path, field }) };
     if (field === "lines") continue;
     const text = readPlace(bytes, place);
-    if (text === undefined) return { reason: `${path} is ${articleAt(bytes, place)} (${field})` };
+    if (text === undefined) return { reason: m.orders.fieldIs({ path, what: wordsAt(bytes, place), field }) };
     texts[field] = text;
   }
   const lines = readLines(bytes, places[VALUE_FIELDS.indexOf("lines")] ?? "absent", mapping);
@@ -181,9 +185,9 @@ export function findUnmatched(
   records: readonly Span[],
   mapping: OrderMapping,
   known: (field: OrderField) => boolean,
-): { unmatched: { field: OrderField; path: string; found: string }[]; matched: OrderField[] } {
+): { unmatched: { field: OrderField; path: string; found: Message }[]; matched: OrderField[] } {
   const matched: OrderField[] = [];
-  const unmatched: { field: OrderField; path: string; found: string }[] = [];
+  const unmatched: { field: OrderField; path: string; found: Message }[] = [];
   for (const field of mapping.mustMatch) {
     if (known(field)) continue;
     const path = mapping.paths[field];
@@ -197,32 +201,33 @@ export function findUnmatched(
 }
 
 /** What stands where `path` should have matched, for a message: the deepest place that exists and its keys. */
-export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): string {
-  if (root === undefined) return "no records";
+export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): Message {
+  if (root === undefined) return m.orders.noRecords;
   const found = resolvePath(bytes, root, path);
-  if (found.state !== "absent") return "it is there";
-  const keys = found.keysSeen.length === 0 ? "" : `: ${shortWords(found.keysSeen.join(", "))}`;
-  return `at ${found.at} stands ${found.found}${keys}`;
+  if (found.state !== "absent") return m.orders.itIsThere;
+  const place = { at: found.at, found: found.found };
+  if (found.keysSeen.length === 0) return m.orders.standsAt(place);
+  return m.orders.standsAtWithKeys({ ...place, keys: shortWords(found.keysSeen.join(", ")) });
 }
 
-function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines: LineValues[] } | { reason: string } {
+function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines: LineValues[] } | { reason: Message } {
   if (typeof place === "string") return { lines: [] };
   const path = mapping.paths.lines.text;
-  if (kindOf(bytes, place) !== "array") return { reason: `${path} (lines) is no list` };
+  if (kindOf(bytes, place) !== "array") return { reason: m.orders.linesNotList({ path }) };
   const lines: LineValues[] = [];
   // A line may be a plain value where its paths say so: `$` is the line itself.
   const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
   for (const [index, element] of elementsOf(bytes, place).entries()) {
     if (areObjects && isScalar(kindOf(bytes, element))) {
-      return { reason: `line ${index + 1} of ${path} is ${articleOf(kindOf(bytes, element))} (lines)` };
+      return { reason: m.orders.lineIs({ line: index + 1, path, what: kindWords(kindOf(bytes, element)) }) };
     }
     const places = resolvePaths(bytes, element, mapping.lineValues);
     const texts = places.map((each) => readPlace(bytes, each));
     const bad = texts.indexOf(undefined);
     if (bad !== -1) {
       const field = LINE_FIELDS[bad]!;
-      const what = articleAt(bytes, places[bad]!);
-      return { reason: `line ${index + 1}: ${mapping.line[field].text} is ${what} (${field})` };
+      const what = wordsAt(bytes, places[bad]!);
+      return { reason: m.orders.lineFieldIs({ line: index + 1, path: mapping.line[field].text, what, field }) };
     }
     const [sku = null, name = null, quantity = null, price = null] = texts;
     lines.push({ sku, name, quantity, price, payload: textOf(bytes, element) });
@@ -239,8 +244,8 @@ function readPlace(bytes: Buffer, place: Place): string | null | undefined {
 }
 
 /** For a place of which {@link readPlace} makes no text. */
-function articleAt(bytes: Buffer, place: Place): string {
-  return typeof place === "string" ? place : articleOf(kindOf(bytes, place));
+function wordsAt(bytes: Buffer, place: Place): Message {
+  return typeof place === "string" ? m.common.foreign({ text: place }) : kindWords(kindOf(bytes, place));
 }
 
 /**
@@ -256,10 +261,6 @@ export function readScalar(bytes: Buffer, span: Span): string | undefined {
 
 function isScalar(kind: string): boolean {
   return kind !== "array" && kind !== "object";
-}
-
-function articleOf(kind: string): string {
-  return kind === "array" || kind === "object" ? `an ${kind}` : `a ${kind}`;
 }
 
 function mapValues<K extends string, A, B>(record: Record<K, A>, change: (value: A) => B): Record<K, B> {

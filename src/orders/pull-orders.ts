@@ -4,6 +4,7 @@
  * committed mark of the pull says that an answer may be missing.
  */
 
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -153,11 +154,15 @@ export class PullOrders implements Job {
     const mark = await commit(this.#context, signal, () => openDelivery(store, at));
     store.secure();
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
-    const detail =
-      `An answer of GET /orders was lost at ${mark.openedAt} and has not been served again. Confirms wait, because ` +
-      'they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"';
+    const detail = m.orders.answerLost({ at: mark.openedAt });
     const isNew = await commit(this.#context, signal, () =>
-      saveHold(store, { area: "orders", reason: "hand-out lost", since: at, nextProbeAt: null, detail }),
+      saveHold(store, {
+        area: "orders",
+        reason: "hand-out lost",
+        since: at,
+        nextProbeAt: null,
+        detail,
+      }),
     );
     if (isNew) log.warn({ area: "orders", reason: "hand-out lost" }, detail);
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { digestInSlices, digestOf } from "../answers/digest.ts";
-import { findRepeated, type JsonPath, resolvePath } from "../answers/json-path.ts";
+import { findRepeated, type JsonPath, kindWords, resolvePath } from "../answers/json-path.ts";
 import {
   depthOf,
   elementAt,
@@ -26,6 +26,8 @@ import { type AnswerLimits, type ScannedJson, scanInSlices, scanJson } from "../
 import { atOnce, SLICE_RECORDS, type Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { isMarkup } from "../answers/web-page.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isErrorName, readErrorWords } from "../service/error-words.ts";
 import { shortWords } from "../service/service-error.ts";
@@ -47,7 +49,7 @@ export type AnswerRecord =
   | {
       ok: false;
       span: Span;
-      reason: string;
+      reason: Message;
       /** What the record calls itself, where it says so. */
       reference: string | null;
       /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
@@ -136,8 +138,7 @@ export function depthOfRecords({ steps }: JsonPath): number {
 }
 
 function* readListOf({ root, body, mended }: AnswerJson, answer: ReadableAnswer, path: JsonPath): Slices<AnswerList> {
-  if (isWide(body, root))
-    throw new BridgeError("answer_shape", `The answer is an object of more than ${ANSWER_MEMBERS_MAX} keys.`);
+  if (isWide(body, root)) throw new BridgeError("answer_shape", m.orders.tooManyKeys({ max: ANSWER_MEMBERS_MAX }));
   const error = readErrorWords(body, root, "list");
   const list = yield* findList(body, root, { path, error });
   try {
@@ -196,7 +197,7 @@ function isId(text: string): boolean {
 
 /** An answer with a success status that says itself that it is none. */
 export function reportedError(words: string): BridgeError {
-  return new BridgeError("unavailable", `The answer reports an error: ${words}`);
+  return new BridgeError("unavailable", m.orders.reportsError({ words }));
 }
 
 /** Undefined: the answer has none, in one of the forms that mean so. */
@@ -215,13 +216,17 @@ function* findList(
   if (found.state === "value") {
     throw new BridgeError(
       "answer_shape",
-      `${path.text} of the answer is no list but ${articleOf(kindOf(body, found.span))}.`,
+      m.orders.notList({ path: path.text, what: kindWords(kindOf(body, found.span)) }),
     );
   }
-  const saying = words === undefined ? "" : ` (it says: ${words})`;
-  throw new BridgeError("answer_shape", `The answer has no ${path.text}: ${describeMiss(body, root, path)}${saying}.`, {
-    hint: "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
-  });
+  const miss = { path: path.text, miss: describeMiss(body, root, path) };
+  throw new BridgeError(
+    "answer_shape",
+    words === undefined ? m.orders.noList(miss) : m.orders.noListBut({ ...miss, words }),
+    {
+      hint: m.orders.comparePath,
+    },
+  );
 }
 
 /**
@@ -230,17 +235,13 @@ function* findList(
  */
 export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
   const place = findRepeated(body, root, path);
-  if (place !== undefined) throw new BridgeError("answer_shape", `The answer has ${place} more than once.`);
+  if (place !== undefined) throw new BridgeError("answer_shape", m.orders.moreThanOnce({ place }));
 }
 
 /** Whether an answer has more members than any service sends: each look for one of them would take seconds. */
 function isWide(body: Buffer, root: Span): boolean {
   let members = 0;
   return someMember(body, root, () => ++members > ANSWER_MEMBERS_MAX);
-}
-
-function articleOf(kind: string): string {
-  return kind === "object" ? "an object" : `a ${kind}`;
 }
 
 /**
@@ -269,41 +270,36 @@ export function* readMendedInSlices(answer: ReadableAnswer, depth: number): Slic
 
 /** @param element the number of the record in which reading ended */
 function unreadable(answer: ReadableAnswer, error: JsonSyntaxError, element?: number): BridgeError {
-  const found = describeByte(answer.body, error.offset);
+  const what = describeUnreadable(answer, error.offset, element);
   const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
-  const what =
-    isMarkup(answer.body) || answer.contentType.includes("html")
-      ? "is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)"
-      : answer.body.length === 0
-        ? "is empty"
-        : element === undefined || element === 0
-          ? `is no complete JSON (at byte ${error.offset} of ${answer.body.length}: ${found})`
-          : `is no complete JSON (at byte ${error.offset} of ${answer.body.length}, record ${element}: ${found})`;
-  return new BridgeError("answer_unreadable", `The answer ${what}${preview === "" ? "" : `: ${preview}`}`, {
-    cause: error,
-  });
+  const shown = preview === "" ? what : m.common.about({ subject: what, text: m.common.foreign({ text: preview }) });
+  return new BridgeError("answer_unreadable", shown, { cause: error });
 }
 
-function describeByte(body: Buffer, offset: number): string {
+function describeUnreadable({ body, contentType }: ReadableAnswer, at: number, record = 0): Message {
+  if (isMarkup(body) || contentType.includes("html")) return m.orders.webPage;
+  if (body.length === 0) return m.orders.noBody;
+  const where = { at, size: body.length, found: describeByte(body, at) };
+  return record === 0 ? m.orders.incomplete(where) : m.orders.incompleteRecord({ ...where, record });
+}
+
+function describeByte(body: Buffer, offset: number): Message {
   const byte = body[offset];
-  if (byte === undefined) return "the text ends";
-  if (byte === 0x0a || byte === 0x0d) return "a raw line break";
-  return byte < 0x20 ? "a raw control character" : "an unexpected character";
+  if (byte === undefined) return m.orders.textEnds;
+  if (byte === 0x0a || byte === 0x0d) return m.orders.lineBreak;
+  return byte < 0x20 ? m.orders.controlCharacter : m.orders.unexpectedCharacter;
 }
 
 function asTooLarge(error: unknown): unknown {
   if (!(error instanceof JsonTooLargeError)) return error;
   const { what, max } = error;
-  const messages: Record<typeof what, string> = {
-    records: `The answer holds more records than service.answer_records_max (${max}).`,
-    values: `The answer holds more values than service.answer_values_max (${max}).`,
-    text: `The answer holds a text or a number of more than ${max} bytes outside its records.`,
-    blanks: `The answer holds more than ${max} bytes of white space in a row.`,
+  const messages: Record<typeof what, Message> = {
+    records: m.orders.tooManyRecords({ max }),
+    values: m.orders.tooManyValues({ max }),
+    text: m.orders.textTooLong({ max }),
+    blanks: m.orders.tooMuchSpace({ max }),
   };
-  const hint =
-    what === "records" || what === "values"
-      ? "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed."
-      : "Nothing was confirmed. No configuration allows more: the service has to send less.";
+  const hint = what === "records" || what === "values" ? m.orders.raiseKey : m.orders.sendLess;
   return new BridgeError("answer_too_large", messages[what], { hint, cause: error });
 }
 
@@ -348,7 +344,7 @@ function* readLargeRecord(bytes: Buffer, span: Span, mapping: OrderMapping): Sli
   const digest = yield* digestInSlices(bytes.subarray(span.start, span.end));
   const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
   const reference = id === undefined ? null : "reason" in id ? id.reference : id.orderId;
-  const reason = `the record is larger than ${RECORD_BYTES_MAX} bytes`;
+  const reason = m.orders.recordTooLarge({ max: RECORD_BYTES_MAX });
   return { ok: false, span, reason, reference, idLiteral: id?.idLiteral ?? null, hash: digest, isLarge: true };
 }
 
@@ -358,7 +354,7 @@ function readRecord(
   { mapping, isSound }: { mapping: OrderMapping; isSound: boolean },
 ): AnswerRecord {
   const digest = digestOf(bytes.subarray(span.start, span.end));
-  const bad = (reason: string, reference: string | null, idLiteral: string | null): AnswerRecord => ({
+  const bad = (reason: Message, reference: string | null, idLiteral: string | null): AnswerRecord => ({
     ok: false,
     span,
     reason,
@@ -368,16 +364,16 @@ function readRecord(
     isLarge: false,
   });
   if (kindOf(bytes, span) !== "object")
-    return bad(`the record is no object but ${articleOf(kindOf(bytes, span))}`, null, null);
+    return bad(m.orders.recordNotObject({ what: kindWords(kindOf(bytes, span)) }), null, null);
   const id = readRecordId(bytes, span, mapping);
   if ("reason" in id) return bad(id.reason, id.reference, id.idLiteral);
   if (isSound) return { ok: true, span, ...id, hash: digest };
-  if (!isUtf8Span(bytes, span)) return bad("the record is not valid UTF-8", id.orderId, id.idLiteral);
+  if (!isUtf8Span(bytes, span)) return bad(m.orders.recordNotUtf8, id.orderId, id.idLiteral);
   // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
   if (depthOf(bytes, span) > DEPTH_MAX)
-    return bad(`the record is nested deeper than ${DEPTH_MAX} levels`, id.orderId, id.idLiteral);
+    return bad(m.orders.recordTooDeep({ max: DEPTH_MAX }), id.orderId, id.idLiteral);
   if (scanJson(bytes.subarray(span.start, span.end)).values > RECORD_VALUES_MAX)
-    return bad(`the record holds more than ${RECORD_VALUES_MAX} values`, id.orderId, id.idLiteral);
+    return bad(m.orders.recordTooManyValues({ max: RECORD_VALUES_MAX }), id.orderId, id.idLiteral);
   return { ok: true, span, ...id, hash: digest };
 }
 
@@ -395,7 +391,7 @@ function readBroken(
   return {
     ok: false,
     span,
-    reason: `the record is no JSON: ${flaw}, at byte ${at - span.start}`,
+    reason: m.orders.recordNotJson({ flaw, at: at - span.start }),
     reference: order?.orderId ?? null,
     idLiteral: order === undefined ? null : idLiteral,
     hash: digestOf(raw),

@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 import { scanJson } from "../answers/scan-json.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import {
   type LineValues,
   type OrderMapping,
@@ -35,7 +37,7 @@ export interface ColumnChange {
 export type RemapPlan =
   | { kind: "same" }
   /** The present mapping cannot read the payload: the columns stay as they are. */
-  | { kind: "unreadable"; reason: string }
+  | { kind: "unreadable"; reason: Message }
   | {
       kind: "changed";
       values: OrderValues;
@@ -63,7 +65,7 @@ export function planRemap(order: MappedOrder, rules: OrderRules): RemapPlan {
   if (!hash("sha256", bytes, "buffer").equals(order.payloadHash)) {
     return {
       kind: "unreadable",
-      reason: "the stored payload is damaged; erp-bridge sync reconcile reads the order again",
+      reason: m.orders.payloadDamaged,
     };
   }
   const mapping = mappingOf(order.source, rules);
@@ -71,7 +73,7 @@ export function planRemap(order: MappedOrder, rules: OrderRules): RemapPlan {
   const id = readRecordId(bytes, record, mapping);
   if ("reason" in id) return { kind: "unreadable", reason: id.reason };
   if (id.orderId !== order.orderId) {
-    return { kind: "unreadable", reason: `${mapping.paths.order_id.text} (order id) names another order` };
+    return { kind: "unreadable", reason: m.orders.idOfAnother({ path: mapping.paths.order_id.text }) };
   }
   const read = readOrderValues(bytes, record, mapping);
   if ("reason" in read) return { kind: "unreadable", reason: read.reason };

@@ -4,6 +4,7 @@
  * a running daemon's newer content always stays. After a crash the rest is done by running it once more.
  */
 
+import type { Message } from "../messages/message.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -27,7 +28,7 @@ export interface RemapReport {
   released: number;
   held: number;
   firstChanged: { orderId: string; number: string | null; changes: ColumnChange[] }[];
-  firstUnreadable: { orderId: string; number: string | null; reason: string }[];
+  firstUnreadable: { orderId: string; number: string | null; reason: Message }[];
 }
 
 export interface RemapOptions {

@@ -6,6 +6,8 @@
 
 import { digestInSlices } from "../answers/digest.ts";
 import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
@@ -146,8 +148,8 @@ function samplePaths(paths: readonly PathIds[]): Map<string, string> {
   return new Map(paths.flatMap(({ ids }) => [...ids].slice(0, SAMPLE_PER_PATH)).slice(0, ASKED_MAX));
 }
 
-function reasonOf(orders: number, unknown: number): string {
-  if (orders === 0 && unknown === 0) return "A kept answer that cannot be read names no order.";
-  if (orders === 0) return "The service knows none of the ids in a kept answer that cannot be read.";
-  return "The orders of a kept answer that cannot be read have been stored since.";
+function reasonOf(orders: number, unknown: number): Message {
+  if (orders === 0 && unknown === 0) return m.orders.keptNamesNone;
+  if (orders === 0) return m.orders.keptUnknown;
+  return m.orders.keptStored;
 }

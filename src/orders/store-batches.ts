@@ -11,7 +11,8 @@ import { idsByPathInSlices, recordIdsOf } from "../answers/ids-by-path.ts";
 import { resolvePath } from "../answers/json-path.ts";
 import { type Span, textOf } from "../answers/json-text.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import { REFUSED_PROBE_MS } from "../pass/holds.ts";
@@ -170,12 +171,12 @@ export class StoreBatches {
     try {
       const body = await readBody(this.#context, kept, pass.signal);
       read = await this.#read({ status: 200, contentType: "application/json", body }, pass.signal);
-      if (read === undefined) throw new BridgeError("answer_shape", "Under this configuration the batch is empty.");
+      if (read === undefined) throw new BridgeError("answer_shape", m.orders.emptyNow);
     } catch (error) {
-      const { code, message } = asError(error);
+      const { code, text } = asError(error);
       if (code !== "answer_shape" && code !== "unavailable") throw error;
       await commit(this.#context, pass.signal, () =>
-        markUnreadTried(store, kept.id, signature, client.hideSecrets(message)),
+        markUnreadTried(store, kept.id, signature, withTexts(text, client.hideSecrets)),
       );
       return "unread";
     }
@@ -410,7 +411,7 @@ export class StoreBatches {
           place,
           date: answer.date,
           mapping: this.#rules.signature,
-          error: client.hideSecrets(error.message),
+          error: withTexts(error.text, client.hideSecrets),
           at,
         });
         // The body is on disk: this hand-out is not lost, only unread.
@@ -418,9 +419,7 @@ export class StoreBatches {
       }
       const now = countUnread(store).count;
       if (hasRoom && now < UNREAD_MAX) return;
-      const detail = hasRoom
-        ? `${counted(now, "batch", "batches")} kept unread; one request every five minutes tries whether the answers can be read again.`
-        : `${counted(now, "batch", "batches")} kept unread; no further one has room. What came at ${at} was neither kept nor confirmed.`;
+      const detail = hasRoom ? m.orders.keptUnread({ count: now }) : m.orders.keptUnreadFull({ count: now, at });
       saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
     });
   }
@@ -431,9 +430,9 @@ function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null
   const found = resolvePath(body, root, rules.batchId);
   if (found.state === "value") return textOf(body, found.span);
   if (!rules.batchIdRequired) return null;
-  const what = found.state === "null" ? "it is null" : describeMiss(body, root, rules.batchId);
-  throw new BridgeError("answer_shape", `The answer has no ${rules.batchId.text} (batch id): ${what}.`, {
-    hint: "Put orders.batch.id right; the body is kept and read once it is.",
+  const what = found.state === "null" ? m.orders.itIsNull : describeMiss(body, root, rules.batchId);
+  throw new BridgeError("answer_shape", m.orders.noBatchId({ path: rules.batchId.text, what }), {
+    hint: m.orders.fixBatchId,
   });
 }
 

@@ -13,6 +13,7 @@ import {
   statusRequests,
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 
 /** The newest events; an order that changed more often has a history of its own in `order_events`. */
 const EVENTS_MAX = 500;
@@ -54,8 +55,12 @@ export function loadOrderStory(store: Store, orderId: string) {
     batches: [...times].flatMap((at) => batchOf(store, at)),
     erp: select(store, erpOrders, ERP, "WHERE order_id = ?").get(orderId),
     waiting: select(store, erpQueue, ["blocked", "since"], "WHERE order_key = ?").get(orderKey),
-    requests: select(store, statusRequests, REQUEST, "WHERE order_id = ? ORDER BY id").all(orderId),
-    quarantined: select(store, quarantine, HELD, NAMES_ORDER).all(orderId),
+    requests: select(store, statusRequests, REQUEST, "WHERE order_id = ? ORDER BY id")
+      .all(orderId)
+      .map((row) => ({ ...row, lastError: messageOf(store, row.lastError) })),
+    quarantined: select(store, quarantine, HELD, NAMES_ORDER)
+      .all(orderId)
+      .map((row) => ({ ...row, reason: store.messageOf(row.reason) })),
     owedSince: findRow(store, owedReads, { orderId })?.since ?? null,
   };
 }
@@ -66,5 +71,13 @@ function batchOf(store: Store, at: string) {
   // Two batches of one moment cannot be told apart any more.
   if (found.length > 1) return [];
   /** `batchId`: a JSON literal. */
-  return found.map(({ serviceBatchId: batchId, ...batch }) => ({ batchId, ...batch }));
+  return found.map(({ serviceBatchId: batchId, lastError, ...batch }) => ({
+    batchId,
+    ...batch,
+    lastError: messageOf(store, lastError),
+  }));
+}
+
+function messageOf(store: Store, text: string | null): Message | null {
+  return text === null ? null : store.messageOf(text);
 }

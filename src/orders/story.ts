@@ -1,6 +1,8 @@
 import { kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { shortWords } from "../service/service-error.ts";
 import type { OrderStory, StoryEvent } from "./story-rows.ts";
 
@@ -19,77 +21,80 @@ export interface StoryLine {
     | "quarantine"
     | "read owed"
     | "erp";
-  text: string;
+  text: Message;
 }
 
-const FROM: Record<StoryEvent["source"], string> = {
-  batch: "from a batch",
-  update: "from the updates",
-  snapshot: "read from the service",
-  own: "set by this bridge",
-  remap: "by remap",
+const FROM: Record<StoryEvent["source"], Message> = {
+  batch: m.story.fromBatch,
+  update: m.story.fromUpdates,
+  snapshot: m.story.fromService,
+  own: m.story.own,
+  remap: m.story.byRemap,
 };
 const CHANGES_SHOWN = 6;
 
 /** The story in the order of time; things of one moment in the order in which they happen. */
 export function tellOrder(story: OrderStory): StoryLine[] {
   const lines = [
-    ...story.batches.map((batch): StoryLine => {
-      const name = batch.batchId === null ? "in a batch" : `in batch ${shortWords(batch.batchId)}`;
-      return { at: batch.receivedAt, what: "received", text: `${name} of ${counted(batch.orderCount, "order")}` };
-    }),
+    ...story.batches.map(batchLine),
     ...story.events.map(eventLine),
-    ...story.batches.flatMap(confirmLines),
-    ...story.quarantined.map(
-      (row): StoryLine => ({
-        at: row.firstSeenAt,
-        what: "quarantine",
-        text: `record ${row.id} (${row.kind}) is ${row.state}: ${shortWords(row.reason)}`,
-      }),
-    ),
+    ...story.batches.map(confirmLine),
+    ...story.quarantined.map(quarantineLine),
     ...story.requests.flatMap(requestLines),
   ];
   const timed = lines
     .map((line, index) => ({ line, index }))
     .sort((a, b) => compareTimes(a.line.at, b.line.at) || a.index - b.index);
   const owed: StoryLine[] =
-    story.owedSince === null
-      ? []
-      : [{ at: null, what: "read owed", text: `a change was announced at ${story.owedSince} and is to be read` }];
-  return [...timed.map(({ line }) => line), ...owed, erpLine(story)];
+    story.owedSince === null ? [] : [{ at: null, what: "read owed", text: m.story.readOwed({ at: story.owedSince }) }];
+  return [...timed.map(({ line }) => line), ...owed, { at: null, what: "erp", text: erpText(story) }];
 }
 
-/** `1001 (id): paid, 12.50 EUR, revision 3` */
-export function headOf({ order }: OrderStory): string {
+/** `1001 (id): paid, 12.50 EUR, open, revision 3` */
+export function headOf({ order }: OrderStory): Message {
   const { number, orderId, status, total, currency, revision } = order;
   const name = number === null ? orderId : `${shortWords(number)} (${orderId})`;
   const amount = total === null ? [] : [`${shortWords(total)}${currency === null ? "" : ` ${shortWords(currency)}`}`];
-  const state = order.removedAt !== null ? ["no longer at the service"] : order.isOpen === 1 ? ["open"] : ["closed"];
-  return `${name}: ${[status === null ? "no status" : shortWords(status), ...amount, ...state, `revision ${revision}`].join(", ")}`;
+  const state = order.removedAt !== null ? m.story.removed : order.isOpen === 1 ? m.story.open : m.story.closed;
+  const said = status === null ? m.story.noStatus : shortWords(status);
+  const parts = [said, ...amount, state, m.story.revision({ revision })];
+  return m.common.about({ subject: name, text: m.common.listed({ parts }) });
 }
 
-function eventLine(event: StoryEvent): StoryLine {
-  const status = event.newStatus === null ? "" : `, status ${shortWords(event.newStatus)}`;
-  if (event.kind === "created") {
-    return { at: event.at, what: "stored", text: `as revision ${event.revision} (${FROM[event.source]})${status}` };
+function batchLine({ batchId, orderCount, receivedAt }: OrderStory["batches"][number]): StoryLine {
+  const text =
+    batchId === null
+      ? m.story.inBatch({ orders: orderCount })
+      : m.story.inNamedBatch({ id: shortWords(batchId), orders: orderCount });
+  return { at: receivedAt, what: "received", text };
+}
+
+function eventLine({ at, kind, revision, source, oldStatus, newStatus, changes }: StoryEvent): StoryLine {
+  const from = FROM[source];
+  if (kind === "created") {
+    const text =
+      newStatus === null
+        ? m.story.stored({ revision, from })
+        : m.story.storedWith({ revision, from, status: shortWords(newStatus) });
+    return { at, what: "stored", text };
   }
-  const moved =
-    event.oldStatus === event.newStatus ? "" : `: status ${value(event.oldStatus)} → ${value(event.newStatus)}`;
-  const changes = changesText(event.changes);
-  const more = changes === "" ? "" : `${moved === "" ? ": " : "; "}${changes}`;
-  return { at: event.at, what: event.kind, text: `revision ${event.revision} (${FROM[event.source]})${moved}${more}` };
+  const moved = oldStatus === newStatus ? [] : [m.story.status({ was: value(oldStatus), is: value(newStatus) })];
+  const parts = [...moved, ...changesOf(changes)];
+  const subject = m.story.changed({ revision, from });
+  return { at, what: kind, text: parts.length === 0 ? subject : because(subject, m.common.joined({ parts })) };
 }
 
-function changesText(text: string | null): string {
-  if (text === null) return "";
+function changesOf(text: string | null): (string | Message)[] {
+  if (text === null) return [];
   const bytes = Buffer.from(text, "utf8");
   const places = membersOf(bytes, scanJson(bytes));
   const shown = places.slice(0, CHANGES_SHOWN).map(({ key, value: change }) => {
     const [was, is] = [literalOf(bytes, change, "was"), literalOf(bytes, change, "is")];
-    return `${shortWords(key)}${was === undefined && is === undefined ? "" : ` ${was ?? "nothing"} → ${is ?? "nothing"}`}`;
+    if (was === undefined && is === undefined) return shortWords(key);
+    return m.story.change({ place: shortWords(key), was: was ?? m.story.nothing, is: is ?? m.story.nothing });
   });
-  const rest = places.length - shown.length;
-  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join("; ");
+  const count = places.length - shown.length;
+  return count > 0 ? [...shown, m.config.more({ count })] : shown;
 }
 
 /** A value as it was sent: a number by its literal, which `JSON.parse` would round. */
@@ -99,42 +104,59 @@ function literalOf(bytes: Buffer, change: Span, key: string): string | undefined
   return shortWords(kindOf(bytes, found) === "string" ? stringOf(bytes, found) : textOf(bytes, found));
 }
 
-function confirmLines(batch: OrderStory["batches"][number]): StoryLine[] {
-  if (batch.confirmedAt !== null)
-    return [{ at: batch.confirmedAt, what: "confirmed", text: "the batch was confirmed" }];
-  const why = batch.lastError === null ? "" : `: ${shortWords(batch.lastError)}`;
-  const what = batch.state === "refused" ? "the service refused the confirm" : "the confirm of the batch is still owed";
-  return [{ at: batch.receivedAt, what: "confirmed", text: `${what}${why}` }];
+function confirmLine({ confirmedAt, receivedAt, state, lastError }: OrderStory["batches"][number]): StoryLine {
+  if (confirmedAt !== null) return { at: confirmedAt, what: "confirmed", text: m.story.confirmed };
+  const text = state === "refused" ? m.story.confirmRefused : m.story.confirmOwed;
+  return { at: receivedAt, what: "confirmed", text: because(text, lastError) };
+}
+
+function quarantineLine({ id, kind, state, reason, firstSeenAt }: OrderStory["quarantined"][number]): StoryLine {
+  const text = m.story.quarantined({ id, kind, state, reason: withTexts(reason, shortWords) });
+  return { at: firstSeenAt, what: "quarantine", text };
 }
 
 function requestLines(request: OrderStory["requests"][number]): StoryLine[] {
-  const name = `request ${request.id}: status ${value(request.status)}`;
-  const asked: StoryLine = { at: request.requestedAt, what: "request", text: `${name} wanted by the ERP` };
-  const why = request.lastError === null ? "" : `: ${shortWords(request.lastError)}`;
-  if (request.answeredAt === null) return [{ ...asked, text: `${asked.text}, ${request.state}${why}` }];
-  const http = request.httpStatus === null ? "" : ` (${request.httpStatus})`;
-  return [asked, { at: request.answeredAt, what: "request", text: `${name} ${request.state}${http}${why}` }];
+  const { id, state, httpStatus, answeredAt, requestedAt, lastError: why } = request;
+  const what = "request" as const;
+  const wanted = { id, status: value(request.status) };
+  if (answeredAt === null)
+    return [{ at: requestedAt, what, text: because(m.story.waiting({ ...wanted, state }), why) }];
+  const settled =
+    httpStatus === null
+      ? m.story.settled({ ...wanted, state })
+      : m.story.answered({ ...wanted, state, code: httpStatus });
+  return [
+    { at: requestedAt, what, text: m.story.wanted(wanted) },
+    { at: answeredAt, what, text: because(settled, why) },
+  ];
 }
 
-function erpLine({ order, erp, waiting }: OrderStory): StoryLine {
-  const line = (text: string): StoryLine => ({ at: null, what: "erp", text });
-  const number = erp?.erpNumber === null || erp?.erpNumber === undefined ? "" : ` as ${value(erp.erpNumber)}`;
+function erpText({ order, erp, waiting }: OrderStory): Message {
+  const hasNumber = erp?.erpNumber !== null && erp?.erpNumber !== undefined;
+  const number = value(erp?.erpNumber);
   const seen = erp?.seenRevision ?? 0;
   if (waiting?.blocked === 1) {
-    return line(
-      `blocked by the ERP since ${waiting.since}${erp?.error === null || erp?.error === undefined ? "" : `: ${value(erp.error)}`}`,
-    );
+    const why = erp?.error === undefined || erp.error === null ? null : value(erp.error);
+    const said = typeof why === "string" ? m.common.foreign({ text: why }) : why;
+    return because(m.story.blocked({ since: waiting.since }), said);
   }
   if (waiting !== undefined) {
-    const before = seen === 0 ? "not yet taken by the ERP" : `taken by the ERP${number} up to revision ${seen}`;
-    return line(`${before}; revision ${order.erpRevision} waits since ${waiting.since}`);
+    const taken = hasNumber ? m.story.takenUpToAs({ number, seen }) : m.story.takenUpTo({ seen });
+    const before = seen === 0 ? m.story.notTaken : taken;
+    return m.story.waits({ before, revision: order.erpRevision, since: waiting.since });
   }
-  return line(`taken by the ERP${number}, revision ${seen} of ${order.revision}`);
+  const last = order.revision;
+  return hasNumber ? m.story.takenAs({ number, seen, last }) : m.story.taken({ seen, last });
 }
 
-function value(of: unknown): string {
-  if (of === null || of === undefined) return "nothing";
-  return shortWords(typeof of === "string" ? of : Buffer.isBuffer(of) ? "binary data" : JSON.stringify(of));
+function because(subject: Message, text: Message | null): Message {
+  return text === null ? subject : m.common.about({ subject, text: withTexts(text, shortWords) });
+}
+
+function value(of: unknown): string | Message {
+  if (of === null || of === undefined) return m.story.nothing;
+  if (Buffer.isBuffer(of)) return m.story.binary;
+  return shortWords(typeof of === "string" ? of : JSON.stringify(of));
 }
 
 /** Times are ISO texts of one form; the ERP may have written anything, or nothing, into its own column. */

@@ -5,7 +5,8 @@
 
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -68,11 +69,9 @@ export class WatchList {
     await this.#save(learned, learnSigns(learned, signs), signal);
     const found = signs.size === 0 ? findContradictions(learned, signs) : [];
     if (found.length === 0) return;
-    throw new BridgeError(
-      "answer_shape",
-      `The list ${this.#path} of the answer is empty, but the answer says that there is something: ${this.#tell(found)}.`,
-      { hint: this.#hint },
-    );
+    throw new BridgeError("answer_shape", m.orders.emptyContradicted({ path: this.#path, what: this.#tell(found) }), {
+      hint: this.#hint,
+    });
   }
 
   /**
@@ -88,11 +87,9 @@ export class WatchList {
       signal,
     );
     if (found.length === 0) return;
-    throw new BridgeError(
-      "answer_shape",
-      `The answer says that there are more records (${this.#tell(found)}), and asking from the newest of ${this.#path} brings none.`,
-      { hint: this.#hint },
-    );
+    throw new BridgeError("answer_shape", m.orders.moreAfterEnd({ what: this.#tell(found), path: this.#path }), {
+      hint: this.#hint,
+    });
   }
 
   /**
@@ -111,23 +108,16 @@ export class WatchList {
     await this.#save(learned, after, signal);
     if (found.length === 0) return undefined;
     if (found.some((sign) => sign.empty === undefined))
-      return new BridgeError(
-        "answer_shape",
-        `The answer says that its batch holds more than the ${counted(signs.size, "record", "records")} in it (${this.#tell(found)}); the batch is not confirmed.`,
-        { hint: this.#hint },
-      );
+      return new BridgeError("answer_shape", m.orders.batchNotWhole({ size: signs.size, what: this.#tell(found) }), {
+        hint: this.#hint,
+      });
     if (this.#hasWaited(after, batch)) {
-      log.warn(
-        { empty, size: signs.size },
-        "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.",
-      );
+      log.warn({ empty, size: signs.size }, m.orders.emptyConfirmed);
       return undefined;
     }
-    return new BridgeError(
-      "answer_shape",
-      `Empty records (null, {} or []) in the batch: ${empty} of ${signs.size}. It is confirmed once it has been served so for an hour.`,
-      { hint: `If no order is behind them: erp-bridge resume ${this.#endpoint} --hold answer` },
-    );
+    return new BridgeError("answer_shape", m.orders.emptyRecords({ empty: empty ?? 0, size: signs.size }), {
+      hint: m.orders.emptyMeansNothing({ area: this.#endpoint }),
+    });
   }
 
   /** Whether the batch, or batches with empty records and no other, have been served for long enough. By the monotonic clock while the process lives. */
@@ -160,8 +150,8 @@ export class WatchList {
     return saysMore(loadSigns(this.#context.store, this.#endpoint), signs);
   }
 
-  get #hint(): string {
-    return `Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume ${this.#endpoint} --hold answer`;
+  get #hint(): Message {
+    return m.orders.compareAnswer({ area: this.#endpoint });
   }
 
   #tell(signs: Parameters<typeof describeSigns>[0]): string {

@@ -5,6 +5,7 @@
  * does: orders that fail never keep others waiting. When each is due is known to the process alone; after a restart all
  * of them are.
  */
+import { withTexts } from "../messages/pack.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
@@ -175,7 +176,7 @@ export class SendStatuses implements Job {
       this.#postpone(request, quietMs > 0 ? quietMs : statusRetryMs(request.attempts));
       return;
     }
-    const reason = client.hideSecrets(asError(error).message);
+    const reason = withTexts(asError(error).text, client.hideSecrets);
     await commit(this.#context, pass.signal, () => saveRequestError(store, request.id, reason));
     this.#noteFailure(request, error, pass, quietMs);
   }
@@ -184,7 +185,7 @@ export class SendStatuses implements Job {
   async #noteUnread(request: StatusRequest, error: unknown, pass: Pass): Promise<void> {
     const { store, client } = this.#context;
     if (reachOf(error, request.attempts) !== "record" && !isAnswered(error)) throw error;
-    const reason = client.hideSecrets(asError(error).message);
+    const reason = withTexts(asError(error).text, client.hideSecrets);
     await commit(this.#context, pass.signal, () => markUnsettled(store, request.id, reason));
     this.#noteFailure(request, error, pass);
   }

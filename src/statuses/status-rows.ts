@@ -245,7 +245,7 @@ export function markRequestRefused(
            echo = CASE WHEN ? THEN echo END
          WHERE id = ? AND ${OPEN}`,
       )
-      .run(answer.httpStatus, answer.at, String(answer.reason), Number(answer.mayArrive === true), id).changes > 0
+      .run(answer.httpStatus, answer.at, store.textOf(answer.reason), Number(answer.mayArrive === true), id).changes > 0
   );
 }
 
@@ -261,7 +261,7 @@ export function markPendingAgain(
     .prepare(
       `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ? WHERE id = ? AND ${OPEN}`,
     )
-    .run(failure.httpStatus, String(failure.reason), id);
+    .run(failure.httpStatus, store.textOf(failure.reason), id);
 }
 
 /** The new form in which a request was answered. */
@@ -320,17 +320,17 @@ export function listUnsettledSince(store: Store): string[] {
 }
 
 /** The outcome is still unknown, and others go first. */
-export function markUnsettled(store: Store, id: bigint, reason: Message | string): void {
+export function markUnsettled(store: Store, id: bigint, reason: Message): void {
   store
     .prepare(
       `UPDATE status_requests SET attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1, last_error = ? WHERE id = ? AND ${OPEN}`,
     )
-    .run(String(reason), id);
+    .run(store.textOf(reason), id);
 }
 
 /** Why it is not settled yet; its attempt was counted when it left. */
-export function saveRequestError(store: Store, id: bigint, reason: Message | string): void {
-  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(String(reason), id);
+export function saveRequestError(store: Store, id: bigint, reason: Message): void {
+  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(store.textOf(reason), id);
 }
 
 /** Orders whose new status must be read back, oldest first. */

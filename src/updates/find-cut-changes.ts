@@ -3,7 +3,8 @@
  * read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
  * of each of those orders is over or owed. After a crash the search goes on where it was.
  */
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { acceptLacks } from "../orders/watch-list.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
@@ -54,8 +55,7 @@ export class FindCutChanges {
       if (waiting >= READS_AHEAD) return true;
       if ((await this.#requestSome(cut, signal)) || waiting > 0) return true;
       await commit(this.#context, signal, () => this.#beginNext(cut));
-      if (cut.isShown && loadCut(store) === undefined)
-        log.info({}, "The orders whose changes may have been left out have been read.");
+      if (cut.isShown && loadCut(store) === undefined) log.info({}, m.updates.cutSettled);
     }
   }
 
@@ -107,19 +107,8 @@ export class FindCutChanges {
   }
 }
 
-function describeCut({ size, skipped, isMixed }: Cut): string {
-  if (skipped !== undefined)
-    return (
-      `The service refuses to go back to ${skipped.from} and was asked from ${skipped.to}: changes between the two may be missing. ` +
-      "Open orders are read one by one to find them, then closed ones; the position stays until then."
-    );
-  if (isMixed)
-    return (
-      `Changes may be cut: the service answers in another order than that of their times, ${counted(size, "change")} a page. ` +
-      "Open orders are read one by one to find the others, then closed ones; the position stays until then."
-    );
-  return (
-    `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. ` +
-    "Open orders are read one by one to find the others, then closed ones; the position stays until then."
-  );
+function describeCut({ size, skipped, isMixed }: Cut): Message {
+  if (skipped !== undefined) return m.updates.sinceRefused({ from: skipped.from, to: skipped.to });
+  if (isMixed) return m.updates.cutUnordered({ size });
+  return m.updates.cutNewestFirst({ size });
 }

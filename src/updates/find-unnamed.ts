@@ -6,7 +6,7 @@
 
 import { textOf } from "../answers/json-text.ts";
 import { findOrderIds } from "../answers/uuid.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { type IngestResult, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import type { OrderMapping } from "../orders/order-mapping.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
@@ -78,10 +78,7 @@ export class FindUnnamed {
       await clock.sleep(0, signal);
     }
     if (found > 0) {
-      log.info(
-        { found },
-        `${counted(found, "quarantined record")} without a usable id found at the service by an id elsewhere in it, and released.`,
-      );
+      log.info({ found }, m.updates.foundAtService({ count: found }));
     }
   }
 

@@ -3,6 +3,7 @@
  * what was learned is kept with the pass.
  */
 
+import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark } from "../pass/position-rows.ts";
 import { areOrdersAnswered } from "../pass/runs.ts";
@@ -72,10 +73,7 @@ export class FirstPages {
         if (!isSinceRefused(error) || !areOrdersAnswered(store)) throw error;
         this.#learnRefused(pass, asked);
         planned = plan(client.serviceNow, pass.rules);
-        log.warn(
-          { since: asked.since, next: planned.asked.since },
-          "The service refuses the time from which changes are asked for; the next request asks from a later one.",
-        );
+        log.warn({ since: asked.since, next: planned.asked.since }, m.updates.timeRefused);
         const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, client.serviceNow);
         if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
       }

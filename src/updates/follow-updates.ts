@@ -4,6 +4,7 @@
  * a read is owed are read.
  */
 
+import { m } from "../messages/messages.ts";
 import { WatchList } from "../orders/watch-list.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -154,17 +155,14 @@ export class FollowUpdates implements Job {
   #tellBound({ changes, isSweep }: Pass): void {
     const { log } = this.#context;
     const fields = { records: changes.records };
-    if (isSweep) log.info(fields, "The sweep was too wide for one pass; it goes on after the next one.");
-    else log.info(fields, "More changes wait than one pass may read; the next one goes on from there.");
+    if (isSweep) log.info(fields, m.updates.wideUnfinished);
+    else log.info(fields, m.updates.moreWait);
   }
 
   /** One line when it begins: the same changes come with every poll. */
   #tellFuture(future: number): void {
     if (future > 0 && !this.#told.future) {
-      this.#context.log.warn(
-        { future },
-        "Changes carry timestamps from the service's future; the watermark leaves them out.",
-      );
+      this.#context.log.warn({ future }, m.updates.fromFuture);
     }
     this.#told.future = future > 0;
   }
@@ -174,10 +172,7 @@ export class FollowUpdates implements Job {
     const { clock, log } = this.#context;
     const isAhead = serviceNow === undefined && liesAhead(position, clock.nowMs(), learned.form, this.#options.follow);
     if (isAhead && !this.#told.ahead) {
-      log.warn(
-        { watermark: position },
-        "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.",
-      );
+      log.warn({ watermark: position }, m.updates.watermarkAhead);
     }
     this.#told.ahead = isAhead;
   }

@@ -8,7 +8,7 @@
 
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { findLacking, HELD_MS, type LostPart } from "../orders/lost-values.ts";
@@ -185,10 +185,7 @@ export class HeldRecords {
       await clock.sleep(0, signal);
     }
     if (released > 0) {
-      log.info(
-        { released },
-        `${counted(released, "quarantined record")} without a usable id found among the stored orders, and released.`,
-      );
+      log.info({ released }, m.updates.foundStored({ count: released }));
     }
   }
 

@@ -6,6 +6,7 @@
 
 import { resolvePath } from "../answers/json-path.ts";
 import { isOlder } from "../answers/timestamp.ts";
+import { m } from "../messages/messages.ts";
 import { type IngestResult, ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
@@ -254,10 +255,9 @@ export class OrderReader {
       const settled = await this.refresh(order, { store: take, settle }, signal);
       if (settled?.value !== undefined) return settled.value.decided;
       if (isStale) throw olderThanStored(order.orderId);
-      if (isCached)
-        throw new BridgeError("answer_unreadable", `The answer of GET /orders/${order.orderId} comes from a cache.`);
+      if (isCached) throw new BridgeError("answer_unreadable", m.updates.cached({ orderId: order.orderId }));
     }
-    throw new BridgeError("answer_unreadable", `The order ${order.orderId} changed each time while it was read.`);
+    throw new BridgeError("answer_unreadable", m.updates.changedEachTime({ orderId: order.orderId }));
   }
 
   #see(order: ReadableOrder, refreshed: Refreshed, at: string): SeenOrder {
@@ -274,19 +274,16 @@ export class OrderReader {
 
   #statusOf({ orderId }: ReadableOrder, { body, record }: OrderAnswer): string | null {
     if (!record.ok && record.broken !== undefined)
-      throw new BridgeError("answer_unreadable", `GET /orders/${orderId}: ${record.reason}.`);
+      throw new BridgeError("answer_unreadable", m.updates.unusable({ orderId, reason: record.reason }));
     const path = this.#rules.snapshot.paths.status;
     const found = resolvePath(body, record.span, path);
     if (found.state === "null") return null;
     const text = found.state === "value" ? readScalar(body, found.span) : undefined;
     if (text !== undefined) return text;
-    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has no ${path.text} (status).`);
+    throw new BridgeError("answer_unreadable", m.updates.noStatus({ orderId, path: path.text }));
   }
 }
 
 export function olderThanStored(orderId: string): BridgeError {
-  return new BridgeError(
-    "answer_unreadable",
-    `The answer of GET /orders/${orderId} is older than what is stored of the order.`,
-  );
+  return new BridgeError("answer_unreadable", m.updates.older({ orderId }));
 }

@@ -9,6 +9,8 @@ import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import type { LostPart } from "../orders/lost-values.ts";
@@ -218,7 +220,7 @@ export class ReadOrders {
     const { answer, stored } = refreshed;
     const isHeld = this.#reader.isHeld(answer);
     // A read that no record asked for has nothing else to keep.
-    if (isHeld && owed.record !== "") this.#keepChange(owed, "its snapshot could not be used", at);
+    if (isHeld && owed.record !== "") this.#keepChange(owed, m.updates.snapshotUnusable, at);
     // What no record asked for is asked for again by whoever did: an hour later, or at night.
     const isOver = this.#isLastTry(owed) || (isHeld && owed.record === "");
     const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, { isOver, current });
@@ -365,7 +367,7 @@ export class ReadOrders {
         return false;
       }
       if (mark === undefined && owed.record !== "") {
-        this.#keepChange(owed, `the service does not know this order (${missing?.status})`, at);
+        this.#keepChange(owed, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
         if (owed.attempts + 1 < TRIES_MAX) {
           this.#waitLonger(owed, error);
           return false;
@@ -394,7 +396,7 @@ export class ReadOrders {
     deleteQueuedRead(store, owed.orderId, owed.recordHash);
   }
 
-  #keepChange(owed: QueuedRead, reason: string, at: string): void {
+  #keepChange(owed: QueuedRead, reason: Message, at: string): void {
     saveQuarantined(this.#context.store, {
       kind: owed.source === "update" ? "change" : "order",
       reference: owed.orderId,
@@ -411,10 +413,7 @@ export class ReadOrders {
 }
 
 function unusable(orderId: string): BridgeError {
-  return new BridgeError(
-    "answer_unreadable",
-    `The answer of GET /orders/${orderId} could not be used and is in quarantine.`,
-  );
+  return new BridgeError("answer_unreadable", m.updates.answerQuarantined({ orderId }));
 }
 
 /** What orders were answered holds nothing: changes are followed meanwhile, and the next pass reads others. */

@@ -5,6 +5,7 @@
 
 import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
+import { m } from "../messages/messages.ts";
 import { findMatchedPaths } from "../orders/check-paths.ts";
 import { withoutMore } from "../orders/list-signs.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -104,11 +105,7 @@ export class ReadPages {
     } catch (error) {
       // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
       if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
-      if (!this.#isTokenRefused)
-        this.#context.log.warn(
-          { watermark, since: time },
-          "The service refuses its own position for changes; they are asked for by the last time known instead.",
-        );
+      if (!this.#isTokenRefused) this.#context.log.warn({ watermark, since: time }, m.updates.positionRefused);
       this.#isTokenRefused = true;
       return await this.#readByTime(pass, time, serviceNow);
     }
@@ -129,10 +126,7 @@ export class ReadPages {
       const { token } = await this.readPage(pass, asked.since);
       if (pass.high === undefined || !isLater(pass.high.text, known, rules)) return false;
       if (token !== undefined && isBefore(token, watermark, rules.timezone))
-        log.warn(
-          { watermark, token },
-          "The service's positions for changes have gone back, perhaps because it was restored to an earlier copy: changes are followed by time until it names the next one.",
-        );
+        log.warn({ watermark, token }, m.updates.positionsWentBack);
       return true;
     } catch (error) {
       if (stopsPass(error)) throw error;
@@ -224,10 +218,7 @@ export class ReadPages {
     const nowMs = clock.monotonicMs();
     if (this.#back?.token === token && this.#back.since === since) return nowMs >= this.#back.untilMs;
     this.#back = { token, since, untilMs: nowMs + BACK_MS };
-    log.warn(
-      { since, token },
-      "The service names a position for changes that lies before the one asked; it is not followed.",
-    );
+    log.warn({ since, token }, m.updates.positionBefore);
     return false;
   }
 

@@ -4,7 +4,7 @@
  * asked for that the service is known to have. What such a read brings is stored like any other.
  */
 
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import type { LostPart } from "../orders/lost-values.ts";
 import { saysNoSuchOrder } from "../orders/missing-order.ts";
@@ -121,13 +121,9 @@ export class ReadPass {
   get trouble(): unknown {
     const count = this.#failed.size;
     if (saysNoSuchOrder(this.#lastError)) {
-      return new BridgeError(
-        "answer_unreadable",
-        `The service says that it knows none of ${counted(count, "order")} that it handed out itself; none of them is marked as removed.`,
-        {
-          hint: "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.",
-        },
-      );
+      return new BridgeError("answer_unreadable", m.updates.allUnknown({ count }), {
+        hint: m.updates.lookAtOne,
+      });
     }
     return this.#lastError;
   }

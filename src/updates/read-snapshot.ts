@@ -5,6 +5,7 @@
 
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
 import { hasPathMatched, savePathMatched } from "../orders/mapping-rows.ts";
 import { saysNoSuchOrder } from "../orders/missing-order.ts";
@@ -56,19 +57,18 @@ export async function readSnapshot(
   const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
   const repeated = findRepeated(body, root, rules.snapshotRoot);
   const { orderId } = order;
-  if (words !== undefined)
-    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} reports an error: ${words}`);
+  if (words !== undefined) throw new BridgeError("answer_unreadable", m.updates.reportsError({ orderId, words }));
   if (repeated !== undefined)
-    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} has ${repeated} more than once.`);
+    throw new BridgeError("answer_unreadable", m.updates.moreThanOnce({ orderId, place: repeated }));
   const found = resolvePath(body, root, rules.snapshotRoot);
   if (found.state !== "value") {
-    const miss = found.state === "null" ? "it is null" : describeMiss(body, root, rules.snapshotRoot);
+    const miss = found.state === "null" ? m.updates.itIsNull : describeMiss(body, root, rules.snapshotRoot);
     // A path that has matched before is right: then it is this answer that is wrong, and only this order's.
     const isProven = hasPathMatched(store, "snapshot", "root", rules.snapshotRoot.text);
     throw new BridgeError(
       isProven ? "answer_unreadable" : "answer_shape",
-      `The answer of GET /orders/${order.orderId} has no ${rules.snapshotRoot.text} (updates.snapshot): ${miss}.`,
-      isProven ? {} : { hint: "Put updates.snapshot right; what waits for such reads waits until then." },
+      m.updates.noSnapshot({ orderId: order.orderId, path: rules.snapshotRoot.text, miss }),
+      isProven ? {} : { hint: m.updates.fixSnapshot },
     );
   }
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
@@ -78,11 +78,11 @@ export async function readSnapshot(
   const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
   if (record === undefined || named !== order.orderId) {
     const what =
-      record?.ok === false && named === undefined ? record.reason : `it answered with another order (${named})`;
-    throw new BridgeError("answer_unreadable", `GET /orders/${order.orderId}: ${what}.`);
+      record?.ok === false && named === undefined ? record.reason : m.updates.otherOrder({ id: named ?? "null" });
+    throw new BridgeError("answer_unreadable", m.updates.unusable({ orderId: order.orderId, reason: what }));
   }
   if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
-    throw new BridgeError("answer_unreadable", `The answer of GET /orders/${orderId} is no complete JSON.`);
+    throw new BridgeError("answer_unreadable", m.updates.incomplete({ orderId }));
   return { kind: "order", body, record, matched, isCached: answer.isCached === true };
 }
 

@@ -9,6 +9,7 @@ import { FEED_NAMES } from "../config/feed-names.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
+import { m } from "../messages/messages.ts";
 import { reopenLost } from "../orders/echo-rows.ts";
 import { loadKeptBefore } from "../orders/missing-rows.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -34,11 +35,7 @@ export interface TakenBack {
 export function noteTakenBack(context: Context, { orderId, lost, kept }: TakenBack, timezone: string): void {
   const { store, log } = context;
   const reopened = reopenLost(store, { orderId, lost, kept, timezone });
-  if (reopened > 0)
-    log.warn(
-      { orderId, requests: reopened },
-      `The service has lost a status of the order ${orderId}, which is sent again.`,
-    );
+  if (reopened > 0) log.warn({ orderId, requests: reopened }, m.updates.statusLost({ orderId }));
   note(context, { orderId, lostMs: msOf(lost.timestamp, timezone), keptMs: msOf(kept.timestamp, timezone) });
 }
 
@@ -65,12 +62,9 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
   const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
   const at = isoTime(nowMs);
-  invalidateAcknowledged(store, FEED_NAMES, { since, at, because: "the service was restored to an earlier state" });
+  invalidateAcknowledged(store, FEED_NAMES, { since, at, because: String(m.updates.restored) });
   requestSentSince(store, since, at);
-  log.warn(
-    { since, kept: isoTime(after.noticed.keptMs) },
-    "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.",
-  );
+  log.warn({ since, kept: isoTime(after.noticed.keptMs) }, m.updates.wentBack);
 }
 
 export function loadSetBack(store: Store): SetBack {

@@ -2,7 +2,7 @@
  * Pages that were stepped over because all of their changes have one timestamp: what was behind them in the same timestamp cannot be asked for.
  */
 
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { Asked, FollowRules, Page } from "./follow.ts";
@@ -29,10 +29,8 @@ export async function raiseTie(
   const { store, log } = context;
   const detail =
     timestamp === undefined
-      ? `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be ` +
-        "asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie"
-      : `A full page of ${counted(count, "change")} carries the timestamp ${timestamp}. If the service had more with it, they were not ` +
-        "served: compare those orders with the site, then: erp-bridge resume updates --hold tie";
+      ? m.updates.pageWithoutTime({ count, path })
+      : m.updates.pageOfOneTime({ count, timestamp });
   const isNew = await commit(context, pass.signal, () => saveTie(store, { at: pass.at, detail, range }));
   pass.isTieOver = false;
   if (isNew) log.error({ timestamp, count }, detail);
@@ -40,8 +38,7 @@ export async function raiseTie(
 
 export async function endTie(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
-  if (await commit(context, signal, () => deleteTie(store)))
-    log.info({}, "The changes of the timestamp at which a page may have been cut have all been served since.");
+  if (await commit(context, signal, () => deleteTie(store))) log.info({}, m.updates.tieServed);
 }
 
 /** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */

@@ -4,7 +4,7 @@
  */
 
 import { loadMeta, type RestKey } from "../database/meta.ts";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { saveMatchedPaths } from "../orders/check-paths.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -124,7 +124,7 @@ export class StorePass {
     // A sweep that was read from its beginning to its end covers what following had left.
     if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
     if (isBehind !== true) return;
-    const detail = `A pass ended after ${counted(pass.changes.records, "change")}; more wait. The next one goes on from there by itself.`;
+    const detail = m.updates.passFull({ count: pass.changes.records });
     saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
   }
 

@@ -5,6 +5,7 @@
 
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 
 /** What lies in it may not have been served, both ends included. */
@@ -17,7 +18,7 @@ export interface TieRange {
  * @param tie.range undefined where nothing tells when it is over
  * @returns whether the hold is new
  */
-export function saveTie(store: Store, tie: { at: string; detail: string; range: TieRange | undefined }): boolean {
+export function saveTie(store: Store, tie: { at: string; detail: Message; range: TieRange | undefined }): boolean {
   const known = loadTie(store);
   const hold = { area: "updates", reason: "tie" as const, since: tie.at, nextProbeAt: null, detail: tie.detail };
   const isNew = saveHold(store, hold);

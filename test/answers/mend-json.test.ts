@@ -4,6 +4,7 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { textOf } from "../../src/answers/json-text.ts";
 import { mendInSlices } from "../../src/answers/mend-json.ts";
 import { readList, readRecords } from "../../src/orders/read-answer.ts";
+import { saying } from "../support/messages.ts";
 import { batchMapping } from "../support/rules.ts";
 
 const mapping = batchMapping();
@@ -49,7 +50,7 @@ describe("a list of which one record is no JSON", () => {
     expect([first?.ok, third?.ok]).toEqual([true, true]);
     expect(second).toMatchObject({
       ok: false,
-      reason: expect.stringContaining(`the record is no JSON: ${reason}`),
+      reason: saying(`the record is no JSON: ${reason}`),
       reference: idOf(2),
       idLiteral: `"${idOf(2)}"`,
     });

@@ -28,7 +28,7 @@ interface Sketch {
 function read(text: string): { text: string; values: OrderValues } {
   const bytes = Buffer.from(text);
   const values = readOrderValues(bytes, scanJson(bytes), mapping);
-  if ("reason" in values) throw new Error(values.reason);
+  if ("reason" in values) throw new Error(String(values.reason));
   return { text, ...values };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { m } from "../../src/messages/messages.ts";
 import { markConfirmed, markConfirmRefused, saveStoredBatch } from "../../src/orders/batch-rows.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -237,7 +238,7 @@ describe("a confirm that is refused", () => {
         }),
       );
     const refused = batch("refused", '"batch-1"', `["${UUID_A}","${UUID_B}"]`);
-    store.write(() => markConfirmRefused(store, refused.id, "no"));
+    store.write(() => markConfirmRefused(store, refused.id, m.common.foreign({ text: "no" })));
     const other = batch("other", '"batch-2"', `["${UUID_A}"]`);
     store.write(() => markConfirmed(store, other, "2026"));
     expect(batchStates(t)).toEqual(["refused", "confirmed"]);

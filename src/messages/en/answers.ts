@@ -22,7 +22,7 @@ export const answers = {
   listOf: ({ count }: { count: number }) => `a list of ${count}`,
   objectOf: ({ count }: { count: number }) => `an object of ${counted(count, "key")}`,
   object: "an object",
-  array: "a list",
+  array: "an array",
   string: "a string",
   number: "a number",
   boolean: "a boolean",

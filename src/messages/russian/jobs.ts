@@ -23,18 +23,16 @@ export const jobs = {
   "This is a test: alerts of erp-bridge arrive here.": "Это проверка: сюда приходят оповещения erp-bridge.",
   // shapes
   "No record of the answer has {names}.": "Ни в одной записи ответа нет {names}.",
-  "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.":
-    "Исправьте orders.fields или updates.fields; ничего не подтверждено, отметка не сдвинута.",
   "{count#} batch[es] kept unread; one request every five minutes tries whether the answers can be read again.":
-    "Не удалось прочитать пакетов: {count}, они сохранены. Раз в пять минут один запрос проверяет, читаются ли ответы снова.",
+    "Сохранено: {count} {count:непрочитанная пачка|непрочитанные пачки|непрочитанных пачек}. Раз в пять минут один запрос проверяет, читаются ли ответы снова.",
   "{count#} batch[es] kept unread; no further one has room. What came at {at} was neither kept nor confirmed.":
-    "Не удалось прочитать пакетов: {count}, они сохранены, для следующих места нет. Пришедшее в {at} не сохранено и не подтверждено.",
+    "Сохранено: {count} {count:непрочитанная пачка|непрочитанные пачки|непрочитанных пачек}, для следующих места нет. Пришедшее в {at} не сохранено и не подтверждено.",
   "A kept answer that cannot be read names no order.":
     "Сохранённый ответ, который не удалось прочитать, не называет ни одного заказа.",
   "The service knows none of the ids in a kept answer that cannot be read.":
     "Сервис не знает ни одного идентификатора из сохранённого ответа, который не удалось прочитать.",
   "The orders of a kept answer that cannot be read have been stored since.":
-    "Заказы из сохранённого ответа, который не удалось прочитать, с тех пор записаны.",
+    "Заказы из сохранённого ответа, который не удалось прочитать, с тех пор сохранены.",
   "The answer of GET /orders/{id} could not be used and is in quarantine.":
     "Ответ GET /orders/{id} не подошёл и лежит в карантине.",
   "The answer of GET /orders/{id} is no complete JSON.": "Ответ GET /orders/{id} — не полный JSON.",
@@ -45,11 +43,9 @@ export const jobs = {
     "Исключите адреса сервиса под /api/v1/1c из кэша, который стоит перед ним.",
   "The answer of GET /orders/{id} is older than what is stored of the order.":
     "Ответ GET /orders/{id} старее, чем записанный заказ.",
-  "Under this configuration the batch is empty.": "По этим настройкам пачка пуста.",
+  "Under this configuration the batch is empty.": "При этих настройках пачка пуста.",
   "The answer has no {path} (batch id): {miss~}.": "В ответе нет {path} (идентификатор пачки): {miss}.",
   "it is null": "там null",
-  "Put orders.batch.id right; the body is kept and read once it is.":
-    "Исправьте orders.batch.id; тело сохранено и будет прочитано после исправления.",
   "The answer of GET /orders/{id} has no {path} (updates.snapshot): {miss~}.":
     "В ответе GET /orders/{id} нет {path} (updates.snapshot): {miss}.",
   "Put updates.snapshot right; what waits for such reads waits until then.":
@@ -76,10 +72,8 @@ export const jobs = {
     "Базу держит для записи другая программа; ожидание.",
   "Stopped while waiting for the database's write lock.": "Остановлено во время ожидания записи в базу.",
   // orders, batches, confirms
-  "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?":
-    "Сервис принимает подтверждение пачки и всё равно выдаёт её снова: того ли он ждёт в orders.confirm.body?",
   'An answer of GET /orders was lost at {at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"':
-    'Ответ на GET /orders потерян в {at} и больше не выдавался. Подтверждения ждут, иначе они подтвердили бы его непрочитанным. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders --hold "hand-out lost"',
+    'Ответ на GET /orders в {at} потерян, и сервис его больше не выдавал. Подтверждения приостановлены: иначе были бы подтверждены непрочитанные заказы. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders --hold "hand-out lost"',
   "Only {free~} are free in {folder}: no further orders are asked for until there is room.":
     "В {folder} свободно только {free}: новые заказы не запрашиваются, пока нет места.",
   "There is room on the disk again; orders are asked for.": "Место на диске снова есть; заказы запрашиваются.",
@@ -175,7 +169,6 @@ export const jobs = {
   "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.":
     "Посмотрите один из них на сайте. Если заказы там хранятся ограниченное время, задайте reconcile.sample: 0.",
   // statuses
-  "the outcome is not known yet": "исход пока неизвестен",
   "{method=} {path=} was answered with {words*}, which is not known to be an acceptance; usual is {usual*}.":
     "{method} {path}: пришло {words}, и неизвестно, значит ли это, что запрос принят; обычно приходит {usual}.",
   "{method=} {path=} was answered with {words*}, which is not known to be an acceptance.":
@@ -209,16 +202,10 @@ export const jobs = {
   "{reason~}; stored since as order {id=}": "{reason}; с тех пор записана как заказ {id}",
   "{released#} quarantined record[s] without a usable id found among the stored orders, and released.":
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
-  "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.":
-    "Пачка считается подтверждённой: чем кончилось первое подтверждение, неизвестно, но с тех пор сервис её не выдавал.",
   "The confirm of a batch of {size#} order[s] was answered with {name~}: {count}.":
-    "На подтверждение пачки (заказов: {size}) сервис ответил {name}: {count}.",
-  "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.":
-    "Сервис целый час выдавал пачку с пустыми записями. Она подтверждена как есть; пустые записи в карантине.",
+    "На подтверждение пачки из {size} {size:заказа|заказов|заказов} сервис ответил: {name}: {count}.",
   "Empty records (null, {} or []) in the batch: {empty} of {size}. It is confirmed once it has been served so for an hour.":
-    "Пустые записи (null, {} или []) в пачке: {empty} из {size}. Она будет подтверждена, если сервис выдаёт её так в течение часа.",
-  "If no order is behind them: erp-bridge resume {area} --hold answer":
-    "Если за ними нет заказов: erp-bridge resume {area} --hold answer",
+    "Пустые записи (null, {} или []) в пачке: {empty} из {size}. Она будет подтверждена, если сервис будет выдавать её в таком виде целый час.",
   "The changes of the timestamp at which a page may have been cut have all been served since.":
     "Изменения с той отметкой времени, на которой страница могла быть обрезана, с тех пор выданы полностью.",
   "{found#} quarantined record[s] without a usable id found at the service by an id elsewhere in it, and released.":

@@ -17,12 +17,8 @@ export const service = {
     "В ответе больше значений, чем позволяет service.answer_values_max ({max}).",
   "The answer holds a text or a number of more than {max#} bytes outside its records.":
     "В ответе вне записей есть текст или число длиннее {max} байт.",
-  "The answer holds more than {max#} bytes of white space in a row.": "В ответе подряд больше {max} байт пробелов.",
-  "Nothing was confirmed. No configuration allows more: the service has to send less.":
-    "Ничего не подтверждено. Никакая настройка больше не разрешает: сервис должен присылать меньше.",
+  "The answer holds more than {max#} bytes of white space in a row.": "В ответе больше {max} байт пробелов подряд.",
   "the record is larger than {max#} bytes": "запись больше {max} байт",
-  "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed.":
-    "Если магазину нужно больше, увеличьте этот ключ, когда на машине хватает памяти; ничего не подтверждено.",
   "the record holds more than {max#} values": "в записи больше {max} значений",
   "The answer could not be read within {seconds#} s.": "Ответ не удалось прочитать за {seconds} с.",
   "Lower service.answer_bytes_max, or raise service.timeouts.total.":
@@ -77,17 +73,13 @@ export const service = {
   "{feed}: the service has counted fewer than {size#} records as taken ({said~}).":
     "{feed}: по счёту сервиса принято меньше записей, чем {size} ({said}).",
   "The list {path} of the answer is empty, but the answer says that there is something: {what~}.":
-    "Список {path} в ответе пуст, но из самого ответа видно, что данные есть: {what}.",
+    "Список {path} в ответе пуст, но сам ответ говорит, что данные есть: {what}.",
   "The answer says that its batch holds more than the {count#} record[s] in it ({what~}); the batch is not confirmed.":
-    "По ответу в пакете больше записей, чем пришло ({count}): {what}; пакет не подтверждён.",
+    "Ответ говорит, что в пачке больше записей, чем пришло ({count}): {what}; пачка не подтверждена.",
   "The answer says that there are more records ({what~}), and asking from the newest of {path} brings none.":
-    "По ответу записи ещё есть ({what}), но запрос от самой новой из {path} ничего не приносит.",
-  "Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume {area} --hold answer":
-    "Сверьте ответ с настройками. Если так сказано в любом ответе, что бы в нём ни было: erp-bridge resume {area} --hold answer",
+    "Ответ говорит, что записи ещё есть ({what}), но запрос от самой новой из {path} ничего не приносит.",
   "The answer has no {path}: {miss!} (it says: {words*}).": "В ответе нет {path}: {miss} (в нём сказано: {words}).",
   "The answer has no {path}: {miss!}.": "В ответе нет {path}: {miss}.",
-  "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.":
-    "Сравните путь в настройках с ответом сервиса; тело сохранено и будет прочитано, когда путь станет верным.",
   "The answer reports an error: {words*}": "В ответе сообщение об ошибке: {words}",
   "The answer has {path} more than once.": "В ответе {path} встречается больше одного раза.",
   "the answer has {path} more than once": "в ответе {path} встречается больше одного раза",
@@ -105,8 +97,8 @@ export const service = {
     "Ответ — не полный JSON (байт {at} из {size}: {what})",
   "The answer is no complete JSON (at byte {at#} of {size#}, record {nth#}: {what!})":
     "Ответ — не полный JSON (байт {at} из {size}, запись {nth}: {what})",
-  "a raw line break": "перевод строки как есть",
-  "a raw control character": "управляющий символ как есть",
+  "a raw line break": "неэкранированный перевод строки",
+  "a raw control character": "неэкранированный управляющий символ",
   "a raw line break in a text": "неэкранированный перевод строки внутри строки JSON",
   "a raw tab in a text": "неэкранированная табуляция внутри строки JSON",
   "a raw control character in a text": "неэкранированный управляющий символ внутри строки JSON",
@@ -130,11 +122,10 @@ export const service = {
   "a list of {count#}": "список из {count} {count:элемента|элементов|элементов}",
   "an object of {count#} key[s]": "объект с {count} {count:ключом|ключами|ключами}",
   "an object": "объект",
-  "an array": "массив",
-  "a array": "массив",
+  "an array": "список",
   "a string": "строка",
   "a boolean": "логическое значение",
-  "a null": "null",
+  null: "null",
   "a list of strings": "список строк",
   "a list of numbers": "список чисел",
   "a list of objects": "список объектов",
@@ -147,18 +138,18 @@ export const service = {
   "an object with {keys}, …": "объект с ключами {keys}, …",
   "an object with {keys}": "объект с ключами {keys}",
   // records of orders
-  "{path} (order id) is missing": "{path}: не указан идентификатор заказа",
-  "{path} (order id) is null": "{path}: идентификатор заказа равен null",
+  "{path} (order id) is missing": "{path}: идентификатора заказа нет",
+  "{path} (order id) is null": "{path}: идентификатор заказа — null",
   "{path} (order id) is no text": "{path}: идентификатор заказа — не текст",
   "{path} (order id) is not a UUID": "{path}: идентификатор заказа — не UUID",
   "{path} (order id) names another order": "{path}: идентификатор другого заказа",
   "{path} (status) is missing": "{path}: не указан статус",
   "{path} (lines) is missing": "{path}: нет строк заказа",
   "{path} (lines) is no list": "{path}: строки заказа — не список",
-  "{path} ({field}) is missing": "{path}: не указано ({field})",
-  "line {line#} of {path} is {what~} (lines)": "строка {line} в {path} — {what} (lines)",
+  "{path} ({field}) is missing": "нет {path} ({field})",
+  "line {line#} of {path} is {what~} (lines)": "элемент {line} в {path} — {what}, а не строка заказа (lines)",
   "line {line#}: {reason~} ({field})": "строка {line}: {reason} ({field})",
-  "{path=} is {what!} ({field})": "{path} — {what} ({field})",
+  "{path=} is {what!} ({field})": "вместо значения {path} ({field}) стоит {what}",
   "{path=} is {what!}": "{path} — {what}",
   "the stored payload is damaged; erp-bridge sync reconcile reads the order again":
     "сохранённое содержимое повреждено; erp-bridge sync reconcile прочитает заказ заново",
@@ -187,7 +178,7 @@ export const service = {
     "Ни у одной записи пачки нет идентификатора, по которому её можно подтвердить.",
   "The confirm cannot be written for this batch: {why~}.": "Для этой пачки нельзя составить подтверждение: {why}.",
   "The confirm was refused: {words*}": "Подтверждение отклонено: {words}",
-  "The confirm was answered with {what~}.": "На подтверждение пришло: {what}.",
+  "The confirm was answered with {what~}.": "В ответ на подтверждение пришло: {what}.",
   // statuses
   "status, comment and data are too large together": "status, comment и data вместе слишком велики",
   "order_id is not a UUID": "order_id — не UUID",

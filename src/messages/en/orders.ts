@@ -1,0 +1,100 @@
+import { counted } from "../counted.ts";
+import type { Said } from "../message.ts";
+
+export const orders = {
+  noRecordHas: ({ misses }: { misses: Said }) => `No record of the answer has ${misses}.`,
+  fixFields: "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.",
+  countsAsConfirmed:
+    "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
+  confirmRefused: ({ words }: { words: string }) => `The confirm was refused: ${words}`,
+  confirmAnsweredWith: ({ what }: { what: Said }) => `The confirm was answered with ${what}.`,
+  confirmCounted: ({ size, name, count }: { size: number; name: string; count: number }) =>
+    `The confirm of a batch of ${counted(size, "order")} was answered with ${name}: ${count}.`,
+  servedAgain:
+    "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?",
+  unnamedBatch: "No record of this batch has an id by which a confirm could name it.",
+  noConfirm: ({ reason }: { reason: Said }) => `The confirm cannot be written for this batch: ${reason}.`,
+  lostStatus: "the record has no status, which nearly every former order had",
+  lostLines: "the record has no lines with an article, which nearly every former order had",
+  mappingChanged:
+    "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are put right by: erp-bridge remap",
+  idMissing: ({ path }: { path: string }) => `${path} (order id) is missing`,
+  idNull: ({ path }: { path: string }) => `${path} (order id) is null`,
+  idNotUuid: ({ path }: { path: string }) => `${path} (order id) is not a UUID`,
+  idNotText: ({ path }: { path: string }) => `${path} (order id) is no text`,
+  fieldMissing: ({ path, field }: { path: string; field: string }) => `${path} (${field}) is missing`,
+  fieldIs: ({ path, what, field }: { path: string; what: Said; field: string }) => `${path} is ${what} (${field})`,
+  noRecords: "no records",
+  itIsThere: "it is there",
+  standsAt: ({ at, found }: { at: string; found: Said }) => `at ${at} stands ${found}`,
+  standsAtWithKeys: ({ at, found, keys }: { at: string; found: Said; keys: string }) =>
+    `at ${at} stands ${found}: ${keys}`,
+  pathMissing: ({ path, field, found }: { path: string; field: string; found: Said }) => `${path} (${field}): ${found}`,
+  linesNotList: ({ path }: { path: string }) => `${path} (lines) is no list`,
+  lineIs: ({ line, path, what }: { line: number; path: string; what: Said }) =>
+    `line ${line} of ${path} is ${what} (lines)`,
+  lineFieldIs: ({ line, path, what, field }: { line: number; path: string; what: Said; field: string }) =>
+    `line ${line}: ${path} is ${what} (${field})`,
+  answerLost: ({ at }: { at: string }) =>
+    `An answer of GET /orders was lost at ${at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"`,
+  tooManyKeys: ({ max }: { max: number }) => `The answer is an object of more than ${max} keys.`,
+  reportsError: ({ words }: { words: string }) => `The answer reports an error: ${words}`,
+  notList: ({ path, what }: { path: string; what: Said }) => `${path} of the answer is no list but ${what}.`,
+  noList: ({ path, miss }: { path: string; miss: Said }) => `The answer has no ${path}: ${miss}.`,
+  noListBut: ({ path, miss, words }: { path: string; miss: Said; words: string }) =>
+    `The answer has no ${path}: ${miss} (it says: ${words}).`,
+  comparePath:
+    "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
+  moreThanOnce: ({ place }: { place: string }) => `The answer has ${place} more than once.`,
+  webPage: "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)",
+  noBody: "The answer is empty",
+  incomplete: ({ at, size, found }: { at: number; size: number; found: Said }) =>
+    `The answer is no complete JSON (at byte ${at} of ${size}: ${found})`,
+  incompleteRecord: ({ at, size, record, found }: { at: number; size: number; record: number; found: Said }) =>
+    `The answer is no complete JSON (at byte ${at} of ${size}, record ${record}: ${found})`,
+  textEnds: "the text ends",
+  lineBreak: "a raw line break",
+  controlCharacter: "a raw control character",
+  unexpectedCharacter: "an unexpected character",
+  tooManyRecords: ({ max }: { max: number }) =>
+    `The answer holds more records than service.answer_records_max (${max}).`,
+  tooManyValues: ({ max }: { max: number }) => `The answer holds more values than service.answer_values_max (${max}).`,
+  textTooLong: ({ max }: { max: number }) =>
+    `The answer holds a text or a number of more than ${max} bytes outside its records.`,
+  tooMuchSpace: ({ max }: { max: number }) => `The answer holds more than ${max} bytes of white space in a row.`,
+  raiseKey: "Where the shop needs more, raise the key, if the machine has the memory; nothing was confirmed.",
+  sendLess: "Nothing was confirmed. No configuration allows more: the service has to send less.",
+  recordTooLarge: ({ max }: { max: number }) => `the record is larger than ${max} bytes`,
+  recordNotObject: ({ what }: { what: Said }) => `the record is no object but ${what}`,
+  recordNotUtf8: "the record is not valid UTF-8",
+  recordTooDeep: ({ max }: { max: number }) => `the record is nested deeper than ${max} levels`,
+  recordTooManyValues: ({ max }: { max: number }) => `the record holds more than ${max} values`,
+  recordNotJson: ({ flaw, at }: { flaw: Said; at: number }) => `the record is no JSON: ${flaw}, at byte ${at}`,
+  payloadDamaged: "the stored payload is damaged; erp-bridge sync reconcile reads the order again",
+  idOfAnother: ({ path }: { path: string }) => `${path} (order id) names another order`,
+  keptNamesNone: "A kept answer that cannot be read names no order.",
+  keptUnknown: "The service knows none of the ids in a kept answer that cannot be read.",
+  keptStored: "The orders of a kept answer that cannot be read have been stored since.",
+  emptyNow: "Under this configuration the batch is empty.",
+  keptUnread: ({ count }: { count: number }) =>
+    `${counted(count, "batch", "batches")} kept unread; one request every five minutes tries whether the answers can be read again.`,
+  keptUnreadFull: ({ count, at }: { count: number; at: string }) =>
+    `${counted(count, "batch", "batches")} kept unread; no further one has room. What came at ${at} was neither kept nor confirmed.`,
+  itIsNull: "it is null",
+  noBatchId: ({ path, what }: { path: string; what: Said }) => `The answer has no ${path} (batch id): ${what}.`,
+  fixBatchId: "Put orders.batch.id right; the body is kept and read once it is.",
+  emptyContradicted: ({ path, what }: { path: string; what: string }) =>
+    `The list ${path} of the answer is empty, but the answer says that there is something: ${what}.`,
+  moreAfterEnd: ({ what, path }: { what: string; path: string }) =>
+    `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
+  batchNotWhole: ({ size, what }: { size: number; what: string }) =>
+    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.`,
+  emptyConfirmed:
+    "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.",
+  emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
+    `Empty records (null, {} or []) in the batch: ${empty} of ${size}. It is confirmed once it has been served so for an hour.`,
+  emptyMeansNothing: ({ area }: { area: string }) =>
+    `If no order is behind them: erp-bridge resume ${area} --hold answer`,
+  compareAnswer: ({ area }: { area: string }) =>
+    `Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume ${area} --hold answer`,
+};

@@ -1,0 +1,63 @@
+import { counted } from "../counted.ts";
+import type { Said } from "../message.ts";
+
+export const updates = {
+  cutSettled: "The orders whose changes may have been left out have been read.",
+  sinceRefused: ({ from, to }: { from: string; to: string }) =>
+    `The service refuses to go back to ${from} and was asked from ${to}: changes between the two may be missing. Open orders are read one by one to find them, then closed ones; the position stays until then.`,
+  cutUnordered: ({ size }: { size: number }) =>
+    `Changes may be cut: the service answers in another order than that of their times, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
+  cutNewestFirst: ({ size }: { size: number }) =>
+    `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
+  foundAtService: ({ count }: { count: number }) =>
+    `${counted(count, "quarantined record")} without a usable id found at the service by an id elsewhere in it, and released.`,
+  timeRefused: "The service refuses the time from which changes are asked for; the next request asks from a later one.",
+  wideUnfinished: "The sweep was too wide for one pass; it goes on after the next one.",
+  moreWait: "More changes wait than one pass may read; the next one goes on from there.",
+  fromFuture: "Changes carry timestamps from the service's future; the watermark leaves them out.",
+  watermarkAhead:
+    "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.",
+  foundStored: ({ count }: { count: number }) =>
+    `${counted(count, "quarantined record")} without a usable id found among the stored orders, and released.`,
+  cached: ({ orderId }: { orderId: string }) => `The answer of GET /orders/${orderId} comes from a cache.`,
+  changedEachTime: ({ orderId }: { orderId: string }) => `The order ${orderId} changed each time while it was read.`,
+  unusable: ({ orderId, reason }: { orderId: string; reason: Said }) => `GET /orders/${orderId}: ${reason}.`,
+  noStatus: ({ orderId, path }: { orderId: string; path: string }) =>
+    `The answer of GET /orders/${orderId} has no ${path} (status).`,
+  older: ({ orderId }: { orderId: string }) =>
+    `The answer of GET /orders/${orderId} is older than what is stored of the order.`,
+  snapshotUnusable: "its snapshot could not be used",
+  unknownOrder: ({ status }: { status: number }) => `the service does not know this order (${status})`,
+  answerQuarantined: ({ orderId }: { orderId: string }) =>
+    `The answer of GET /orders/${orderId} could not be used and is in quarantine.`,
+  positionRefused:
+    "The service refuses its own position for changes; they are asked for by the last time known instead.",
+  positionsWentBack:
+    "The service's positions for changes have gone back, perhaps because it was restored to an earlier copy: changes are followed by time until it names the next one.",
+  positionBefore: "The service names a position for changes that lies before the one asked; it is not followed.",
+  allUnknown: ({ count }: { count: number }) =>
+    `The service says that it knows none of ${counted(count, "order")} that it handed out itself; none of them is marked as removed.`,
+  lookAtOne: "Look at one of them on the site. If orders are only kept there for a while, set reconcile.sample to 0.",
+  reportsError: ({ orderId, words }: { orderId: string; words: string }) =>
+    `The answer of GET /orders/${orderId} reports an error: ${words}`,
+  moreThanOnce: ({ orderId, place }: { orderId: string; place: string }) =>
+    `The answer of GET /orders/${orderId} has ${place} more than once.`,
+  itIsNull: "it is null",
+  noSnapshot: ({ orderId, path, miss }: { orderId: string; path: string; miss: Said }) =>
+    `The answer of GET /orders/${orderId} has no ${path} (updates.snapshot): ${miss}.`,
+  fixSnapshot: "Put updates.snapshot right; what waits for such reads waits until then.",
+  otherOrder: ({ id }: { id: string }) => `it answered with another order (${id})`,
+  incomplete: ({ orderId }: { orderId: string }) => `The answer of GET /orders/${orderId} is no complete JSON.`,
+  statusLost: ({ orderId }: { orderId: string }) =>
+    `The service has lost a status of the order ${orderId}, which is sent again.`,
+  restored: "the service was restored to an earlier state",
+  wentBack:
+    "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.",
+  pageWithoutTime: ({ count, path }: { count: number; path: string }) =>
+    `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie`,
+  pageOfOneTime: ({ count, timestamp }: { count: number; timestamp: string }) =>
+    `A full page of ${counted(count, "change")} carries the timestamp ${timestamp}. If the service had more with it, they were not served: compare those orders with the site, then: erp-bridge resume updates --hold tie`,
+  tieServed: "The changes of the timestamp at which a page may have been cut have all been served since.",
+  passFull: ({ count }: { count: number }) =>
+    `A pass ended after ${counted(count, "change")}; more wait. The next one goes on from there by itself.`,
+};

@@ -1,0 +1,93 @@
+import type { orders as en } from "../en/orders.ts";
+import { plural } from "../plural.ts";
+
+export const orders = {
+  noRecordHas: ({ misses }) => `Ни в одной записи ответа нет ${misses}.`,
+  fixFields: "Исправьте orders.fields или updates.fields; ничего не подтверждено, отметка не сдвинута.",
+  countsAsConfirmed:
+    "Пачка считается подтверждённой: исход первого подтверждения неизвестен, но с тех пор сервис её не выдавал.",
+  confirmRefused: ({ words }) => `Подтверждение отклонено: ${words}`,
+  confirmAnsweredWith: ({ what }) => `В ответ на подтверждение пришло: ${what}.`,
+  confirmCounted: ({ size, name, count }) =>
+    `На подтверждение пачки из ${size} ${plural("ru", size, { one: "заказа", few: "заказов", many: "заказов" })} сервис ответил: ${name}: ${count}.`,
+  servedAgain:
+    "Сервис принимает подтверждение пачки, но выдаёт её снова. Проверьте, того ли он ожидает, что указано в orders.confirm.body.",
+  unnamedBatch: "Ни у одной записи пачки нет идентификатора, по которому её можно подтвердить.",
+  noConfirm: ({ reason }) => `Для этой пачки нельзя составить подтверждение: ${reason}.`,
+  lostStatus: "в записи нет статуса, а почти у всех прежних заказов он был",
+  lostLines: "в записи нет строк с артикулом, а почти у всех прежних заказов они были",
+  mappingChanged:
+    "orders.fields, orders.line или orders.statuses изменены после сохранения заказов. Новые заказы читаются по ним; столбцы и строки сохранённых исправит: erp-bridge remap",
+  idMissing: ({ path }) => `${path}: идентификатора заказа нет`,
+  idNull: ({ path }) => `${path}: идентификатор заказа — null`,
+  idNotUuid: ({ path }) => `${path}: идентификатор заказа — не UUID`,
+  idNotText: ({ path }) => `${path}: идентификатор заказа — не текст`,
+  fieldMissing: ({ path, field }) => `нет ${path} (${field})`,
+  fieldIs: ({ path, what, field }) => `вместо значения ${path} (${field}) стоит ${what}`,
+  noRecords: "записей нет",
+  itIsThere: "он там есть",
+  standsAt: ({ at, found }) => `в ${at} стоит ${found}`,
+  standsAtWithKeys: ({ at, found, keys }) => `в ${at} стоит ${found}: ${keys}`,
+  pathMissing: ({ path, field, found }) => `${path} (${field}): ${found}`,
+  linesNotList: ({ path }) => `${path}: строки заказа — не список`,
+  lineIs: ({ line, path, what }) => `элемент ${line} в ${path} — ${what}, а не строка заказа (lines)`,
+  lineFieldIs: ({ line, path, what, field }) =>
+    `строка заказа ${line}: вместо значения ${path} (${field}) стоит ${what}`,
+  answerLost: ({ at }) =>
+    `Ответ на GET /orders в ${at} потерян, и сервис его больше не выдавал. Подтверждения приостановлены: иначе были бы подтверждены непрочитанные заказы. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders --hold "hand-out lost"`,
+  tooManyKeys: ({ max }) => `Ответ — объект, в котором больше ${max} ключей.`,
+  reportsError: ({ words }) => `В ответе сообщение об ошибке: ${words}`,
+  notList: ({ path, what }) => `${path} в ответе — не список, а ${what}.`,
+  noList: ({ path, miss }) => `В ответе нет ${path}: ${miss}.`,
+  noListBut: ({ path, miss, words }) => `В ответе нет ${path}: ${miss} (в нём сказано: ${words}).`,
+  comparePath:
+    "Сравните путь в настройках с ответом сервиса; тело сохранено и будет прочитано, когда путь станет верным.",
+  moreThanOnce: ({ place }) => `В ответе ${place} встречается больше одного раза.`,
+  webPage: "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?)",
+  noBody: "Ответ пуст",
+  incomplete: ({ at, size, found }) => `Ответ — не полный JSON (байт ${at} из ${size}: ${found})`,
+  incompleteRecord: ({ at, size, record, found }) =>
+    `Ответ — не полный JSON (байт ${at} из ${size}, запись ${record}: ${found})`,
+  textEnds: "текст обрывается",
+  lineBreak: "неэкранированный перевод строки",
+  controlCharacter: "неэкранированный управляющий символ",
+  unexpectedCharacter: "неожиданный знак",
+  tooManyRecords: ({ max }) => `В ответе больше записей, чем позволяет service.answer_records_max (${max}).`,
+  tooManyValues: ({ max }) => `В ответе больше значений, чем позволяет service.answer_values_max (${max}).`,
+  textTooLong: ({ max }) => `В ответе вне записей есть текст или число длиннее ${max} байт.`,
+  tooMuchSpace: ({ max }) => `В ответе больше ${max} байт пробелов подряд.`,
+  raiseKey: "Если магазину нужно больше и на машине хватает памяти, увеличьте этот ключ; ничего не подтверждено.",
+  sendLess: "Ничего не подтверждено. Никакие настройки больше не допускают: сервис должен присылать меньше.",
+  recordTooLarge: ({ max }) => `запись больше ${max} байт`,
+  recordNotObject: ({ what }) => `запись — не объект, а ${what}`,
+  recordNotUtf8: "запись не в UTF-8",
+  recordTooDeep: ({ max }) => `вложенность записи больше ${max} уровней`,
+  recordTooManyValues: ({ max }) => `в записи больше ${max} значений`,
+  recordNotJson: ({ flaw, at }) => `запись — не JSON: ${flaw}, байт ${at}`,
+  payloadDamaged: "сохранённое содержимое повреждено; erp-bridge sync reconcile прочитает заказ заново",
+  idOfAnother: ({ path }) => `${path}: идентификатор другого заказа`,
+  keptNamesNone: "Сохранённый ответ, который не удалось прочитать, не называет ни одного заказа.",
+  keptUnknown: "Сервис не знает ни одного идентификатора из сохранённого ответа, который не удалось прочитать.",
+  keptStored: "Заказы из сохранённого ответа, который не удалось прочитать, с тех пор сохранены.",
+  emptyNow: "При этих настройках пачка пуста.",
+  keptUnread: ({ count }) =>
+    `Сохранено: ${count} ${plural("ru", count, { one: "непрочитанная пачка", few: "непрочитанные пачки", many: "непрочитанных пачек" })}. Раз в пять минут один запрос проверяет, читаются ли ответы снова.`,
+  keptUnreadFull: ({ count, at }) =>
+    `Сохранено: ${count} ${plural("ru", count, { one: "непрочитанная пачка", few: "непрочитанные пачки", many: "непрочитанных пачек" })}, для следующих места нет. Пришедшее в ${at} не сохранено и не подтверждено.`,
+  itIsNull: "там null",
+  noBatchId: ({ path, what }) => `В ответе нет ${path} (идентификатор пачки): ${what}.`,
+  fixBatchId: "Исправьте orders.batch.id; тело сохранено и будет прочитано после исправления.",
+  emptyContradicted: ({ path, what }) =>
+    `Список ${path} в ответе пуст, но сам ответ говорит, что данные есть: ${what}.`,
+  moreAfterEnd: ({ what, path }) =>
+    `Ответ говорит, что записи ещё есть (${what}), но запрос от самой новой из ${path} ничего не приносит.`,
+  batchNotWhole: ({ size, what }) =>
+    `Ответ говорит, что в пачке больше записей, чем пришло (${size}): ${what}; пачка не подтверждена.`,
+  emptyConfirmed:
+    "Сервис целый час выдавал пачку с пустыми записями. Она подтверждена как есть; пустые записи — в карантине.",
+  emptyRecords: ({ empty, size }) =>
+    `Пустые записи (null, {} или []) в пачке: ${empty} из ${size}. Она будет подтверждена, если сервис будет выдавать её в таком виде целый час.`,
+  emptyMeansNothing: ({ area }) => `Если за ними нет заказов: erp-bridge resume ${area} --hold answer`,
+  compareAnswer: ({ area }) =>
+    `Сверьте ответ с настройками. Если так сказано в любом ответе, что бы в нём ни было: erp-bridge resume ${area} --hold answer`,
+} satisfies typeof en;
