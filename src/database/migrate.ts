@@ -235,6 +235,9 @@ function countForeignKeyViolations(db: Database.Database, known: readonly Migrat
     .reduce((count, table) => count + (check.get(table) ?? 0), 0);
 }
 
+/** A statement with these words is for databases in UTF-16: SQL itself cannot ask. */
+const ONLY_UTF16 = "-- Only in UTF-16.";
+
 function applyPending(db: Database.Database, known: readonly Migration[], file: string): string[] {
   // Read again inside the lock: another process may have migrated while this one copied.
   const pending = inspectDatabase(db, known, file);
@@ -243,10 +246,11 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
   db.exec(
     `CREATE TABLE IF NOT EXISTS "${MIGRATIONS_TABLE}" (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)`,
   );
+  const isUtf16 = db.pragma("encoding", { simple: true }) !== "UTF-8";
   const record = db.prepare(`INSERT INTO "${MIGRATIONS_TABLE}" (hash, created_at) VALUES (?, ?)`);
   for (const { tag, statements, hash, when } of pending) {
     try {
-      for (const statement of statements) db.exec(statement);
+      for (const statement of statements) if (isUtf16 || !statement.includes(ONLY_UTF16)) db.exec(statement);
       record.run(hash, when);
     } catch (error) {
       const fault = machineFaultOf(error, m.database.applying({ tag }), file);

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import Database from "better-sqlite3";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadMigrations, MIGRATIONS_FOLDER, migrateDatabase } from "../../src/database/migrate.ts";
 import { loadUnreadBatch } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
@@ -60,6 +62,24 @@ describe("a large answer that cannot be read", () => {
     ).toEqual([{ same: 1, why: 1 }]);
     expect(t.rows("SELECT body FROM batches")).toEqual([{ body: null }]);
   });
+
+  it.each(["UTF-16le", "UTF-16be", "UTF-8"])(
+    "is whole in the view of a database in %s, to the last odd byte",
+    (encoding) => {
+      const db = new Database(":memory:");
+      onTestFinished(() => void db.close());
+      db.pragma(`encoding = '${encoding}'`);
+      migrateDatabase(db, { known: loadMigrations(MIGRATIONS_FOLDER), file: ":memory:", backupFolder: "", nowMs: 0 });
+      // In UTF-16 of either order the first of these is half of a pair.
+      const parts = [Buffer.from("\u05d0\u05d0\u05d0x\u00d8 \u00dc"), Buffer.from("{}"), Buffer.from("\u0651\u0651.")];
+      db.exec(
+        "INSERT INTO batches (fingerprint, state, received_at, order_count, body_id) VALUES ('f', 'unread', '', 0, 7)",
+      );
+      const save = db.prepare("INSERT INTO body_parts (body_id, part, bytes) VALUES (7, ?, ?)");
+      for (const [part, bytes] of parts.entries()) save.run(part, bytes);
+      expect(db.prepare("SELECT body FROM kept_bodies").pluck().get()).toEqual(Buffer.concat(parts));
+    },
+  );
 
   it.each(some([0, 1, 3, 5, 6], 3))(
     "is kept whole or not at all where the program dies after %s transactions",
