@@ -69,6 +69,8 @@ export function loadMigrations(folder: string): Migration[] {
       return { tag: tagOf(index), when, hash, statements: sql.filter((statement) => statement.trim() !== "") };
     });
   } catch (error) {
+    const fault = machineFaultOf(error, m.database.opening);
+    if (fault?.code === "disk_failed") throw fault;
     const why = error instanceof BridgeError ? error.text : error instanceof Error ? error.message : String(error);
     throw new BridgeError("internal", m.database.migrationsUnreadable({ folder, why }), {
       hint: m.database.reinstall,
@@ -236,7 +238,7 @@ function countForeignKeyViolations(db: Database.Database, known: readonly Migrat
 }
 
 /** A statement with these words is for databases in UTF-16: SQL itself cannot ask. */
-const ONLY_UTF16 = "-- Only in UTF-16.";
+const ONLY_UTF16 = /^-- Only in UTF-16\./m;
 
 function applyPending(db: Database.Database, known: readonly Migration[], file: string): string[] {
   // Read again inside the lock: another process may have migrated while this one copied.
@@ -250,7 +252,7 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
   const record = db.prepare(`INSERT INTO "${MIGRATIONS_TABLE}" (hash, created_at) VALUES (?, ?)`);
   for (const { tag, statements, hash, when } of pending) {
     try {
-      for (const statement of statements) if (isUtf16 || !statement.includes(ONLY_UTF16)) db.exec(statement);
+      for (const statement of statements) if (isUtf16 || !ONLY_UTF16.test(statement)) db.exec(statement);
       record.run(hash, when);
     } catch (error) {
       const fault = machineFaultOf(error, m.database.applying({ tag }), file);

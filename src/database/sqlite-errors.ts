@@ -25,13 +25,19 @@ export function describePermissions(place: string): Message {
   }
 }
 
+/** More than one connection has open at a time; what had been opened may have been closed since. */
+const FILES_OF_DATABASE = 8;
+
 /** SQLite does not say why it cannot open a file. */
 function canOpenFiles(): boolean {
+  const opened: number[] = [];
   try {
-    closeSync(openSync("/dev/null", "r"));
+    for (let files = 0; files < FILES_OF_DATABASE; files++) opened.push(openSync("/dev/null", "r"));
     return true;
   } catch (error) {
     return !/^E[MN]FILE$/.test(faultCodeOf(error) ?? "");
+  } finally {
+    for (const fd of opened) closeSync(fd);
   }
 }
 

@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { tempFolder } from "../support/temp.ts";
 
 const STOPS_WITHIN_MS = 10_000;
 
@@ -110,6 +112,49 @@ describe("SIGHUP", PATIENT, () => {
     await asked;
     await program.says("is in force");
     await terminate(program);
+  });
+});
+
+/** A shop whose programs run this before anything of their own. */
+async function startBehind(script: string): Promise<Shop> {
+  const file = path.join(tempFolder("before"), "before.mjs");
+  writeFileSync(file, script);
+  return await startShop({ env: { NODE_OPTIONS: `--import=${file}` } });
+}
+
+describe("SIGHUP while the daemon starts", PATIENT, () => {
+  it("ends nothing before the program itself is read", async () => {
+    const shop = await startBehind(
+      `import { registerHooks } from "node:module";
+      registerHooks({
+        load(url, context, next) {
+          if (url.endsWith("/dist/erp-bridge.cjs") && process.argv.includes("run")) {
+            process.kill(process.pid, "SIGHUP");
+            process.stderr.write("SIGHUP was sent\\n");
+          }
+          return next(url, context);
+        },
+      });`,
+    );
+    const program = shop.start("run");
+    await program.says("SIGHUP was sent");
+    await program.says("erp-bridge is running");
+    await terminate(program);
+  });
+
+  it("is answered once it runs", async () => {
+    // The second listener is the daemon's own; the account is locked after that, and the database opened.
+    const shop = await startBehind(
+      `let listeners = 0;
+      process.on("newListener", (name) => {
+        if (name === "SIGHUP" && ++listeners === 2) process.kill(process.pid, "SIGHUP");
+      });`,
+    );
+    const program = shop.start("run");
+    await program.says("is in force");
+    expect(program.stderr()).toMatch(/erp-bridge is running.*is in force/s);
+    await terminate(program);
+    expect(program.stderr().match(/is in force/g)).toHaveLength(1);
   });
 });
 
