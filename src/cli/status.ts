@@ -2,16 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
-import { CONDITIONS } from "../health/condition-traits.ts";
-import { describeCondition } from "../health/condition-words.ts";
-import type { Condition } from "../health/conditions.ts";
 import { loadFacts } from "../health/fact-rows.ts";
 import { measureAges } from "../health/health.ts";
-import { describeStatus } from "../health/status.ts";
+import { describeStatus, type ReportedCondition } from "../health/status.ts";
 import { statusWords } from "../health/status-words.ts";
-import type { Language } from "../messages/language.ts";
 import { m } from "../messages/messages.ts";
-import type { Say } from "../messages/render.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { loadObservations } from "../probe/observations.ts";
@@ -79,11 +74,15 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
     const limits = { erpReadWithinMs: loaded.config.erp.read_within };
     const report = describeStatus(facts, now, limits);
     const observations = loadObservations(store).filter(({ state }) => state === "new");
-    const { flows, holds } = facts;
+    const { holds } = facts;
+    const kept = loadConditions(store);
+    const flows = facts.flows.map((flow) => {
+      const { lead, rest } = splitRow(flow.sentence, kept, report.conditions);
+      return { ...flow, sentence: lead + rest };
+    });
     const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
     const noticed = describeObservations(observations);
     const { language } = loaded.config;
-    const kept = language === "en" ? [] : loadConditions(store);
     const told = describeStatus(facts, now, limits, language);
     const next = (command: string | null) =>
       command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
@@ -92,9 +91,12 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
       told.sentence,
       ...next(worst?.command ?? null).map((line) => `  ${line}`),
       ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
-      ...flows
+      ...facts.flows
         .filter(({ enabled }) => enabled)
-        .map(({ flow, sentence }) => `  ${flow.padEnd(10)} ${sayRow(sentence, kept, { language, say })}`),
+        .map(({ flow, sentence }) => {
+          const { lead, rest } = splitRow(sentence, kept, told.conditions);
+          return `  ${flow.padEnd(10)} ${lead}${say(rest)}`;
+        }),
       ...holds.flatMap(({ area, reason, detail }) =>
         detail === null ? [] : [say(m.common.indented({ text: m.status.hold({ area, reason, detail }) }))],
       ),
@@ -121,15 +123,13 @@ function startOf(holder: LockHolder | undefined, nowMs: number): number {
   return Number.isNaN(startedAtMs) ? nowMs : startedAtMs;
 }
 
-/** A sentence of `sync_status`: the condition that it may begin with has words of its own in each language. */
-function sayRow(
-  sentence: string,
-  kept: readonly ConditionRow[],
-  { language, say }: { language: Language; say: Say },
-): string {
-  const first = kept.find(({ code, text }) => Object.hasOwn(CONDITIONS, code) && sentence.startsWith(`${text} `));
-  if (first === undefined) return say(sentence);
-  const condition = first as unknown as Condition;
-  const { text } = describeCondition(condition, { nowMs: Date.parse(first.seenAt), language });
-  return `${text} ${say(sentence.slice(first.text.length + 1))}`;
+/**
+ * A sentence of `sync_status` may begin with a condition as it stood when the daemon last wrote them down: the one that stands now takes its
+ * place, or nothing does.
+ */
+function splitRow(sentence: string, kept: readonly ConditionRow[], now: readonly ReportedCondition[]) {
+  const first = kept.find(({ text }) => sentence.startsWith(`${text} `));
+  if (first === undefined) return { lead: "", rest: sentence };
+  const standing = now.find(({ code, subject }) => code === first.code && subject === first.subject);
+  return { lead: standing === undefined ? "" : `${standing.text} `, rest: sentence.slice(first.text.length + 1) };
 }

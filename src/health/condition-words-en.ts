@@ -163,8 +163,8 @@ export const englishConditions = {
     recovery: () => "late reads: nothing is left of it.",
   },
   refused_statuses: counts(
-    (n) => `${counted(n, "status request")} refused by the service.`,
-    "Insert a new request, or delete the refused one. The service's words: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
+    (n) => `${counted(n, "status request")} refused.`,
+    "Insert a new request, or delete the refused one. Why: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
     "refused status requests",
   ),
   refused_rows: counts(

@@ -161,8 +161,8 @@ export const russianConditions = {
     recovery: () => "Все изменённые заказы прочитаны.",
   },
   refused_statuses: counts(
-    (n) => `${counted(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])} сервисом.`,
-    "Добавьте новый запрос или удалите отклонённый. Слова сервиса: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
+    (n) => `${counted(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])}.`,
+    "Добавьте новый запрос или удалите отклонённый. Почему: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
     "Отклонённых смен статуса больше нет.",
   ),
   refused_rows: counts(

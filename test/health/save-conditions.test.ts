@@ -56,13 +56,13 @@ describe("the table conditions", () => {
       subject: "orders",
       since: null,
       params: { count: 4 },
-      text: "4 status requests refused by the service.",
+      text: "4 status requests refused.",
       command: null,
       seenAt: new Date().toISOString(),
     };
     const { store } = t.bridge;
     store.write(() => replaceConditions(store, [{ ...refused, rank: 2, text: "Second." }, refused]));
-    expect(sentenceOf(t, "orders")).toMatch(/^4 status requests refused by the service\. Succeeded /);
+    expect(sentenceOf(t, "orders")).toMatch(/^4 status requests refused\. Succeeded /);
     expect(sentenceOf(t, "stocks")).not.toContain("refused");
     const seenAt = new Date(Date.now() - 11 * MINUTE_MS).toISOString();
     store.write(() => replaceConditions(store, [{ ...refused, seenAt }]));

@@ -63,10 +63,10 @@ describe("the status page", () => {
     );
     for (let n = 0; n < 4; n++) insert.run(`${n}`);
     const page = await look(t);
-    expect(heading(page)).toBe("4 status requests refused by the service.");
+    expect(heading(page)).toBe("4 status requests refused.");
     const row = /<li><span class="name">Statuses[\s\S]*?<\/li>/.exec(page)?.[0] ?? "";
     expect(row).toContain('<span class="state look">');
-    expect(row.replaceAll("\u00a0", " ")).toContain("4 status requests refused by the service.");
+    expect(row.replaceAll("\u00a0", " ")).toContain("4 status requests refused.");
     expect(page).toContain("SELECT id, order_id, last_error FROM status_requests");
   });
 
