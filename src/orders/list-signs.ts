@@ -159,15 +159,17 @@ export function* readSignsInSlices(
   return { signs, size, ids: hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set() };
 }
 
-/** Elements that hold nothing, `null`, `{}`, `[]` and `""`: perhaps orders that the service could not write. */
+/** An element that holds nothing, `null`, `{}`, `[]` or `""`: perhaps an order that the service could not write. */
+export function isEmptyRecord(bytes: Buffer, element: Span): boolean {
+  const { start, end } = element;
+  const kind = kindOf(bytes, element);
+  if (kind === "null") return true;
+  if (kind === "object" || kind === "array") return skipBlanks(bytes, start + 1) === end - 1;
+  return kind === "string" && end - start === 2;
+}
+
 export function countEmptyRecords(bytes: Buffer, elements: readonly Span[]): number {
-  return elements.filter((element) => {
-    const { start, end } = element;
-    const kind = kindOf(bytes, element);
-    if (kind === "null") return true;
-    if (kind === "object" || kind === "array") return skipBlanks(bytes, start + 1) === end - 1;
-    return kind === "string" && end - start === 2;
-  }).length;
+  return elements.filter((element) => isEmptyRecord(bytes, element)).length;
 }
 
 /** @param path of the list */

@@ -27,6 +27,7 @@ import {
   learnSigns,
   learnSizes,
   learnWhole,
+  NO_SIGNS,
   NO_SIGNS_LEARNED,
   noteEmptyRecords,
   saysMore,
@@ -112,12 +113,25 @@ export class WatchList {
         hint: this.#hint,
       });
     if (this.#hasWaited(after, batch)) {
-      log.warn({ empty, size: signs.size }, m.orders.emptyConfirmed);
+      log.warn(
+        { empty, size: signs.size },
+        this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed,
+      );
       return undefined;
     }
-    return new BridgeError("answer_shape", m.orders.emptyRecords({ empty: empty ?? 0, size: signs.size }), {
+    const emptyWords = this.#endpoint === "orders" ? m.orders.emptyRecords : m.updates.emptyRecords;
+    return new BridgeError("answer_shape", emptyWords({ empty: empty ?? 0, size: signs.size }), {
       hint: m.orders.emptyMeansNothing({ area: this.#endpoint }),
     });
+  }
+
+  /** A page of changes was read. Gives an error where records of it hold nothing: the position stays then, for an hour. */
+  judgePage(
+    since: string,
+    empty: number,
+    { signs, signal }: { signs: ListSigns; signal: AbortSignal },
+  ): Promise<BridgeError | undefined> {
+    return this.judgeBatch({ ...NO_SIGNS, size: signs.size }, { batch: since, empty }, signal);
   }
 
   /** Whether the batch, or batches with empty records and no other, have been served for long enough. By the monotonic clock while the process lives. */

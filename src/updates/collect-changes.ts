@@ -6,6 +6,7 @@
 
 import { inTurns, type Slices } from "../answers/slices.ts";
 import type { Store } from "../database/store.ts";
+import { isEmptyRecord } from "../orders/list-signs.ts";
 import type { AnswerRecord } from "../orders/read-answer.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -96,11 +97,11 @@ export class ChangeCollector {
   /**
    * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
    * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
-   *   new, unless its timestamp says otherwise.
+   *   new, unless its timestamp says otherwise. `waitsForEmpty`: records that hold nothing may still come whole.
    * @param onFull stores what waits
    */
   async addPage(
-    page: { body: Buffer; changes: ChangePage; isBeyond: boolean },
+    page: { body: Buffer; changes: ChangePage; isBeyond: boolean; waitsForEmpty?: boolean },
     signal: AbortSignal,
     onFull: () => Promise<void>,
   ): Promise<number> {
@@ -114,15 +115,17 @@ export class ChangeCollector {
     for (let from = 0; from < page.changes.elements.length; from += CHANGES_PER_STEP) {
       await turn();
       const changes = await inTurns(page.changes.read(page.body, from, CHANGES_PER_STEP), turn);
-      this.#add(page.body, changes, page.isBeyond);
+      this.#add(page, changes);
       if (this.isFull) await onFull();
     }
     return this.#fresh - before;
   }
 
-  #add(body: Buffer, changes: readonly ServedChange[], isBeyond: boolean): void {
+  #add(page: { body: Buffer; isBeyond: boolean; waitsForEmpty?: boolean }, changes: readonly ServedChange[]): void {
+    const { body, isBeyond, waitsForEmpty = false } = page;
     this.#recall(changes);
     for (const { record, timestamp, contentHash, key } of changes) {
+      if (waitsForEmpty && isEmptyRecord(body, record.span)) continue;
       if (!record.ok || key === undefined) {
         this.#addUnusable(body, record, contentHash);
         continue;

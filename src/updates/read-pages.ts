@@ -7,7 +7,7 @@ import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
 import { m } from "../messages/messages.ts";
 import { findMatchedPaths } from "../orders/check-paths.ts";
-import { withoutMore } from "../orders/list-signs.ts";
+import { countEmptyRecords, withoutMore } from "../orders/list-signs.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
 import type { WatchList } from "../orders/watch-list.ts";
@@ -251,15 +251,18 @@ export class ReadPages {
     const isFollowed = token !== undefined && token !== since;
     await this.#watch.judge(isFollowed ? withoutMore(changes.signs) : changes.signs, pass.signal);
     pass.signs = changes.signs;
-    // What came beside an error, or is old, is stored; the position stays, because the service may have shown a part of the page only.
-    const doubt = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
+    // What came beside an error or empty records, or is old, is stored; the position stays, because the service may have shown a part only.
+    const reported = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
+    const doubt = reported ?? (await this.#watch.judgePage(since, countEmptyRecords(body, elements), pass));
     if (list.elements === undefined && doubt !== undefined) throw doubt;
     if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
-    const fresh = await pass.changes.addPage({ body, changes, isBeyond }, pass.signal, () =>
-      this.#stored.store(pass, { isWhole: false }),
+    const fresh = await pass.changes.addPage(
+      { body, changes, isBeyond, waitsForEmpty: doubt !== undefined },
+      pass.signal,
+      () => this.#stored.store(pass, { isWhole: false }),
     );
     const { timestamps } = changes;
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow);

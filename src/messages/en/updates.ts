@@ -2,6 +2,9 @@ import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
 
 export const updates = {
+  emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
+    `Empty records (null, {} or []) among the changes: ${empty} of ${size}. The position stays until they come whole, for an hour at most.`,
+  emptyPassed: "Changes were served with empty records for an hour. The position goes on; they are in quarantine.",
   cutSettled: "The orders whose changes may have been left out have been read.",
   sinceRefused: ({ from, to }: { from: string; to: string }) =>
     `The service refuses to go back to ${from} and was asked from ${to}: changes between the two may be missing. Open orders are read one by one to find them, then closed ones; the position stays until then.`,

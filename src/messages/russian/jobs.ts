@@ -204,6 +204,8 @@ export const jobs = {
     "Выпущено из карантина записей без пригодного идентификатора: {released}; они записаны как заказы.",
   "The confirm of a batch of {size#} order[s] was answered with {name~}: {count}.":
     "На подтверждение пачки из {size} {size:заказа|заказов|заказов} сервис ответил: {name}: {count}.",
+  "Empty records (null, {} or []) among the changes: {empty} of {size}. The position stays until they come whole, for an hour at most.":
+    "Пустые записи (null, {} или []) среди изменений: {empty} из {size}. Отметка не сдвигается, пока они не придут целиком, но не дольше часа.",
   "Empty records (null, {} or []) in the batch: {empty} of {size}. It is confirmed once it has been served so for an hour.":
     "Пустые записи (null, {} или []) в пачке: {empty} из {size}. Она будет подтверждена, если сервис будет выдавать её в таком виде целый час.",
   "The changes of the timestamp at which a page may have been cut have all been served since.":
