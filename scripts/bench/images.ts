@@ -8,6 +8,7 @@
  * Each push runs in a process of its own, and so does the service. CPU times stand beside wall times, because they hardly
  * depend on what else the machine does.
  */
+
 import { fork } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -17,6 +18,7 @@ import Database from "better-sqlite3";
 import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
 import { requestCompare } from "../../src/feeds/feed-rows.ts";
+import { m } from "../../src/messages/messages.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
 const LARGEST_BYTES = 50_000_000;
@@ -135,7 +137,7 @@ function threadMs(): number {
 
 async function push(folder: string, port: string, send: Send): Promise<void> {
   const bridge = open(folder, port, send);
-  bridge.store.write(() => requestCompare(bridge.store, "images", "a measurement"));
+  bridge.store.write(() => requestCompare(bridge.store, "images", m.sync.asked));
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
   let last = threadMs();

@@ -1,4 +1,5 @@
 /* Guards of the database's files and of what a restore and a start conclude from them: each spoils what its guard is for. */
+
 import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
 import { closeSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
@@ -15,6 +16,7 @@ import { readNote } from "../../src/database/progress-note.ts";
 import type { Store } from "../../src/database/store.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
+import { m } from "../../src/messages/messages.ts";
 import { isSameBody, writeBody } from "../../src/orders/keep-body.ts";
 import { commit } from "../../src/pass/commit.ts";
 import { saveHold } from "../../src/pass/hold-rows.ts";
@@ -258,7 +260,7 @@ export const GUARD_CHECKS: Readonly<Record<string, Check>> = {
   }),
   "restore beside an open gap": restoredOnto((file) => {
     const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "command" });
-    const hold = { area: "orders", reason: "restored", since: AT, nextProbeAt: null, detail: "Something is missing." };
+    const hold = { area: "orders", reason: "restored", since: AT, nextProbeAt: null, detail: m.restore.confirmedSince };
     store.write(() => saveHold(store, { ...hold, reason: "restored" }));
     store.close();
   }),

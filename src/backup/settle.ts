@@ -51,7 +51,7 @@ export function raiseNumbers(
 }
 
 /** What the service acknowledged after the copy is not known. */
-export function doubtAcknowledged(to: Store, because: string): void {
+export function doubtAcknowledged(to: Store, because: Message): void {
   to.write(() => {
     for (const name of FEED_NAMES) beginEpoch(to, name, because);
   });
@@ -107,6 +107,6 @@ export function forgetPassing(to: Store): void {
   });
 }
 
-export function tellGap(to: Store, detail: Message | string, at: string): void {
+export function tellGap(to: Store, detail: Message, at: string): void {
   to.write(() => saveHold(to, { area: "orders", reason: "restored", since: at, nextProbeAt: null, detail }));
 }

@@ -6,6 +6,7 @@ import { loadable, proposalLines } from "../config/proposal.ts";
 import { checkAccount } from "../daemon/account.ts";
 import { exploreNewService, probeService, sendTestAlerts } from "../daemon/ask-outside.ts";
 import { removeNote } from "../database/progress-note.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
@@ -222,7 +223,7 @@ interface Outcome {
   madeDatabase: boolean;
   kept: string[];
   checks: readonly CheckResult[];
-  alerts: readonly { channel: string; error: string | undefined }[];
+  alerts: readonly { channel: string; error: Message | undefined }[];
   exitCode: ExitCode;
 }
 
@@ -254,11 +255,7 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
   if (Object.keys(found).length > 0) terminal.out(m.init.fitted({ lines: proposalLines(found) }));
   for (const check of checks) terminal.out(describeCheck(check));
   for (const { channel, error } of alerts) {
-    terminal.out(
-      error === undefined
-        ? m.init.alertTaken({ channel })
-        : m.init.alertFailed({ channel, error: m.common.plain({ text: error }) }),
-    );
+    terminal.out(error === undefined ? m.init.alertTaken({ channel }) : m.init.alertFailed({ channel, error: error }));
   }
   terminal.out("");
   terminal.out(isWell ? m.init.next({ next }) : m.init.nextWhenRight({ next }));

@@ -107,8 +107,7 @@ function* previewRow(
   if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: plan.reason }));
   const { outbox } = known;
   if (plan.kind !== "keep" || outbox === undefined) return;
-  if (outbox.state === "refused")
-    yield row(null, m.sync.refused({ why: m.common.plain({ text: outbox.lastError ?? "" }) }));
+  if (outbox.state === "refused") yield row(null, m.sync.refused({ why: store.messageOf(outbox.lastError ?? "") }));
   else yield row(outbox.record, whyOwed({ gone: outbox.gone }, known));
 }
 

@@ -3,6 +3,7 @@ import { inertText } from "../answers/inert-text.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { dropKept } from "../orders/kept-bodies.ts";
 import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../pass/held-rows.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -57,7 +58,7 @@ export const quarantineShow: Command<{ name: string }> = (call, { name }) =>
     const payload = record.payload ?? "";
     call.terminal.out(`${named.text}  ${recordOf(record)} (${record.state})`);
     call.terminal.out(
-      m.quarantine.reason({ reason: m.common.plain({ text: inertText(record.reason).replaceAll("\n", " ") }) }),
+      m.quarantine.reason({ reason: withTexts(record.reason, (text) => inertText(text).replaceAll("\n", " ")) }),
     );
     call.terminal.out(m.quarantine.seen({ first: record.firstSeenAt, last: record.lastSeenAt, times: record.times }));
     call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
@@ -98,9 +99,9 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { na
     return EXIT.ok;
   });
 
-/** Words that are stored with a record, in one line. */
-export function told(reason: string): Message {
-  return m.common.plain({ text: shortWords(reason) });
+/** What is stored with a record, in one line. */
+export function told(reason: Message): Message {
+  return withTexts(reason, shortWords);
 }
 
 /** `order A-1`: what a record is, as far as that is known. */
@@ -150,7 +151,7 @@ function batchAsRecord(store: Store, { id, text }: RecordName) {
     id,
     kind: "batch",
     reference: text,
-    reason: batch.lastError ?? String(m.quarantine.beingStored),
+    reason: batch.lastError ?? m.quarantine.beingStored,
     payload: batch.body.toString("utf8"),
     state: "unread",
     firstSeenAt: batch.receivedAt,

@@ -209,7 +209,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   forgetPassing(store);
   const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
   if (gap !== null && !isComplete) {
-    if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, "a backup was restored");
+    if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, m.restore.wasRestored);
     doubtRequests(store, loaded.config.statuses.map);
     if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
     tellGap(store, gap, at);

@@ -103,7 +103,7 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
       ...(facts.acceptedByStatusOnly.length === 0
         ? []
         : [say(m.common.indented({ text: m.status.byStatusOnly({ names: facts.acceptedByStatusOnly }) }))]),
-      ...(noticed === undefined ? [] : [`  ${noticed}`]),
+      ...(noticed === undefined ? [] : [say(m.common.indented({ text: noticed }))]),
     ];
     return { lines, json, exitCode: report.exitCode };
   } finally {

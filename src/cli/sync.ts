@@ -13,6 +13,7 @@ import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
 import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -129,7 +130,7 @@ function sendAgain(
   const store = openDatabase(loaded, "command");
   try {
     refuseOtherAccount(store, loaded);
-    const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: "a person's request" };
+    const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: m.sync.asked };
     store.write(() => invalidateAcknowledged(store, feeds, doubt));
   } finally {
     store.close();
@@ -150,7 +151,7 @@ function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string)
     const site = sent === null ? m.sync.neverAccepted : m.sync.onSite({ sentAt: sentAt ?? "", sent: inertText(sent) });
     const stands = m.sync.rowStands({ only: inertText(only), state, site });
     if (lastError === null) call.terminal.out(stands);
-    else call.terminal.out(m.common.joined({ parts: [stands, m.common.plain({ text: inertText(lastError) })] }));
+    else call.terminal.out(m.common.joined({ parts: [stands, withTexts(store.messageOf(lastError), inertText)] }));
     return shown;
   } finally {
     store.close();

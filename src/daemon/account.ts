@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 import { deleteHoldsFor } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Owner } from "../platform/owner.ts";
@@ -27,8 +28,8 @@ export function refuseOtherAccount(store: Store, { config }: LoadedConfig): void
   const known = loadMeta(store, "account");
   if (known === undefined || known === accountOf(config)) return;
   const [url, id] = JSON.parse(known) as [string, string];
-  throw new BridgeError("account_changed", `The database ${store.path} belongs to another account (${id} at ${url}).`, {
-    hint: "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
+  throw new BridgeError("account_changed", m.daemon.otherAccount({ path: store.path, id, url }), {
+    hint: m.daemon.ownDatabase,
   });
 }
 

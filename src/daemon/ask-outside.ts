@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { sendTestMessage } from "../health/send-alerts.ts";
+import type { Message } from "../messages/message.ts";
 import { createClient } from "../pass/build-client.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
@@ -16,7 +17,7 @@ import { buildReceivers } from "./build-watch.ts";
 export function sendTestAlerts(
   loaded: LoadedConfig,
   clock: Clock,
-): Promise<{ channel: string; error: string | undefined }[]> {
+): Promise<{ channel: string; error: Message | undefined }[]> {
   const { signal } = new AbortController();
   const at = isoTime(clock.nowMs());
   return Promise.all(

@@ -11,6 +11,7 @@ import { disarmTriggers } from "../feeds/feed-triggers.ts";
 import { savePageSilent } from "../health/page-silence.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";
+import { m } from "../messages/messages.ts";
 import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
@@ -128,10 +129,7 @@ export class Bridge {
     try {
       const { journalAside } = store;
       if (journalAside !== undefined)
-        options.log.warn(
-          { file: journalAside },
-          `A file ${store.path}-journal that is not of the database lay beside it; it is called ${journalAside} now.`,
-        );
+        options.log.warn({ file: journalAside }, m.daemon.journalAside({ path: store.path, aside: journalAside }));
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
       const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), schema: newDatabaseStatements });
@@ -145,12 +143,10 @@ export class Bridge {
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
         savePageSilent(store, undefined);
-        if (liftCredentialHolds(store, options.loaded) > 0)
-          options.log.info({}, "The credentials were changed: the service is asked again at once.");
+        if (liftCredentialHolds(store, options.loaded) > 0) options.log.info({}, m.daemon.newCredentials);
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
       });
-      if (isRemapOwed)
-        options.log.warn({}, "The mapping of orders was changed; stored orders are put right by: erp-bridge remap");
+      if (isRemapOwed) options.log.warn({}, m.daemon.newMapping);
     } catch (error) {
       this.store.close();
       this.#lock.release();
@@ -216,8 +212,8 @@ export class Bridge {
   async runJob(name: FlowName, only?: string): Promise<RunResult> {
     const runner = this.runners.get(name);
     if (runner === undefined) {
-      throw new BridgeError("usage", `${name} is not switched on.`, {
-        hint: `Set the path of ${name} in the configuration.`,
+      throw new BridgeError("usage", m.daemon.notSwitchedOn({ name }), {
+        hint: m.daemon.setPath({ name }),
       });
     }
     const release = only === undefined ? undefined : this.#limits.get(name)?.(only);

@@ -7,6 +7,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { showConfig } from "../config/show.ts";
 import { compileFeed, type FeedRules } from "../feeds/feed.ts";
 import { PushImports } from "../feeds/push-imports.ts";
+import { m } from "../messages/messages.ts";
 import { compileOrderRules, type OrderRules } from "../orders/order-rules.ts";
 import { PullOrders } from "../orders/pull-orders.ts";
 import type { Job, JobContext } from "../pass/job.ts";
@@ -106,7 +107,7 @@ export function buildJobs(
     entries.push({
       pattern: feed.compare,
       runner,
-      before: (signal) => job.requestCompare("the nightly comparison", signal),
+      before: (signal) => job.requestCompare(m.daemon.nightlyComparison, signal),
     });
   }
   const reconcile = new Reconcile(context, { ...config.reconcile, rules, gapMs: 1000 / service.requests_per_second });

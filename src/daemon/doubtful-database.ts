@@ -11,6 +11,8 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Note } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { loadBatch } from "../orders/batch-rows.ts";
 import { confirmNames } from "../orders/confirm.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
@@ -31,7 +33,7 @@ export function settleDoubts(
   store: Store,
   loaded: LoadedConfig,
   { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
-): string | undefined {
+): Message | undefined {
   const found = findDoubt(store, loaded, schema);
   const isUnnoted = found === undefined && store.isUnnoted;
   // One that no start has worked with has nothing elsewhere.
@@ -70,10 +72,10 @@ function settleUnnoted(
   store: Store,
   loaded: LoadedConfig,
   { nowMs, schema, elsewhere }: { nowMs: number; schema: () => readonly string[]; elsewhere: Elsewhere },
-): string | undefined {
+): Message | undefined {
   refuseDamaged(store, loaded, schema);
   if (isAsNewAsKnown(store, elsewhere)) {
-    doubtAcknowledged(store, "the database may lack what was sent");
+    doubtAcknowledged(store, m.daemon.mayLackSent);
     doubtRequests(store, loaded.config.statuses.map);
     return undefined;
   }
@@ -95,32 +97,32 @@ function isAsNewAsKnown(store: Store, elsewhere: Elsewhere): boolean {
 function refuseDamaged(store: Store, loaded: LoadedConfig, schema: () => readonly string[]): void {
   const found = findDamage(store, schema);
   if (found === undefined) return;
-  const copy = copyOf(loaded) ?? "FILE";
-  throw new BridgeError("database_corrupt", `${store.path} is damaged (${found}).`, {
-    hint: `Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore ${copy}`,
+  const copy = copyOf(loaded) ?? m.daemon.copyName;
+  throw new BridgeError("database_corrupt", m.daemon.damaged({ file: store.path, found }), {
+    hint: m.daemon.restoreNewest({ copy }),
   });
 }
 
-function findDamage(store: Store, schema: () => readonly string[]): string | undefined {
+function findDamage(store: Store, schema: () => readonly string[]): Message | undefined {
   try {
     const { problems } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
     const missing = findMissingTables(store.db, schema());
-    const found = missing.length === 0 ? problems : [...problems, `no table ${missing.join(", ")}`];
-    return found.length === 0 ? undefined : found.join("; ");
+    const parts = [...problems, ...(missing.length === 0 ? [] : [m.daemon.noTables({ tables: missing })])];
+    return parts.length === 0 ? undefined : m.common.joined({ parts });
   } catch (error) {
-    const { code, message } = asError(error);
+    const { code, text } = asError(error);
     if (code !== "database_corrupt") throw error;
-    return message;
+    return text;
   }
 }
 
 function doubt(
   store: Store,
   loaded: LoadedConfig,
-  { detail, note, elsewhere, at }: { detail: string; note: Note | undefined; elsewhere: Elsewhere; at: string },
+  { detail, note, elsewhere, at }: { detail: Message; note: Note | undefined; elsewhere: Elsewhere; at: string },
 ): void {
   tellGap(store, detail, at);
-  doubtAcknowledged(store, "the database may lack what was sent");
+  doubtAcknowledged(store, m.daemon.mayLackSent);
   doubtRequests(store, loaded.config.statuses.map);
   if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
   // Last: from then on the database is not behind any more.
@@ -134,25 +136,20 @@ interface Gap {
   newer?: ReturnType<typeof findNewer>;
 }
 
-function describeGap({ path: file }: Store, loaded: LoadedConfig, { why, elsewhere, newer }: Gap): string {
+function describeGap({ path: file }: Store, loaded: LoadedConfig, { why, elsewhere, newer }: Gap): Message {
   const copy = elsewhere.copy?.file ?? copyOf(loaded);
   const more = newer?.copy ?? loaded.config.backup.journal ?? "";
   const first = {
-    older: `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
-    log: `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
-    elsewhere: `${file} is older than what ${more} holds of it: its folder or the whole machine was set back to an earlier state.`,
-    unnoted: `${file} may be an earlier copy: ${file}.progress was not there, and nothing shows that no order is missing.`,
+    older: m.restore.older({ file }),
+    log: m.restore.logSpoilt({ file }),
+    elsewhere: m.restore.newerElsewhere({ file, place: more }),
+    unnoted: m.restore.unnoted({ file }),
   };
+  const gap = m.common.sentences({ parts: [first[why], m.restore.confirmedSince] });
+  const hasMore = copy !== undefined || loaded.config.backup.journal !== null;
   const parts = [
-    first[why],
-    "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
+    ...(hasMore ? [m.restore.newestComesBack({ copy: copy ?? m.daemon.copyName })] : []),
+    m.restore.compareNewest,
   ];
-  if (copy !== undefined || loaded.config.backup.journal !== null)
-    parts.push(
-      `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy ?? "FILE"}.`,
-    );
-  parts.push(
-    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
-  );
-  return parts.join(" ");
+  return m.restore.gapAndSteps({ gap, steps: m.common.sentences({ parts }) });
 }

@@ -3,12 +3,14 @@
  * the service would not hand them out again. That there was one is told by what stays beside it (`DATABASE.id`), by a copy in
  * `backup.dir` and by an entry of `backup.journal` of the same account. Deletes nothing.
  */
+
 import { existsSync, writeFileSync } from "node:fs";
 import { lookForCopy, lookForJournal } from "../backup/backup-files.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { resolveDatabasePath } from "../database/file-checks.ts";
 import type { Store } from "../database/store.ts";
 import { refuseSavedCopy } from "../database/swap-files.ts";
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { accountOf, ownerOf } from "./account.ts";
 
@@ -22,8 +24,8 @@ export function refuseMissingDatabase({ config }: LoadedConfig): void {
   const { journal } = config.backup;
   const hasJournal = journal !== null && lookForJournal(journal, account);
   if (copy === undefined && !hasJournal && !existsSync(idOf(file))) return;
-  throw new BridgeError("database_refused", `The database ${file} is gone, and there was one before.`, {
-    hint: `Correct database.path, or bring back a copy: erp-bridge restore ${copy ?? "FILE"}. To begin anew without its orders: erp-bridge init --force.`,
+  throw new BridgeError("database_refused", m.daemon.missing({ file }), {
+    hint: m.daemon.bringCopy({ copy: copy ?? m.daemon.copyName }),
   });
 }
 

@@ -6,7 +6,9 @@
  * answers have no `Date`, the timestamps of the newest orders and the time since then stand for it; where there are no orders either,
  * only the number of runs is bounded. A crash in the middle leaves the rest for the next night.
  */
+
 import { clockOffsetS } from "../health/clock-offset.ts";
+import { m } from "../messages/messages.ts";
 import { deleteConfirmedBefore } from "../orders/batch-rows.ts";
 import { deleteEventsUpTo, loadNewestTimestamps } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
@@ -111,7 +113,7 @@ export class PruneHistory implements Job {
     const served = client.serviceNow === undefined ? this.#reachedNow() : undefined;
     if (served !== undefined) return Math.min(nowMs, served);
     if (client.serviceNow !== undefined && clockOffsetS(client.serviceNow, nowMs) === undefined) return nowMs;
-    log.info({}, "Old history stays, because the service does not confirm this machine's time.");
+    log.info({}, m.daemon.historyStays);
     return undefined;
   }
 

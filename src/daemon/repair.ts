@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { saveErpWatch } from "../feeds/erp-writes.ts";
+import { m } from "../messages/messages.ts";
 import { loadUnreadBody } from "../orders/batch-rows.ts";
 import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/mapping-rows.ts";
 import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";
@@ -57,8 +58,8 @@ export function remap(store: Store, loaded: LoadedConfig, call: RemapCall): Prom
   const rules = orderRulesOf(loaded);
   const inUse = loadMappingInUse(store);
   if (!call.dryRun && isLocked(store.path) !== undefined && inUse !== undefined && inUse !== rules.columnSignature) {
-    throw new BridgeError("config_invalid", "The running daemon still reads orders with the former mapping.", {
-      hint: "Let it read the configuration again first: systemctl reload erp-bridge; then run remap.",
+    throw new BridgeError("config_invalid", m.daemon.formerMapping, {
+      hint: m.daemon.reloadFirst,
     });
   }
   const { clock, log, dryRun, onProgress } = call;

@@ -5,6 +5,7 @@
  * the monotonic clock cannot be fooled: after a jump the next runs are worked out anew, and what has not begun for long
  * is begun in any case.
  */
+import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
 import type { Clock, Log } from "../platform/ports.ts";
 import { CronTimes } from "./cron-times.ts";
@@ -137,7 +138,7 @@ export class Scheduler {
     try {
       await before?.(this.signal);
     } catch (error) {
-      this.#log.warn({ job: runner.name, errorCode: asError(error).code }, `${runner.name}: could not be prepared.`);
+      this.#log.warn({ job: runner.name, errorCode: asError(error).code }, m.daemon.notPrepared({ name: runner.name }));
     } finally {
       watched.isPreparing = false;
     }

@@ -9,6 +9,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
+import { m } from "../messages/messages.ts";
 import { forgetSigns } from "../orders/watch-list.ts";
 import { forgetForms } from "../pass/answer-form-rows.ts";
 import { deleteWatermark, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
@@ -62,7 +63,7 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   forgetSigns(store);
   forgetLearned(store);
   for (const key of ["anchors", "set_back"] as const) deleteMeta(store, key);
-  invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: "the account has another address or client id" });
+  invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });
   const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);
   oweReconcile(store);
   const [formerUrl, formerId] = JSON.parse(former) as [string, string];

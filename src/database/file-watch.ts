@@ -16,8 +16,6 @@ interface FileIdentity {
 /** `gone`: the name is free, or the file that has it is empty. `another`: somebody else works with a file of that name. */
 export type FileState = "same" | "gone" | "another";
 
-const RESTORE_HINT = m.database.bringBack;
-
 export class FileWatch {
   readonly #file: string;
   readonly #identities: ReadonlyMap<string, FileIdentity | undefined>;
@@ -45,7 +43,7 @@ export class FileWatch {
   refuseReplacedDatabase(): void {
     if (this.databaseState() !== "same") {
       throw new BridgeError("database_refused", m.database.replaced({ file: this.#file }), {
-        hint: RESTORE_HINT,
+        hint: m.database.bringBack,
       });
     }
     for (const suffix of ["", "-wal"]) {
@@ -53,7 +51,7 @@ export class FileWatch {
       const names = stat?.nlink ?? 1;
       // A folder always has several; that it is another file is told by whoever looks for the log.
       if (names <= 1 || stat?.isFile() !== true) continue;
-      throw new BridgeError("database_refused", `${this.#file}${suffix} has ${names} names (hard links).`, {
+      throw new BridgeError("database_refused", m.database.hardLinks({ file: `${this.#file}${suffix}`, names }), {
         hint: m.database.leaveOneName,
       });
     }

@@ -307,8 +307,10 @@ export class Store {
    * The English text of a message, for a column. What it says is kept beside it, so that `messageOf` has it again in any
    * language. Inside a transaction.
    */
-  textOf(message: Message | string): string {
-    if (typeof message === "string") return message;
+  textOf(message: Message): string;
+  textOf(message: Message | null): string | null;
+  textOf(message: Message | null): string | null {
+    if (message === null) return null;
     const text = String(message);
     this.prepare("REPLACE INTO stored_messages (text, message) VALUES (?, ?)").run(
       text,
@@ -319,7 +321,10 @@ export class Store {
   }
 
   /** The message of a stored text; a text of which nothing is known, such as one of an earlier version, stays as it is. */
-  messageOf(text: string): Message {
+  messageOf(text: string): Message;
+  messageOf(text: string | null): Message | null;
+  messageOf(text: string | null): Message | null {
+    if (text === null) return null;
     const sql = "SELECT message FROM stored_messages WHERE text = ?";
     const row = this.prepare<{ message: string }>(sql).get(text);
     return messageBehind(text, JSON.parse(row?.message ?? "null"));

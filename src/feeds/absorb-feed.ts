@@ -216,7 +216,7 @@ function quarantineRow(
   const reference = referenceOf(key);
   const { payload, digest } = payloadOf(rows);
   releaseQuarantined(store, [rules.name], reference);
-  saveUnsendable(store, rules, { key, reason: String(reason), at });
+  saveUnsendable(store, rules, { key, reason: store.textOf(reason), at });
   saveQuarantinedRow(store, { kind: rules.name, reference, reason, payload, hash: digest, at });
   return true;
 }
@@ -238,7 +238,7 @@ function quarantineUnnamed({ store, rules, at, unnamed }: Step, row: SourceRow):
   return saveQuarantinedRow(store, {
     kind: rules.name,
     reference: null,
-    reason: String(reason),
+    reason,
     payload,
     hash: digest,
     at,

@@ -31,7 +31,7 @@ export async function applyRules(
     if (feed.sentHow === null) await commit(context, signal, () => saveSentHow(store, rules));
     return;
   }
-  const because = String(feed.template === null ? m.feeds.firstUse : m.feeds.rulesChanged);
+  const because = feed.template === null ? m.feeds.firstUse : m.feeds.rulesChanged;
   const former = formerKeyOf(feed.template, feed.keyColumns);
   const isRenamed = former !== undefined && feed.keyColumns !== JSON.stringify(rules.keys);
   if (isRenamed && feed.rekeyFrom !== null) await dropMoved(context, rules, signal);

@@ -179,7 +179,7 @@ export class FeedChanges {
       saveSentView(store, rules);
       if (isTracked) return;
       armTriggers(store, rules);
-      requestCompare(store, rules.name, String(m.feeds.changesNotNoted));
+      requestCompare(store, rules.name, m.feeds.changesNotNoted);
     });
     if (isTracked) return;
     log.info({ feed: rules.name, table: rules.table }, m.feeds.changesNoted({ name: rules.name, table: rules.table }));

@@ -7,6 +7,7 @@ import type { RecordPlace } from "../config/feed-level.ts";
 import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import type { FeedRules } from "./feed.ts";
 import type { FeedKeyState, OutboxState } from "./plan-feed.ts";
 
@@ -53,8 +54,10 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
 }
 
 /** A full comparison is owed. A reason that stands already is kept: it came first. */
-export function requestCompare(store: Store, name: FeedName, because: string): void {
-  store.prepare("UPDATE feeds SET compare_because = coalesce(compare_because, ?) WHERE name = ?").run(because, name);
+export function requestCompare(store: Store, name: FeedName, because: Message): void {
+  store
+    .prepare("UPDATE feeds SET compare_because = coalesce(compare_because, ?) WHERE name = ?")
+    .run(store.textOf(because), name);
 }
 
 /** A comparison has ended. A chunk that was learned is tried twice as large: what was too much once need not stay so. */
@@ -72,10 +75,10 @@ export function markCompared(store: Store, rules: FeedRules, at: string): void {
  * what is: each row goes again with its newest value, rows that are gone go as gone.
  * @param because for the log
  */
-export function beginEpoch(store: Store, name: FeedName, because: string): void {
+export function beginEpoch(store: Store, name: FeedName, because: Message): void {
   store
     .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
-    .run(because, name);
+    .run(store.textOf(because), name);
 }
 
 /** The epoch of an acknowledgement that is in doubt, whatever the feed's. */
@@ -90,13 +93,13 @@ const INVALID_EPOCH = -1;
 export function invalidateAcknowledged(
   store: Store,
   names: readonly FeedName[],
-  { since, at, because }: { since: string; at: string; because: string },
+  { since, at, because }: { since: string; at: string; because: Message },
 ): void {
   const doubt = store.prepare(
     `UPDATE feeds SET doubt_since = min(coalesce(doubt_since, @since), @since),
        compare_because = coalesce(compare_because, @because) WHERE name = @name`,
   );
-  for (const name of names) doubt.run({ name, since: since > at ? "" : since, because });
+  for (const name of names) doubt.run({ name, since: since > at ? "" : since, because: store.textOf(because) });
 }
 
 /** The feeds whose rows go to one path. */

@@ -6,6 +6,7 @@
 
 import type { FeedName } from "../config/feed-names.ts";
 import type { HoldReason } from "../database/hold-names.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
@@ -99,7 +100,7 @@ export class PushImports implements Job {
   }
 
   /** All rows are compared in the next pass: the backstop for changes that left no trace. */
-  async requestCompare(because: string, signal: AbortSignal): Promise<void> {
+  async requestCompare(because: Message, signal: AbortSignal): Promise<void> {
     await commit(this.#context, signal, () => requestCompare(this.#context.store, this.name, because));
   }
 

@@ -235,7 +235,7 @@ export class SendRequest {
     if (since === undefined) return;
     const { store, clock, log } = this.#context;
     const { name, path } = this.#options.rules;
-    const because = String(m.feeds.outageAccepted);
+    const because = m.feeds.outageAccepted;
     invalidateAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
     log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
   }

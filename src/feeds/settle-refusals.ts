@@ -1,5 +1,7 @@
 /* What becomes of refused records. Each step is a transaction; after a crash the rows wait and are refused once more. */
+
 import { hash } from "node:crypto";
+import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import { saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -96,7 +98,7 @@ export class SettleRefusals {
     saveQuarantinedRow(store, {
       kind: this.#rules.name,
       reference: referenceOf(key),
-      reason: words,
+      reason: m.common.foreign({ text: words }),
       payload: record,
       hash: hash("sha256", record, "buffer"),
       at: isoTime(clock.nowMs()),

@@ -141,7 +141,7 @@ class FileRows implements SourceRows {
 function unanswered(rules: SourceRules, cause: Unanswered): BridgeError {
   return new BridgeError(
     "table_missing",
-    m.feeds.sourceUnreadable({ name: rules.name, source: sourceOf(rules), why: m.common.plain({ text: cause.words }) }),
+    m.feeds.sourceUnreadable({ name: rules.name, source: sourceOf(rules), why: cause.words }),
     {
       hint: m.feeds.sourceDiskAway,
       cause,

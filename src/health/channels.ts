@@ -4,6 +4,7 @@
  * does not. After a crash before that, one message is repeated.
  */
 
+import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -61,13 +62,13 @@ export class Channels {
     const state = this.get(name);
     if (state.failing === null) return;
     this.set(name, { ...state, failing: null });
-    this.#context.log.info({ channel: name }, `${name}: can be reached again.`);
+    this.#context.log.info({ channel: name }, m.health.channelWorks({ name }));
   }
 
   /** Said once when it begins to fail; `status` shows it as long as it does. */
   noteFailure(name: ChannelName, error: unknown): void {
     const { clock, log } = this.#context;
-    const { code, message } = asError(error);
+    const { code, text } = asError(error);
     if (code === "stopped") return;
     const failures = (this.#retries.get(name)?.failures ?? 0) + 1;
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
@@ -75,6 +76,6 @@ export class Channels {
     const state = this.get(name);
     if (state.failing !== null) return;
     this.set(name, { ...state, failing: { since: isoTime(clock.nowMs()), error: code } });
-    log.warn({ channel: name, errorCode: code }, `${name}: ${message} The flows go on.`);
+    log.warn({ channel: name, errorCode: code }, m.health.channelFails({ name, error: text }));
   }
 }

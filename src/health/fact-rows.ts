@@ -57,13 +57,16 @@ const FLOWS = (query: Query) => {
 };
 
 export function loadFacts(store: Store): Facts {
-  const say = (text: string | null) => (text === null ? null : store.messageOf(text));
   const owed = loadOwedTimes(store);
   return {
     flows: store
       .prepared(FLOWS)
       .all()
-      .map(({ error, staleAfterS, ...flow }) => ({ ...flow, error: say(error), staleAfterS: staleAfterS ?? 0 })),
+      .map(({ error, staleAfterS, ...flow }) => ({
+        ...flow,
+        error: store.messageOf(error),
+        staleAfterS: staleAfterS ?? 0,
+      })),
     holds: loadHolds(store).map(({ nextProbeAt: _, ...hold }) => hold),
     lastOrderAt: loadLastOrderAt(store),
     orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),
@@ -76,7 +79,7 @@ export function loadFacts(store: Store): Facts {
     refusedBatches: countRefusedConfirms(store),
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
-    owedReads: { ...owed, why: say(owed.why) },
+    owedReads: { ...owed, why: store.messageOf(owed.why) },
     refusedRequests: countRefusedRequests(store),
     unsettledRequests: listUnsettledSince(store),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")

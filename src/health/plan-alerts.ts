@@ -1,11 +1,12 @@
-import { counted } from "../messages/counted.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 
 /** A notification. Closed words, names and numbers only. */
 export interface AlertMessage {
   kind: "problem" | "recovery" | "digest" | "test";
   /** A name for programs. */
   subject: string;
-  text: string;
+  text: Message | string;
 }
 
 /** A condition as receivers are notified of it. */
@@ -105,11 +106,12 @@ const DIGEST_LINES_MAX = 30;
 
 function digestOf(changes: readonly Change[]): AlertMessage {
   const lines = changes.slice(0, DIGEST_LINES_MAX).map(({ message }) => message.text);
-  const more = changes.length > lines.length ? [`and ${changes.length - lines.length} more`] : [];
+  const rest = changes.length - lines.length;
+  const more = rest > 0 ? [m.config.more({ count: rest })] : [];
   return {
     kind: "digest",
     subject: "digest",
-    text: [`${counted(changes.length, "change")} at once:`, ...lines, ...more].join("\n"),
+    text: m.common.lines({ lines: [m.health.changesAtOnce({ count: changes.length }), ...lines, ...more] }),
   };
 }
 

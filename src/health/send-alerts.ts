@@ -5,6 +5,9 @@
  */
 
 import type { Language } from "../messages/language.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { alertNameOf } from "./alert-names.ts";
@@ -93,8 +96,9 @@ export class SendAlerts {
       const plan = planAlert(state.told, { ...now, nowMs: clock.nowMs() });
       if (plan === undefined) break;
       try {
-        const message = { ...plan.message, text: client.hideSecrets(plan.message.text) };
-        await receiver.send(message, new Date(clock.nowMs()).toISOString(), signal);
+        const { text } = plan.message;
+        const shown = typeof text === "string" ? client.hideSecrets(text) : withTexts(text, client.hideSecrets);
+        await receiver.send({ ...plan.message, text: shown }, new Date(clock.nowMs()).toISOString(), signal);
       } catch (error) {
         this.#channels.noteFailure(name, error);
         return;
@@ -114,12 +118,12 @@ export async function sendTestMessage(
   receiver: Receiver,
   at: string,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const text = "This is a test: alerts of erp-bridge arrive here.";
+): Promise<Message | undefined> {
+  const text = m.health.testAlert;
   try {
     await receiver.send({ kind: "test", subject: "test", text }, at, signal);
     return undefined;
   } catch (error) {
-    return asError(error).message;
+    return asError(error).text;
   }
 }

@@ -4,10 +4,12 @@
  * clock wrote in this process is moved by as much as it was wrong; what still lies in the future came from an earlier process and
  * counts as of now. History keeps its times. After a crash in the middle the next start does the second again.
  */
+
 import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { erpQueue, feedOutbox, feeds, flows, holds, owedReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -47,8 +49,7 @@ export class SettleTimes {
       // In one transaction a column: a row that was moved must not be met again.
       moved += await commit(this.#context, signal, () => settle(store, { column, corrections }, clock.nowMs()));
     }
-    if (moved > 0)
-      log.info({ times: moved }, "Times that this machine's clock had written while it was wrong were put right.");
+    if (moved > 0) log.info({ times: moved }, m.health.timesPutRight);
   }
 
   #look(isRight: boolean | undefined): Correction[] | undefined {

@@ -7,6 +7,7 @@
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
 import { requestCompare } from "../feeds/feed-rows.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { BridgeError } from "../platform/errors.ts";
@@ -43,17 +44,13 @@ export class WatchMachine {
     if (offsetS === undefined) {
       if (known === undefined) return;
       await this.#end("clock", signal);
-      log.info({}, "This machine's clock agrees with the service's again.");
+      log.info({}, m.health.clockAgrees);
       return;
     }
     if (known !== undefined && Math.abs((known.offsetS ?? 0) - offsetS) < OFFSET_STEP_S) return;
     const since = known?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () => saveNotice(store, { name: "clock", since, offsetS }));
-    if (known === undefined)
-      log.warn(
-        { offsetS },
-        "This machine's clock is far from the service's; times in the log and the status are wrong.",
-      );
+    if (known === undefined) log.warn({ offsetS }, m.health.clockFar);
   }
 
   async #lookAtCredential(isKnown: boolean, signal: AbortSignal): Promise<void> {
@@ -66,7 +63,7 @@ export class WatchMachine {
     }
     const since = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => saveNotice(store, { name: "credential", since }));
-    log.warn({}, `${stale.message} ${stale.hint ?? ""}`);
+    log.warn({}, stale.hint === undefined ? stale.text : m.common.sentences({ parts: [stale.text, stale.hint] }));
   }
 
   async #lookAtObjects(known: { since: string; names?: string } | undefined, signal: AbortSignal): Promise<void> {
@@ -77,16 +74,12 @@ export class WatchMachine {
     const since = known?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
       // What changed meanwhile may not have been noted.
-      for (const feed of FEED_NAMES) requestCompare(store, feed, "triggers of the ERP's were on the bridge's tables");
+      for (const feed of FEED_NAMES) requestCompare(store, feed, m.health.hadTriggers);
       if (found.length === 0) deleteNotice(store, "objects");
       else saveNotice(store, { name: "objects", since, names });
     });
-    if (found.length === 0) log.info({}, "No triggers or indexes of the ERP's stand on the bridge's tables any more.");
-    else
-      log.warn(
-        { objects: names },
-        `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
-      );
+    if (found.length === 0) log.info({}, m.health.noObjects);
+    else log.warn({ objects: names }, m.health.objects({ names }));
   }
 
   async #end(name: NoticeName, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import { counts } from "./en/counts.ts";
 import { daemon } from "./en/daemon.ts";
 import { database } from "./en/database.ts";
 import { feeds } from "./en/feeds.ts";
+import { health } from "./en/health.ts";
 import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
@@ -19,6 +20,7 @@ import { probe } from "./en/probe.ts";
 import { progress } from "./en/progress.ts";
 import { quarantine } from "./en/quarantine.ts";
 import { questions } from "./en/questions.ts";
+import { reconcile } from "./en/reconcile.ts";
 import { remap } from "./en/remap.ts";
 import { restore } from "./en/restore.ts";
 import { service } from "./en/service.ts";
@@ -41,6 +43,7 @@ export const en = {
   daemon,
   database,
   feeds,
+  health,
   help,
   init,
   keys,
@@ -52,6 +55,7 @@ export const en = {
   progress,
   quarantine,
   questions,
+  reconcile,
   remap,
   restore,
   service,

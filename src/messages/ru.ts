@@ -9,6 +9,7 @@ import { counts } from "./ru/counts.ts";
 import { daemon } from "./ru/daemon.ts";
 import { database } from "./ru/database.ts";
 import { feeds } from "./ru/feeds.ts";
+import { health } from "./ru/health.ts";
 import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
@@ -20,6 +21,7 @@ import { probe } from "./ru/probe.ts";
 import { progress } from "./ru/progress.ts";
 import { quarantine } from "./ru/quarantine.ts";
 import { questions } from "./ru/questions.ts";
+import { reconcile } from "./ru/reconcile.ts";
 import { remap } from "./ru/remap.ts";
 import { restore } from "./ru/restore.ts";
 import { service } from "./ru/service.ts";
@@ -42,6 +44,7 @@ export const ru = {
   daemon,
   database,
   feeds,
+  health,
   help,
   init,
   keys,
@@ -53,6 +56,7 @@ export const ru = {
   progress,
   quarantine,
   questions,
+  reconcile,
   remap,
   restore,
   service,

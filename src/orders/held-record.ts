@@ -1,6 +1,8 @@
 /** A held record as it would be taken with the present mapping. Writes nothing. */
+
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import type { Message } from "../messages/message.ts";
 import { exactPayload, type QuarantinedRecord } from "../pass/held-rows.ts";
 import { type OrderMapping, type OrderValues, readOrderValues } from "./order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
@@ -14,7 +16,7 @@ interface HeldRecord {
 }
 
 /** Why it cannot be taken, otherwise. */
-export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldRecord | string {
+export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldRecord | Message {
   const bytes = exactPayload(row);
   if (bytes === undefined) return row.reason;
   const mapping = row.kind === "change" ? rules.update : row.kind === "snapshot" ? rules.snapshot : rules.batch;
@@ -22,9 +24,9 @@ export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldR
     const root = scanJson(bytes);
     const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
     if (record === undefined) return row.reason;
-    if (!record.ok) return String(record.reason);
+    if (!record.ok) return record.reason;
     const read = readOrderValues(bytes, record.span, mapping);
-    return "reason" in read ? String(read.reason) : { record, bytes, mapping, values: read.values };
+    return "reason" in read ? read.reason : { record, bytes, mapping, values: read.values };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return row.reason;

@@ -13,7 +13,6 @@ import {
   statusRequests,
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { Message } from "../messages/message.ts";
 
 /** The newest events; an order that changed more often has a history of its own in `order_events`. */
 const EVENTS_MAX = 500;
@@ -57,7 +56,7 @@ export function loadOrderStory(store: Store, orderId: string) {
     waiting: select(store, erpQueue, ["blocked", "since"], "WHERE order_key = ?").get(orderKey),
     requests: select(store, statusRequests, REQUEST, "WHERE order_id = ? ORDER BY id")
       .all(orderId)
-      .map((row) => ({ ...row, lastError: messageOf(store, row.lastError) })),
+      .map((row) => ({ ...row, lastError: store.messageOf(row.lastError) })),
     quarantined: select(store, quarantine, HELD, NAMES_ORDER)
       .all(orderId)
       .map((row) => ({ ...row, reason: store.messageOf(row.reason) })),
@@ -74,10 +73,6 @@ function batchOf(store: Store, at: string) {
   return found.map(({ serviceBatchId: batchId, lastError, ...batch }) => ({
     batchId,
     ...batch,
-    lastError: messageOf(store, lastError),
+    lastError: store.messageOf(lastError),
   }));
-}
-
-function messageOf(store: Store, text: string | null): Message | null {
-  return text === null ? null : store.messageOf(text);
 }

@@ -3,12 +3,15 @@
  * written in the transaction that also stores or drops it, so that it is never in both places and never in neither;
  * after a crash it is where it was before. SQL names the index, so that what is released costs nothing.
  */
+
 import { hash } from "node:crypto";
 import { bodyLength, loadBody } from "../database/body-parts.ts";
 import { findRow, select, updateRows } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { batches, quarantine } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { deleteHold } from "./hold-rows.ts";
 import type { BadRecord, QuarantineRow } from "./quarantine-rows.ts";
 
@@ -16,19 +19,27 @@ const RECORD = [
   ...(["id", "kind", "reference", "reason", "payload", "payloadHash"] as const),
   ...(["state", "firstSeenAt", "lastSeenAt", "times"] as const),
 ] as const;
-export type QuarantinedRecord = NamedRow<typeof quarantine, (typeof RECORD)[number]>;
+type Stored = NamedRow<typeof quarantine, (typeof RECORD)[number]>;
+export type QuarantinedRecord = Omit<Stored, "reason"> & { reason: Message };
 
 export function loadQuarantined(store: Store, id: number): QuarantinedRecord | undefined {
   const row = select(store, quarantine, [...RECORD, "bodyId"], "WHERE id = ?").get(id);
   if (row === undefined) return undefined;
   const { bodyId, ...record } = row;
-  return bodyId === null ? record : { ...record, payload: loadBody(store, { body: null, bodyId }).toString("utf8") };
+  const said = withReason(store, record);
+  return bodyId === null ? said : { ...said, payload: loadBody(store, { body: null, bodyId }).toString("utf8") };
+}
+
+function withReason(store: Store, row: Stored): QuarantinedRecord {
+  return { ...row, reason: store.messageOf(row.reason) };
 }
 
 /** Held records after `id`, with their payloads. */
 export function loadHeldAfter(store: Store, id: number, limit: number): QuarantinedRecord[] {
   const rest = "INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?";
-  return select(store, quarantine, RECORD, rest).all(id, limit);
+  return select(store, quarantine, RECORD, rest)
+    .all(id, limit)
+    .map((row) => withReason(store, row));
 }
 
 /** Held records of these kinds that came before a time, the newest first, with their payloads. */
@@ -38,7 +49,10 @@ export function loadHeldSince(
   range: { before: number; limit: number; since: string },
 ): QuarantinedRecord[] {
   const ids = heldIds(kinds, "quarantine_held_id", "length(reference) = 36 AND first_seen_at <= @since");
-  return select(store, quarantine, RECORD, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
+  const rest = `WHERE id IN (${ids}) ORDER BY id DESC`;
+  return select(store, quarantine, RECORD, rest)
+    .all(range)
+    .map((row) => withReason(store, row));
 }
 
 /** The orders of held records of one kind. */
@@ -118,13 +132,11 @@ export function loadNewestOrders(store: Store, limit: number): StoredCopy[] {
 
 /** The record is stored as this order: released, with a trace of it. */
 export function releaseStored(store: Store, id: number, orderId: string): boolean {
-  return (
-    store
-      .prepare(
-        "UPDATE quarantine SET state = 'released', reason = reason || '; stored since as order ' || ? WHERE id = ? AND state = 'held'",
-      )
-      .run(orderId, id).changes > 0
-  );
+  const held = findRow(store, quarantine, { id, state: "held" });
+  if (held === undefined) return false;
+  const reason = m.quarantine.storedSince({ reason: store.messageOf(held.reason), id: orderId });
+  updateRows(store, quarantine, { id }, { state: "released", reason: store.textOf(reason) });
+  return true;
 }
 
 export function markQuarantined(store: Store, id: number, state: QuarantineRow["state"]): boolean {
@@ -132,8 +144,8 @@ export function markQuarantined(store: Store, id: number, state: QuarantineRow["
 }
 
 /** It was tried again and is bad for this reason now. */
-export function markStillBad(store: Store, id: number, reason: string): void {
-  updateRows(store, quarantine, { id }, { state: "held", reason });
+export function markStillBad(store: Store, id: number, reason: Message): void {
+  updateRows(store, quarantine, { id }, { state: "held", reason: store.textOf(reason) });
 }
 
 /** The payload as it came, or undefined where the database could not keep it to the letter (bytes that are no UTF-8). */
@@ -145,23 +157,24 @@ export function exactPayload({ payload, payloadHash }: QuarantinedRecord): Buffe
 
 // ------------------------------------------------------------------------------------------------- unread batches
 
-export type UnreadBatch = NamedRow<typeof batches, "id" | "receivedAt" | "lastError"> & { bytes: number };
+export type UnreadBatch = NamedRow<typeof batches, "id" | "receivedAt"> & { lastError: Message | null; bytes: number };
 
 /** Without a `lastError` it is being stored in parts. */
 export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
   return store
-    .prepare<UnreadBatch>(
+    .prepare<Omit<UnreadBatch, "lastError"> & { lastError: string | null }>(
       `SELECT id, received_at AS receivedAt, ${bodyLength("batches")} AS bytes, last_error AS lastError
        FROM batches INDEXED BY batches_unread WHERE state = 'unread' ORDER BY id LIMIT ?`,
     )
-    .all(limit);
+    .all(limit)
+    .map((row) => ({ ...row, lastError: store.messageOf(row.lastError) }));
 }
 
 export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body: Buffer }) | undefined {
   const row = findRow(store, batches, { id, state: "unread" });
   if (row === undefined) return undefined;
   const body = loadBody(store, row);
-  return { id, receivedAt: row.receivedAt, lastError: row.lastError, bytes: body.length, body };
+  return { id, receivedAt: row.receivedAt, lastError: store.messageOf(row.lastError), bytes: body.length, body };
 }
 
 /** The next pull tries it again, whatever it was tried with before, and waits for no probe. */

@@ -13,8 +13,7 @@ type Stored = typeof holds.$inferSelect;
 export type HoldRow = Omit<Stored, "detail"> & { detail: Message | null };
 
 /** Without a scope it is that of its reason. */
-type NewHold = Omit<HoldRow, "scope" | "detail"> &
-  Partial<Pick<HoldRow, "scope">> & { detail: Message | string | null };
+type NewHold = Omit<HoldRow, "scope"> & Partial<Pick<HoldRow, "scope">>;
 
 export function loadHolds(store: Store): HoldRow[] {
   return listRows(store, holds, {}, ["since", "area"]).map((row) => withDetail(store, row));
@@ -25,14 +24,14 @@ export function loadHoldsOf(store: Store, area: string): HoldRow[] {
 }
 
 function withDetail(store: Store, row: Stored): HoldRow {
-  return { ...row, detail: row.detail === null ? null : store.messageOf(row.detail) };
+  return { ...row, detail: store.messageOf(row.detail) };
 }
 
 /** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */
 export function saveHold(store: Store, hold: NewHold): boolean {
   const { area, reason, since, nextProbeAt } = hold;
   const isNew = findRow(store, holds, { area, reason }) === undefined;
-  const detail = hold.detail === null ? null : store.textOf(hold.detail);
+  const detail = store.textOf(hold.detail);
   const row = { area, reason, since, nextProbeAt, detail, scope: hold.scope ?? scopeOfReason(reason) };
   upsertRow(store, holds, row, { key: ["area", "reason"], set: ["nextProbeAt", "detail", "scope"] });
   return isNew;

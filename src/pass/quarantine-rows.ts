@@ -14,7 +14,7 @@ import type { Message } from "../messages/message.ts";
 export interface BadRecord {
   kind: Exclude<QuarantineRow["kind"], "batch">;
   reference: string | null;
-  reason: Message | string;
+  reason: Message;
   payload: string | null;
   /** In the place of `payload` where that is too large for one statement. */
   bodyId?: number | undefined;
@@ -94,7 +94,7 @@ function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
 /** A record that changes with every request must not add a row with every request. Returns whether it took another's place. */
 function replaceHeld(
   store: Store,
-  { kind, reference, reason, payload, bodyId, hash, at }: BadRecord & { reason: string },
+  { kind, reference, reason, payload, bodyId, hash, at }: Omit<BadRecord, "reason"> & { reason: string },
 ): boolean {
   if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
@@ -141,7 +141,8 @@ export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind
   return released;
 }
 
-export type QuarantineRow = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash" | "bodyId">;
+type Stored = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash" | "bodyId">;
+export type QuarantineRow = Omit<Stored, "reason"> & { reason: Message };
 
 const HELD = (query: Query) => {
   const { payload, payloadHash, bodyId, ...columns } = getTableColumns(quarantine);
@@ -152,5 +153,8 @@ const LIMIT = sql.placeholder("limit");
 
 /** What is held, oldest first, without the payloads. */
 export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
-  return store.prepared(HELD).all({ limit });
+  return store
+    .prepared(HELD)
+    .all({ limit })
+    .map((row) => ({ ...row, reason: store.messageOf(row.reason) }));
 }

@@ -11,11 +11,11 @@ import type { ErrorCode } from "../platform/errors.ts";
 
 export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
   counts: Record<string, number>;
-  error: Message | string | null;
+  error: Message | null;
 };
 
 export function saveRun(store: Store, run: RunRow): void {
-  const error = run.error === null ? null : store.textOf(run.error);
+  const error = store.textOf(run.error);
   insertRow(store, runs, { ...run, error });
   const good = run.outcome === "idle" || run.outcome === "done" ? 1 : 0;
   const bad = run.outcome === "failed" || run.outcome === "held" ? 1 : 0;

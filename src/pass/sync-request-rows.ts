@@ -49,7 +49,7 @@ export function markSyncTaken(store: Store, id: number, at: string): void {
 
 /** Keeps the results so far; `at` where it is the last one. */
 export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
-  for (const { error } of outcomes) if (error !== null) store.textOf(error);
+  for (const { error } of outcomes) store.textOf(error);
   updateRows(store, syncRequests, { id }, { result: JSON.stringify(outcomes), finishedAt: at });
 }
 
@@ -62,7 +62,7 @@ export function loadSyncResult(
   return {
     taken: takenAt !== null,
     finished: finishedAt !== null,
-    outcomes: outcomes.map((one) => ({ ...one, error: one.error === null ? null : store.messageOf(one.error) })),
+    outcomes: outcomes.map((one) => ({ ...one, error: store.messageOf(one.error) })),
   };
 }
 

@@ -4,8 +4,10 @@
  * bounded, names that are known are remembered, and nothing is written twice. After a crash it looks again at the
  * orders since its mark and finds nothing new in them.
  */
+
 import { Buffer } from "node:buffer";
 import { scanJson } from "../answers/scan-json.ts";
+import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -62,8 +64,7 @@ export class ObserveOrders {
     this.#mark = mark;
     for (const name of back) this.#names().delete(keyOf({ kind: "path", name }));
     for (const observation of fresh) this.#names().add(keyOf(observation));
-    for (const { kind, name, sample } of saved)
-      log.info({ kind, name, sample }, `Noticed about the service: a new ${kind}.`);
+    for (const { kind, name, sample } of saved) log.info({ kind, name, sample }, m.probe.noticedNew({ kind }));
     return saved.length;
   }
 

@@ -1,6 +1,8 @@
 import type { Buffer } from "node:buffer";
 import { type JsonPath, parsePath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span } from "../answers/json-text.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import {
   LINE_FIELDS,
   type LineField,
@@ -150,25 +152,22 @@ function typeOf(bytes: Buffer, value: Span): string {
     : plainName(`an object with ${shown}${keys.length > KEYS_SHOWN ? ", …" : ""}`);
 }
 
-const KIND_WORDS: Record<Observation["kind"], readonly [one: string, many: string]> = {
-  field: ["field of orders that nothing reads", "fields of orders that nothing reads"],
-  status: ["status name", "status names"],
-  path: ["path that stopped matching", "paths that stopped matching"],
-  return: ["return to an earlier state", "returns to an earlier state"],
-  answer: ["new form of acceptance", "new forms of acceptance"],
-};
+const KIND_WORDS = {
+  return: m.probe.returns,
+  answer: m.probe.newAnswers,
+  path: m.probe.stoppedPaths,
+  status: m.probe.newStatuses,
+  field: m.probe.newFields,
+} satisfies Record<Observation["kind"], unknown>;
 const NAMES_SHOWN = 6;
 
 /** One line for a person; undefined where there is nothing new. */
-export function describeObservations(observations: readonly Pick<Observation, "kind" | "name">[]): string | undefined {
-  const parts = (["return", "answer", "path", "status", "field"] as const).flatMap((kind) => {
+export function describeObservations(observations: readonly Pick<Observation, "kind" | "name">[]): Message | undefined {
+  const parts = Object.entries(KIND_WORDS).flatMap(([kind, say]) => {
     const names = observations.filter((one) => one.kind === kind).map(({ name }) => name);
     if (names.length === 0) return [];
     const shown = names.slice(0, NAMES_SHOWN).join(", ");
-    return [
-      `${names.length} ${KIND_WORDS[kind][names.length === 1 ? 0 : 1]} (${shown}${names.length > NAMES_SHOWN ? ", …" : ""})`,
-    ];
+    return [say({ count: names.length, names: names.length > NAMES_SHOWN ? `${shown}, …` : shown })];
   });
-  if (parts.length === 0) return undefined;
-  return `Noticed about the service: ${parts.join("; ")}. When you have seen it: erp-bridge resume observations`;
+  return parts.length === 0 ? undefined : m.probe.noticed({ parts });
 }

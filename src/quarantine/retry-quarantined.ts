@@ -9,6 +9,8 @@ import type { Store } from "../database/store.ts";
 import type { FeedRules } from "../feeds/feed.ts";
 import { retryFeedRow } from "../feeds/feed-retry.ts";
 import { requestCompare } from "../feeds/feed-rows.ts";
+import { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
@@ -28,16 +30,16 @@ export interface RetryOptions {
 export interface RetryOutcome {
   /** `waiting`: a pass of `job` has to do the rest. */
   outcome: "released" | "held" | "waiting";
-  reason: string | null;
+  reason: Message | null;
   job?: "updates" | "reconcile" | FeedName;
 }
 
 type GoodRecord = AnswerRecord & { ok: true };
 
 /** Whether the present mapping can use a record of orders, without writing anything: its reason where it cannot. */
-export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): string | undefined {
+export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): Message | undefined {
   const judged = readHeldRecord(rules, row);
-  return typeof judged === "string" ? judged : undefined;
+  return judged instanceof Message ? judged : undefined;
 }
 
 /** Whether a row holds a record of orders that can be tried without asking anybody. */
@@ -47,11 +49,11 @@ export function isRecordOfOrders({ kind }: Pick<QuarantinedRecord, "kind">): boo
 
 export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord): RetryOutcome {
   const { store, rules } = options;
-  if (row.kind === "payload") return { outcome: "waiting", reason: "the order is read again", job: "reconcile" };
+  if (row.kind === "payload") return { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "reconcile" };
   const feed = FEED_NAMES.find((name) => name === row.kind);
   if (feed !== undefined) return retryFeed(options, feed, row);
   const judged = readHeldRecord(rules, row);
-  if (typeof judged === "string") {
+  if (judged instanceof Message) {
     markStillBad(store, row.id, judged);
     return { outcome: "held", reason: judged };
   }
@@ -62,13 +64,13 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
   if (isAsked) {
     oweRead(options, record, bytes);
     markQuarantined(store, row.id, "released");
-    return { outcome: "waiting", reason: "the order is read again", job: "updates" };
+    return { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "updates" };
   }
   const taken = ingestRecord({ store, rules, mapping, bytes, at: options.at }, record);
   if (taken === "quarantined") return { outcome: "held", reason: row.reason };
   markQuarantined(store, row.id, "released");
   return taken === "owed"
-    ? { outcome: "waiting", reason: "the order is read again", job: "updates" }
+    ? { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "updates" }
     : { outcome: "released", reason: null };
 }
 
@@ -83,16 +85,16 @@ function oweRead({ store, at }: RetryOptions, record: GoodRecord, bytes: Buffer)
 
 function retryFeed({ store, feeds }: RetryOptions, name: FeedName, row: QuarantinedRecord): RetryOutcome {
   const rules = feeds.get(name);
-  if (rules === undefined) return { outcome: "held", reason: `${name} is switched off` };
+  if (rules === undefined) return { outcome: "held", reason: m.quarantine.switchedOff({ name }) };
   if (row.reference === null) {
     // No key names the row: only a look at the whole table finds it again, or finds that it is gone.
-    requestCompare(store, name, "a retry");
-    return { outcome: "waiting", reason: "the table is compared", job: name };
+    requestCompare(store, name, m.quarantine.aRetry);
+    return { outcome: "waiting", reason: m.quarantine.tableCompared, job: name };
   }
   const what = retryFeedRow(store, rules, row.reference);
-  if (what === "touched") return { outcome: "waiting", reason: "the row is read again", job: name };
+  if (what === "touched") return { outcome: "waiting", reason: m.quarantine.rowReadAgain, job: name };
   markQuarantined(store, row.id, "released");
   return what === "settled"
     ? { outcome: "released", reason: null }
-    : { outcome: "waiting", reason: "the row is sent again", job: name };
+    : { outcome: "waiting", reason: m.quarantine.rowSentAgain, job: name };
 }

@@ -4,7 +4,7 @@
  * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
  * after a crash a few orders are looked at twice.
  */
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { commit } from "../pass/commit.ts";
 import { loadHeldReferences } from "../pass/held-rows.ts";
@@ -289,16 +289,13 @@ export class Reconcile implements Job {
       failed = 0,
     } = counts;
     const more = [
-      unknown > 0 ? `, ${unknown} unknown to the service` : "",
-      returned > 0 ? `, ${returned} returned` : "",
-      failed > 0 ? `, ${failed} could not be read` : "",
-      `; ${counted(sound + damaged, "stored payload")} looked at, ${damaged} damaged`,
-      healed > 0 ? `, ${healed} healed` : "",
+      ...(unknown > 0 ? [m.reconcile.unknown({ n: unknown })] : []),
+      ...(returned > 0 ? [m.reconcile.returned({ n: returned })] : []),
+      ...(failed > 0 ? [m.reconcile.unread({ n: failed })] : []),
+      m.reconcile.payloads({ looked: sound + damaged, damaged }),
+      ...(healed > 0 ? [m.reconcile.healed({ n: healed })] : []),
     ];
-    this.#context.log.info(
-      { job: this.name, ...counts },
-      `reconcile: ${counted(checked, "order")} checked, ${counted(differ, "differs", "differ")}${more.join("")}.`,
-    );
+    this.#context.log.info({ job: this.name, ...counts }, m.reconcile.checked({ checked, differ, more }));
   }
 }
 

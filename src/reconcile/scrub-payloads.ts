@@ -5,7 +5,7 @@
  */
 
 import { hash } from "node:crypto";
-import { counted } from "../messages/counted.ts";
+import { m } from "../messages/messages.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -43,10 +43,7 @@ export async function scrubPayloads(
       for (const row of damaged) keepDamaged(context, row, at);
     });
     const orders = damaged.map(({ orderId }) => orderId);
-    log.error(
-      { orders },
-      `${counted(orders.length, "damaged payload")} found; the orders are read again. Check the disk.`,
-    );
+    log.error({ orders }, m.reconcile.damagedFound({ count: orders.length }));
   }
   return {
     last: rows.at(-1)?.orderKey,
@@ -63,7 +60,7 @@ function keepDamaged({ store }: JobContext, row: StoredPayload, at: string): voi
   saveQuarantined(store, {
     kind: "payload",
     reference: row.orderId,
-    reason: "the stored payload is not what was stored (its hash does not match)",
+    reason: m.reconcile.payloadDiffers,
     payload: row.payload,
     hash: hash("sha256", bytes, "buffer"),
     at,

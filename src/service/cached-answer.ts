@@ -1,3 +1,4 @@
+import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { shortWords } from "./service-error.ts";
 
@@ -33,9 +34,7 @@ export function readCacheSigns(header: (name: string) => string | undefined): Ca
 /** What a pass fails with whose answer is an old one: what is new is not in it. */
 export function findOld({ oldBy }: Partial<CacheSigns>, path: string): BridgeError | undefined {
   if (oldBy === undefined) return undefined;
-  return new BridgeError(
-    "answer_unreadable",
-    `The answer of GET ${path} comes from a cache (${oldBy}): what is new is not in it.`,
-    { hint: "Exempt the service's addresses below /api/v1/1c from the cache in front of it." },
-  );
+  return new BridgeError("answer_unreadable", m.service.cached({ path, sign: oldBy }), {
+    hint: m.service.exemptFromCache,
+  });
 }

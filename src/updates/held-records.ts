@@ -8,6 +8,7 @@
 
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
@@ -149,7 +150,7 @@ export class HeldRecords {
     // Such a change does not hold the order.
     if (row.kind === "change" && this.#rules.carry === "changes") return undefined;
     const read = readHeldRecord(this.#rules, row);
-    if (typeof read === "string") return undefined;
+    if (read instanceof Message) return undefined;
     const { isCancelled } = stateOfStatus(read.values.status, this.#rules.plan);
     if (findLacking({ values: read.values, isCancelled }).length === 0) return undefined;
     const stored = loadOrderMark(this.#context.store, read.record.orderId)?.updatedAt ?? null;

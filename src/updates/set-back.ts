@@ -62,7 +62,7 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
   const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
   const at = isoTime(nowMs);
-  invalidateAcknowledged(store, FEED_NAMES, { since, at, because: String(m.updates.restored) });
+  invalidateAcknowledged(store, FEED_NAMES, { since, at, because: m.updates.restored });
   requestSentSince(store, since, at);
   log.warn({ since, kept: isoTime(after.noticed.keptMs) }, m.updates.wentBack);
 }

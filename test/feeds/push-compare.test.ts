@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { requestCompare } from "../../src/feeds/feed-rows.ts";
+import { m } from "../../src/messages/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 
 const EAN = {
@@ -53,7 +54,7 @@ describe("the nightly comparison", () => {
     for (const { sql } of armed) erp.exec(sql);
     const { store } = bridge;
     store.write(() => {
-      for (const feed of ["stocks", "prices"] as const) requestCompare(store, feed, "the nightly comparison");
+      for (const feed of ["stocks", "prices"] as const) requestCompare(store, feed, m.daemon.nightlyComparison);
     });
     const results = await Promise.all([run("stocks"), run("prices")]);
     expect(results.map(({ error }) => error)).toEqual([null, null]);

@@ -7,6 +7,7 @@ import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
 import { invalidateAcknowledged } from "../../src/feeds/feed-rows.ts";
 import type { proveSource } from "../../src/feeds/prove-source.ts";
 import { ScanSource } from "../../src/feeds/scan-source.ts";
+import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { configFor, type Settings } from "../support/bridge.ts";
 import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
@@ -121,7 +122,7 @@ describe("a feed whose rows are those of a view", () => {
     clock.advance(120_000);
     await minute();
     requests();
-    const doubt = { since: "", at: new Date(clock.nowMs()).toISOString(), because: "somebody wants it" };
+    const doubt = { since: "", at: new Date(clock.nowMs()).toISOString(), because: m.sync.asked };
     bridge.store.write(() => invalidateAcknowledged(bridge.store, ["stocks"], doubt));
     await minute();
     clock.advance(120_000);

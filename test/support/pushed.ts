@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { requestCompare } from "../../src/feeds/feed-rows.ts";
+import { m } from "../../src/messages/messages.ts";
 import type { JobName } from "../../src/pass/job-names.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Feed } from "../../src/sandbox/messages.ts";
@@ -73,7 +74,7 @@ export async function startFeeds(
     },
     compare: async (job: "stocks" | "prices" | "catalog" | "images" = "stocks") => {
       const { store } = test.bridge;
-      store.write(() => requestCompare(store, job, "the nightly comparison"));
+      store.write(() => requestCompare(store, job, m.daemon.nightlyComparison));
       await test.run(job);
     },
     quarantined: () =>

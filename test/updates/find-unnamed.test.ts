@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { saveQuarantined } from "../../src/pass/quarantine-rows.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { words } from "../support/messages.ts";
 
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 const WAIT_MS = 6 * 60_000;
@@ -111,7 +112,14 @@ it("asks for ten orders of a record and a hundred in all at one time, and for al
       const ids = Array.from({ length: 20 }, (_, at) => idOf(n * 20 + at));
       const at = "2026-03-01T12:00:00.000Z";
       const payload = JSON.stringify({ ids });
-      saveQuarantined(store, { kind: "order", reference: null, reason: "bad", payload, hash: Buffer.alloc(32, n), at });
+      saveQuarantined(store, {
+        kind: "order",
+        reference: null,
+        reason: words("bad"),
+        payload,
+        hash: Buffer.alloc(32, n),
+        at,
+      });
     }
   });
   const asked = () => new Set(test.sandbox.ledger.ofKind("snapshot").map(({ path }) => path.split("/").at(-1))).size;

@@ -3,6 +3,7 @@ import { saveQuarantined } from "../../src/pass/quarantine-rows.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { words } from "../support/messages.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -106,7 +107,7 @@ describe("orders of which a record is held", () => {
         const hash = Buffer.alloc(32, n);
         hash.writeUInt32BE(n);
         const at = "2026-03-01T12:00:00.000Z";
-        saveQuarantined(store, { kind: "order", reference: idOf(n), reason: "bad", payload: "{}", hash, at });
+        saveQuarantined(store, { kind: "order", reference: idOf(n), reason: words("bad"), payload: "{}", hash, at });
       }
     });
     const ids = () => test.sandbox.ledger.ofKind("snapshot").map(({ path }) => path.split("/").at(-1) ?? "");
@@ -125,7 +126,7 @@ it("keeps, finds and releases records beside tens of thousands that are held", a
   const bad = (n: number) => ({
     kind: "order" as const,
     reference: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
-    reason: "bad",
+    reason: words("bad"),
     payload: "x".repeat(500),
     hash: Buffer.from(String(n).padStart(32, "0")),
     at: "2026-03-01T12:00:00.000Z",
@@ -135,7 +136,7 @@ it("keeps, finds and releases records beside tens of thousands that are held", a
      VALUES (@kind, @reference, @reason, @payload, @hash, @at, @at)`,
   );
   store.write(() => {
-    for (let n = 0; n < 20_000; n++) insert.run(bad(n));
+    for (let n = 0; n < 20_000; n++) insert.run({ ...bad(n), reason: "bad" });
   });
   const begun = process.cpuUsage();
   store.write(() => {

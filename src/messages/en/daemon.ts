@@ -43,4 +43,29 @@ export const daemon = {
   goesOnAfter: "goes on after",
   nextTry: ({ at }: { at: string }) => `next try ${at}, or at once`,
   stoppedInPass: "Stopped in the middle of a pass.",
+  otherAccount: ({ path, id, url }: { path: string; id: string; url: string }) =>
+    `The database ${path} belongs to another account (${id} at ${url}).`,
+  ownDatabase:
+    "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
+  journalAside: ({ path, aside }: { path: string; aside: string }) =>
+    `A file ${path}-journal that is not of the database lay beside it; it is called ${aside} now.`,
+  newCredentials: "The credentials were changed: the service is asked again at once.",
+  newMapping: "The mapping of orders was changed; stored orders are put right by: erp-bridge remap",
+  notSwitchedOn: ({ name }: { name: string }) => `${name} is not switched on.`,
+  setPath: ({ name }: { name: string }) => `Set the path of ${name} in the configuration.`,
+  nightlyComparison: "the nightly comparison",
+  damaged: ({ file, found }: { file: string; found: string }) => `${file} is damaged (${found}).`,
+  restoreNewest: ({ copy }: { copy: string }) =>
+    `Restore the newest copy; what came since is brought over from the damaged file and from backup.journal: erp-bridge restore ${copy}`,
+  noTables: ({ tables }: { tables: readonly string[] }) => `no table ${tables.join(", ")}`,
+  mayLackSent: "the database may lack what was sent",
+  missing: ({ file }: { file: string }) => `The database ${file} is gone, and there was one before.`,
+  bringCopy: ({ copy }: { copy: string }) =>
+    `Correct database.path, or bring back a copy: erp-bridge restore ${copy}. To begin anew without its orders: erp-bridge init --force.`,
+  copyName: "FILE",
+  historyStays: "Old history stays, because the service does not confirm this machine's time.",
+  formerMapping: "The running daemon still reads orders with the former mapping.",
+  reloadFirst: "Let it read the configuration again first: systemctl reload erp-bridge; then run remap.",
+  notPrepared: ({ name }: { name: string }) => `${name}: could not be prepared.`,
+  accountMoved: "the account has another address or client id",
 };

@@ -164,4 +164,17 @@ export const probe = {
   notFound: ({ question }: { question: Said }) => `not found  ${question}`,
   needsYou: ({ question }: { question: Said }) => `needs you  ${question}`,
   skipped: ({ question }: { question: Said }) => `skipped    ${question}`,
+  noticedNew: ({ kind }: { kind: "field" | "status" | "path" | "answer" | "return" }) =>
+    `Noticed about the service: a new ${kind}.`,
+  newFields: ({ count, names }: { count: number; names: string }) =>
+    `${count} ${count === 1 ? "field" : "fields"} of orders that nothing reads (${names})`,
+  newStatuses: ({ count, names }: { count: number; names: string }) => `${counted(count, "status name")} (${names})`,
+  stoppedPaths: ({ count, names }: { count: number; names: string }) =>
+    `${counted(count, "path")} that stopped matching (${names})`,
+  returns: ({ count, names }: { count: number; names: string }) =>
+    `${counted(count, "return")} to an earlier state (${names})`,
+  newAnswers: ({ count, names }: { count: number; names: string }) =>
+    `${counted(count, "new form")} of acceptance (${names})`,
+  noticed: ({ parts }: { parts: readonly string[] }) =>
+    `Noticed about the service: ${parts.join("; ")}. When you have seen it: erp-bridge resume observations`,
 };

@@ -44,4 +44,11 @@ export const quarantine = {
   retried: ({ id, record, outcome }: { id: number; record: string; outcome: Said }) => `${id}  ${record}: ${outcome}`,
   retriedBecause: ({ id, record, outcome, reason }: { id: number; record: string; outcome: Said; reason: Said }) =>
     `${id}  ${record}: ${outcome}: ${reason}`,
+  orderReadAgain: "the order is read again",
+  switchedOff: ({ name }: { name: string }) => `${name} is switched off`,
+  aRetry: "a retry",
+  tableCompared: "the table is compared",
+  rowReadAgain: "the row is read again",
+  rowSentAgain: "the row is sent again",
+  storedSince: ({ reason, id }: { reason: Said; id: string }) => `${reason}; stored since as order ${id}`,
 };

@@ -83,4 +83,19 @@ export const restore = {
   gap: ({ gap }: { gap: Said }) => `! ${gap}`,
   copying: "Copying",
   gapAndSteps: ({ gap, steps }: { gap: Said; steps: Said }) => `${gap} ${steps}`,
+  older: ({ file }: { file: string }) =>
+    `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
+  logSpoilt: ({ file }: { file: string }) =>
+    `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+  newerElsewhere: ({ file, place }: { file: string; place: string }) =>
+    `${file} is older than what ${place} holds of it: its folder or the whole machine was set back to an earlier state.`,
+  unnoted: ({ file }: { file: string }) =>
+    `${file} may be an earlier copy: ${file}.progress was not there, and nothing shows that no order is missing.`,
+  confirmedSince:
+    "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
+  newestComesBack: ({ copy }: { copy: string }) =>
+    `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy}.`,
+  compareNewest:
+    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
+  wasRestored: "a backup was restored",
 };

@@ -34,4 +34,7 @@ export const service = {
     `was answered with ${status}${place === "" ? "" : ` to ${place}`}${words === "" ? "" : `: ${words}`}`,
   nowhere: "nowhere",
   noLink: "no connection",
+  cached: ({ path, sign }: { path: string; sign: string }) =>
+    `The answer of GET ${path} comes from a cache (${sign}): what is new is not in it.`,
+  exemptFromCache: "Exempt the service's addresses below /api/v1/1c from the cache in front of it.",
 };

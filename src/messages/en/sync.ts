@@ -53,4 +53,5 @@ export const sync = {
   endedBecause: ({ job, outcome, why }: { job: string; outcome: string; why: Said }) => `${job}: ${outcome}: ${why}.`,
   failed: "failed",
   stopped: "stopped",
+  asked: "a person's request",
 };

@@ -6,7 +6,7 @@ export const check = {
   lookingThrough: "Проверка базы",
   askingService: "Опрос сервиса",
   valid: ({ file }) => `${file}: ошибок нет`,
-  erpObjects: ({ names }) => `На таблицах моста стоят триггеры или индексы ERP, удалите их: ${names}.`,
+  erpObjects: ({ names }) => `На таблицах программы стоят триггеры или индексы ERP, удалите их: ${names}.`,
   notThereYet: ({ file }) => `${file}: файла ещё нет, он появится при первом запуске`,
   damaged: ({ file, found }) => `${file}: файл повреждён (${found}).`,
   restoreBackup: "Восстановите резервную копию: erp-bridge restore ФАЙЛ.",

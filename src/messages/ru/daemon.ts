@@ -28,4 +28,27 @@ export const daemon = {
   goesOnAfter: "продолжится после",
   nextTry: ({ at }) => `следующая попытка ${at}, или сразу`,
   stoppedInPass: "Остановлено посреди прохода.",
+  otherAccount: ({ path, id, url }) => `База ${path} принадлежит другой учётной записи (${id}, ${url}).`,
+  ownDatabase:
+    "Заведите отдельную базу для каждой учётной записи; если это тот же магазин с новым адресом: erp-bridge resume account",
+  journalAside: ({ path, aside }) => `Рядом с базой лежал чужой файл ${path}-journal; теперь он называется ${aside}.`,
+  newCredentials: "Учётные данные изменены: запросы к сервису возобновляются сразу.",
+  newMapping: "Сопоставление заказов изменено; сохранённые заказы исправит: erp-bridge remap",
+  notSwitchedOn: ({ name }) => `${name}: не включено.`,
+  setPath: ({ name }) => `Укажите path для ${name} в настройках.`,
+  nightlyComparison: "ночная сверка",
+  damaged: ({ file, found }) => `${file}: файл повреждён (${found}).`,
+  restoreNewest: ({ copy }) =>
+    `Восстановите последнюю копию; более новое будет перенесено из повреждённого файла и из backup.journal: erp-bridge restore ${copy}`,
+  noTables: ({ tables }) => `нет таблицы ${tables.join(", ")}`,
+  mayLackSent: "в базе может не быть отправленного",
+  missing: ({ file }) => `База ${file} исчезла, а раньше она была.`,
+  bringCopy: ({ copy }) =>
+    `Исправьте database.path или верните копию: erp-bridge restore ${copy}. Начать заново без её заказов: erp-bridge init --force.`,
+  copyName: "ФАЙЛ",
+  historyStays: "Старая история остаётся: сервис не подтверждает время этой машины.",
+  formerMapping: "Работающая служба читает заказы ещё по прежнему сопоставлению.",
+  reloadFirst: "Пусть она сначала перечитает настройки: systemctl reload erp-bridge; затем выполните remap.",
+  notPrepared: ({ name }) => `${name}: не удалось подготовить.`,
+  accountMoved: "у учётной записи другой адрес или Client ID",
 } satisfies typeof en;

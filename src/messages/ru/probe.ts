@@ -1,4 +1,5 @@
 import type { probe as en } from "../en/probe.ts";
+import { plural } from "../plural.ts";
 
 export const probe = {
   updatesAnswered: "на GET /orders/updates приходит ответ",
@@ -142,4 +143,17 @@ export const probe = {
   notFound: ({ question }) => `не выяснено ${question}`,
   needsYou: ({ question }) => `за вами     ${question}`,
   skipped: ({ question }) => `пропущено   ${question}`,
+  noticedNew: ({ kind }) =>
+    `Замечено у сервиса: ${{ field: "новое поле", status: "новый статус", path: "путь перестал подходить", answer: "новый вид согласия", return: "возврат к более раннему состоянию" }[kind]}.`,
+  newFields: ({ count, names }) =>
+    `${plural("ru", count, { one: "поле заказов, которое", few: "поля заказов, которые", many: "полей заказов, которые" })} никто не читает: ${count} (${names})`,
+  newStatuses: ({ count, names }) =>
+    `${plural("ru", count, { one: "название статуса", few: "названия статусов", many: "названий статусов" })}: ${count} (${names})`,
+  stoppedPaths: ({ count, names }) =>
+    `${plural("ru", count, { one: "путь, который перестал", few: "пути, которые перестали", many: "путей, которые перестали" })} подходить: ${count} (${names})`,
+  returns: ({ count, names }) =>
+    `${plural("ru", count, { one: "возврат", few: "возврата", many: "возвратов" })} к более раннему состоянию: ${count} (${names})`,
+  newAnswers: ({ count, names }) =>
+    `${plural("ru", count, { one: "новый вид", few: "новых вида", many: "новых видов" })} согласия: ${count} (${names})`,
+  noticed: ({ parts }) => `Замечено у сервиса: ${parts.join("; ")}. Когда это учтено: erp-bridge resume observations`,
 } satisfies typeof en;

@@ -30,4 +30,11 @@ export const quarantine = {
   waiting: "ждёт",
   retried: ({ id, record, outcome }) => `${id}  ${record}: ${outcome}`,
   retriedBecause: ({ id, record, outcome, reason }) => `${id}  ${record}: ${outcome}: ${reason}`,
+  orderReadAgain: "заказ будет прочитан заново",
+  switchedOff: ({ name }) => `${name}: выключено`,
+  aRetry: "повторная попытка",
+  tableCompared: "таблица будет сверена",
+  rowReadAgain: "строка будет прочитана заново",
+  rowSentAgain: "строка будет отправлена снова",
+  storedSince: ({ reason, id }) => `${reason}; с тех пор записана как заказ ${id}`,
 } satisfies typeof en;

@@ -32,4 +32,6 @@ export const service = {
     `ответ ${status}${place === "" ? "" : `, отсылает к ${place}`}${words === "" ? "" : `: ${words}`}`,
   nowhere: "никуда",
   noLink: "нет соединения",
+  cached: ({ path, sign }) => `Ответ GET ${path} взят из кэша (${sign}): нового в нём нет.`,
+  exemptFromCache: "Исключите адреса сервиса под /api/v1/1c из кэша, который стоит перед ним.",
 } satisfies typeof en;

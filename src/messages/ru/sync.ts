@@ -50,4 +50,5 @@ export const sync = {
   endedBecause: ({ job, outcome, why }) => `${job}: ${outcome}: ${why}.`,
   failed: "сбой",
   stopped: "остановлено",
+  asked: "по запросу",
 } satisfies typeof en;

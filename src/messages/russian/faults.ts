@@ -172,8 +172,6 @@ export const faults = {
     "Подтверждённые с тех пор заказы, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
   "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore {file}.":
     "То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore {file}.",
-  "What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore FILE.":
-    "То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore FILE.",
   "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored":
     "Сверьте последние заказы на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
   "{path}-wal was truncated by another program; it was begun anew.":

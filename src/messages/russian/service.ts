@@ -197,7 +197,6 @@ export const service = {
   "{count#} return[s] to an earlier state ({names})":
     "{count:возврат|возврата|возвратов} к более раннему состоянию: {count} ({names})",
   "return to an earlier state": "возврат к более раннему состоянию",
-  "returns to an earlier state": "возвраты к более раннему состоянию",
   "several orders had lost their newest version": "несколько заказов лишились последней версии",
   "{count#} new form[s] of acceptance ({names})":
     "{count:новый вид согласия|новых вида согласия|новых видов согласия}: {count} ({names})",
