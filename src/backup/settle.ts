@@ -2,11 +2,13 @@
  * The last steps on a restored file: what could not be brought over must not be taken for true. What the service
  * acknowledged since is unknown, so every row is sent again with its newest value; numbers that may have been given since
  * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
- * made, so a crash leaves nothing but that file.
+ * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Progress } from "../database/progress.ts";
+import { deleteRows } from "../database/queries.ts";
+import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/feed-rows.ts";
 import type { Message } from "../messages/message.ts";
@@ -61,14 +63,16 @@ export function doubtAcknowledged(to: Store, because: Message): void {
 export function doubtRequests(to: Store, map: Readonly<Record<string, string>>): void {
   to.write(() => {
     const pending = to.db
-      .prepare("SELECT id, CAST(status AS TEXT) AS status FROM status_requests WHERE state = 'pending'")
+      .prepare<[], { id: bigint; status: string }>(
+        "SELECT id, CAST(status AS TEXT) AS status FROM status_requests WHERE state = 'pending'",
+      )
       .safeIntegers(true);
     const doubt = to.db.prepare(
       `UPDATE status_requests SET state = 'sending', status_sent = ?, echo = 'awaited',
          status_before = (SELECT o.status FROM orders o WHERE o.order_id = lower(status_requests.order_id))
        WHERE id = ?`,
     );
-    for (const { id, status } of pending.all() as { id: bigint; status: string }[]) {
+    for (const { id, status } of pending.all()) {
       doubt.run(Object.hasOwn(map, status) ? map[status] : status, id);
     }
     // "Not found" then means that it was confirmed earlier.
@@ -102,8 +106,8 @@ export function rebuildQueue(to: Store): void {
 /** Marks of the copy and requests to a daemon that is no more. */
 export function forgetPassing(to: Store): void {
   to.write(() => {
-    to.db.exec("DELETE FROM meta WHERE key = 'copied_at'");
-    to.db.exec("DELETE FROM sync_requests");
+    deleteRows(to, meta, { key: "copied_at" });
+    deleteRows(to, syncRequests, {});
   });
 }
 

@@ -1,4 +1,7 @@
-/* What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. */
+/*
+ * What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. SQL sums up JSON, and
+ * says where no index helps.
+ */
 import { onlyValue } from "../database/only-row.ts";
 import { listRows } from "../database/queries.ts";
 import { watermarks } from "../database/schema.ts";
@@ -30,16 +33,16 @@ export interface RunTotals {
 /** Runs after `fromId` up to `toId`. Without NOT INDEXED the planner walks the index by job, for the grouping. */
 export function loadRunTotals(store: Store, fromId: number, toId: number): RunTotals {
   const outcomes = store
-    .prepare(
+    .prepare<RunTotals["outcomes"][number]>(
       "SELECT job, outcome, count(*) AS count FROM runs NOT INDEXED WHERE id > ? AND id <= ? GROUP BY job, outcome",
     )
-    .all(fromId, toId) as RunTotals["outcomes"];
+    .all(fromId, toId);
   const counts = store
-    .prepare(
+    .prepare<RunTotals["counts"][number]>(
       `SELECT r.job, c.key AS what, sum(c.value) AS sum FROM runs r NOT INDEXED, json_each(r.counts) c
        WHERE r.id > ? AND r.id <= ? GROUP BY r.job, c.key`,
     )
-    .all(fromId, toId) as RunTotals["counts"];
+    .all(fromId, toId);
   return { outcomes, counts };
 }
 

@@ -2,7 +2,8 @@
  * Puts the bridge's own bookkeeping right once the machine's clock is: since when something waits, when a flow succeeded.
  * An age that is reckoned from a time in the future stays zero for years, and one from a time years ago alarms at once. What a wrong
  * clock wrote in this process is moved by as much as it was wrong; what still lies in the future came from an earlier process and
- * counts as of now. History keeps its times. After a crash in the middle the next start does the second again.
+ * counts as of now. History keeps its times. After a crash in the middle the next start does the second again. SQL reckons with
+ * the times where they stand.
  */
 
 import { getTableName } from "drizzle-orm";

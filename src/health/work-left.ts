@@ -1,4 +1,7 @@
-/* How much of a job is done and left, from the database alone: so it can be told of a daemon's work as well. */
+/*
+ * How much of a job is done and left, from the database alone: so it can be told of a daemon's work as well. SQL names the
+ * index of what waits.
+ */
 
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { onlyValue } from "../database/only-row.ts";

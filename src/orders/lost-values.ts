@@ -1,7 +1,7 @@
 /*
  * What nearly every former order has and this record has not: where a table of the service does not answer, it gives `null`, `[]` or lines
  * without an article for every order. That is no statement about an order, until it was read so twice, ten minutes apart, while another one
- * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day.
+ * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day. SQL counts lines and names an index.
  */
 import { onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";

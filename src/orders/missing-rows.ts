@@ -1,7 +1,7 @@
 /*
  * Orders that the service said it does not have, while it answered for another one. A row is the first time; whatever
  * the service sends of the order afterwards deletes it. After a crash the service is asked once more, which moves
- * nothing.
+ * nothing. SQL where orders are compared with each other.
  */
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
