@@ -63,7 +63,13 @@ describe("the drizzle schema", () => {
     (name, table) => {
       const real = new Map(columnsOf(db, name).map((column) => [column.name, column.dflt_value]));
       for (const column of Object.values(getTableColumns(table))) {
-        if (column.default === undefined) continue;
+        if (column.default === undefined) {
+          // drizzle inserts NULL where it knows no default; where that may not be, the compiler asks for a value.
+          const isFilledIn = !column.notNull && !column.primary && real.get(column.name) !== null;
+          // The rows of `status_requests` are the ERP's.
+          expect(isFilledIn && name !== "status_requests" ? column.name : "").toBe("");
+          continue;
+        }
         const value = typeof column.default === "string" ? `'${column.default}'` : String(Number(column.default));
         expect(`${column.name} ${value}`).toBe(`${column.name} ${real.get(column.name)}`);
       }
