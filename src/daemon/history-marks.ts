@@ -2,9 +2,7 @@
  * How old rows are at least, whatever times stand in them: which number was the largest at a time that the service confirmed.
  * Numbers only grow, so that a row up to a mark is as old as the mark. SQL reads SQLite's own table of them.
  */
-import { getTableName } from "drizzle-orm";
 import { loadMeta, saveMeta } from "../database/meta.ts";
-import { batches, orderEventRows, runs, statusRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 export interface Mark {
@@ -57,11 +55,11 @@ export function saveMarks(store: Store, marks: Record<History, Mark[]>): void {
   saveMeta(store, "history", JSON.stringify(marks));
 }
 
-const TABLES = { runs, events: orderEventRows, batches, requests: statusRequests };
+const TABLES = { runs: "runs", events: "order_event_rows", batches: "batches", requests: "status_requests" };
 
 /** The largest number that each has ever given. */
 export function loadLargest(store: Store): Record<History, number> {
   const largest = store.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?").pluck();
-  const of = (history: History) => Number(largest.get(getTableName(TABLES[history])) ?? 0);
+  const of = (history: History) => Number(largest.get(TABLES[history]) ?? 0);
   return { runs: of("runs"), events: of("events"), batches: of("batches"), requests: of("requests") };
 }
