@@ -113,7 +113,7 @@ export async function work(share: Part, tell: (progress: Progress) => void): Pro
 }
 
 /** What one life makes is gone with it: where there is room for much of it, little is ever copied. */
-const EXEC_ARGV = [...process.execArgv, "--max-semi-space-size=32", "--single-threaded"];
+const EXEC_ARGV = [...process.execArgv, "--max-semi-space-size=32", "--single-threaded", "--always-sparkplug"];
 
 /** Plays seeds in several processes, one a core. Resolves when all are done. */
 export async function playAll(

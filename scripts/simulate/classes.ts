@@ -85,17 +85,40 @@ const HOSTILE_KINDS: Classes = {
   "lie body": BODIES,
   "lie status of": ASKED.flatMap((on) => [2, 3, 4, 5].map((hundred) => `${on} ${hundred}xx`)),
   "lie scope": ["all", "half", "one", "one feed"],
-  "lie span": ["requests", "20 s", "180 s", "660 s", "1500 s", "3600 s", "21600 s", "for ever"],
+  "lie span": ["requests", "20 s", "180 s", "660 s", "1500 s", "3600 s", "21600 s", "108000 s", "for ever"],
   "lie when": ["before", "after"],
   value: Object.keys(EXTREMES),
   "value in": [...new Set(FIELDS)],
   person: ["resume", "approve", "retry", "sync"],
   reload: RELOADS,
   "odd status": ODD_STATUSES,
-  deed: ["lie", "value", "mend", "page", "flood", "person", "reload", "wait", "odd status", "empty", "journal"],
+  deed: [
+    "lie",
+    "value",
+    "mend",
+    "page",
+    "flood",
+    "person",
+    "reload",
+    "wait",
+    "odd status",
+    "empty",
+    "journal",
+    "restore",
+  ],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
+  "form limited": ASKED,
+  "form encoding": ["UTF-16le", "UTF-16be"],
+  "form sinceAgeMax": [3_600_000, 5 * 3_600_000],
+  "form keeps": ["oldest", "newest", "first-ids"],
+};
+
+/** What becomes of it in the hostile world. */
+const HOSTILE_MET: Classes = {
+  limited: ASKED,
+  restored: ["several orders go back", "one order goes back at most"],
 };
 
 const namesOf = (classes: Classes) =>
@@ -103,9 +126,10 @@ const namesOf = (classes: Classes) =>
 
 /** What a campaign has to meet, as it is counted; in both worlds where none is named. */
 export function classesOf(world: WorldKind | undefined): string[] {
-  return [...namesOf(KINDS), ...(world === "usual" ? [] : hostileClasses())];
+  return [...namesOf(KINDS), ...(world === "usual" ? [] : [...hostileClasses(), ...namesOf(HOSTILE_MET)])];
 }
 
+/** What the hostile world draws, whatever becomes of it. */
 export function hostileClasses(): string[] {
   return namesOf(HOSTILE_KINDS);
 }

@@ -84,6 +84,7 @@ export function act(world: World, deed: Deed) {
     case "journal":
     case "person":
     case "reload":
+    case "restore":
     case "wait":
       return actHostile(world, deed);
     default:

@@ -1,5 +1,6 @@
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { pickOne, type Random } from "../../src/sandbox/random.ts";
+import type { Asked } from "./schedule.ts";
 
 /**
  * How one simulated service understands its own interface, and the configuration that fits it. Plain data, so that
@@ -27,9 +28,11 @@ export interface Forms {
   readonly page: number;
   readonly carry: "changes" | "whole";
   readonly lines: boolean;
-  /** Which changes a page leaves out where there are more than it holds: the newest, or the oldest. */
-  readonly keeps: "oldest" | "newest";
-  readonly order: "ascending" | "descending" | "shuffled";
+  /** Which changes a page leaves out where there are more than it holds: the newest, the oldest, or those of later ids. */
+  readonly keeps: "oldest" | "newest" | "first-ids";
+  readonly order: "ascending" | "descending" | "shuffled" | "ids";
+  /** How old `since` may be. */
+  readonly sinceAgeMax: number | null;
   readonly scope: "handed-out" | "all";
   readonly history: "latest" | "log";
   readonly created: boolean;
@@ -56,6 +59,10 @@ export interface Forms {
   readonly level: "quantity" | "amount" | "nested";
   /** Whether batches are kept in a journal as well. */
   readonly journal: boolean;
+  /** An endpoint that answers only few requests a minute, for ever. */
+  readonly limited: Asked | "none";
+  /** In which the ERP has made the file. */
+  readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
 
 /** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
@@ -99,6 +106,7 @@ export function chooseForms(random: Random): Forms {
     boundary: one("inclusive", "exclusive"),
     page: one(2, 3, 5, 10, 100),
     keeps: "oldest",
+    sinceAgeMax: null,
     carry: one("changes", "whole"),
     lines: chance(0.8),
     order: one("ascending", "ascending", "descending", "shuffled"),
@@ -124,6 +132,8 @@ export function chooseForms(random: Random): Forms {
     perSecond: one(5, 50, 10_000),
     level: one("quantity", "quantity", "amount", "nested"),
     journal: chance(0.2),
+    limited: "none",
+    encoding: "UTF-8",
     emptySince: one("refused", "beginning"),
   };
 }
@@ -165,6 +175,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       carry: forms.carry,
       lines: forms.lines,
       keeps: forms.keeps,
+      sinceAgeMax: forms.sinceAgeMax,
       order: forms.order,
       scope: forms.scope,
       history: forms.history,

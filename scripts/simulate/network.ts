@@ -4,7 +4,7 @@ import { integerBetween, type Random } from "../../src/sandbox/random.ts";
 import { type Route, routeOf } from "../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { SimulatedTime } from "./clock.ts";
-import type { Lie, LieBody } from "./hostile/grammar.ts";
+import { type Lie, type LieBody, queuedForMs } from "./hostile/grammar.ts";
 import { asSent, needsService } from "./hostile/lies.ts";
 import type { Asked, Fate } from "./schedule.ts";
 
@@ -19,7 +19,9 @@ const UNCONNECTED: ReadonlySet<Fate["kind"] | undefined> = new Set<Fate["kind"]>
 ]);
 
 /** Lies whose ids can be read, whatever became of the rest. */
-const HAS_IDS: ReadonlySet<LieBody> = new Set<LieBody>(["cp1251", "changing record"]);
+const HAS_IDS: ReadonlySet<LieBody> = new Set<LieBody>([
+  ...(["cp1251", "changing record", "no lines", "no lines in one"] as const),
+]);
 
 /** One request as it left the bridge. */
 export interface Sent {
@@ -184,6 +186,7 @@ class Exchange {
         this.#line.time.at(upMs, () => this.#answer(undefined, fate));
         return;
       case "lie":
+        if (fate.lie.body === "queued") this.#reach(queuedForMs(fate.lie), () => {});
         if (needsService(fate.lie)) return this.#reach(upMs, (response) => this.#answer(response, fate));
         this.#line.time.at(upMs, () => this.#answer(undefined, fate));
         return;

@@ -26,7 +26,7 @@ const FILLING_TICKS = 40;
 
 /** Plays one schedule from its first step to its end. */
 export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
-  const { file, remove } = workshop.newDatabase(schedule);
+  const { file, remove } = await workshop.newDatabase(schedule);
   const world = new World(schedule, {
     file,
     configure: (changed) => workshop.configurations.for(schedule.forms, file, changed),

@@ -78,6 +78,8 @@ export type HostileDeed =
   | { do: "journal"; ms: number }
   | { do: "person"; what: PersonDeed; name: string }
   | { do: "reload"; what: Reload; ms: number }
+  /** The service is restored to how it was so long ago. */
+  | { do: "restore"; ms: number }
   | { do: "wait" };
 
 export type Step = Deed & { readonly after: number };
@@ -276,7 +278,7 @@ function makeUsual(seed: number): Schedule {
   if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
   if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
-  return { seed, world: "usual", forms, clockMs: 0, isGuarded: isGuarded(seed), steps };
+  return { seed, world: "usual", forms: withEncoding(seed, forms), clockMs: 0, isGuarded: isGuarded(seed), steps };
 }
 
 /** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
@@ -318,7 +320,7 @@ function makeHostile(seed: number): Schedule {
     steps.push({ after: MINUTE, do: "flood", count: FLOOD });
     steps.push({ after: HOUR_MS, do: "wait" });
   }
-  forms = countedShort(seed, newestFirst(seed, forms));
+  forms = apart(seed, limitedSince(seed, byIds(seed, newestFirst(seed, forms))));
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
@@ -333,6 +335,42 @@ function newestFirst(seed: number, forms: Forms): Forms {
   // Two or three changes in any order often look as if the oldest came first.
   const isShuffled = forms.page >= 5 && random() < 0.4;
   return { ...forms, keeps: "newest", order: isShuffled ? "shuffled" : "descending" };
+}
+
+/** Some order their pages by the ids of orders, and cut them there. Drawn apart as well. */
+function byIds(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x51d7);
+  for (let turn = 0; turn < 4; turn++) random();
+  if (forms.next !== "none" || forms.keeps !== "oldest" || seed % FLOOD_EVERY === 7 || random() > 0.2) return forms;
+  // What pages of fewer changes leave out, the questions that prove a page whole may miss: no service is known to cut them so short.
+  return { ...forms, keeps: "first-ids", order: "ids", page: Math.max(forms.page, 10) };
+}
+
+/** Some refuse to go back further than this. Drawn apart as well. */
+function limitedSince(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x3a91);
+  for (let turn = 0; turn < 4; turn++) random();
+  if (seed % FLOOD_EVERY === 7 || random() > 0.15) return forms;
+  return { ...forms, sinceAgeMax: pickOne(random, [HOUR_MS, 5 * HOUR_MS]) };
+}
+
+/** What few services and files have. */
+function apart(seed: number, forms: Forms): Forms {
+  return withEncoding(seed, withLimit(seed, countedShort(seed, forms)));
+}
+
+/** Some answer only so many requests a minute at one endpoint. */
+function withLimit(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x7a3d);
+  for (let turn = 0; turn < 4; turn++) random();
+  return seed % FLOOD_EVERY === 7 || random() > 0.1 ? forms : { ...forms, limited: pickOne(random, ASKED) };
+}
+
+/** Some files were made by an ERP that writes its texts in UTF-16. */
+function withEncoding(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x16c3);
+  for (let turn = 0; turn < 4; turn++) random();
+  return random() > 0.08 ? forms : { ...forms, encoding: pickOne(random, ["UTF-16le", "UTF-16be"]) };
 }
 
 /** Some services take only the first records of a request. Drawn apart as well. */
@@ -369,8 +407,31 @@ function chooseHostile(random: Random, forms: Forms): Step[] {
   }
   if (upTo(71)) return [{ after, do: "odd status", order, what: pickOne(random, ODD_STATUSES) }];
   if (upTo(73) && forms.guard) return emptied(random, after);
-  if (upTo(75) && forms.journal) return [{ after, do: "journal", ms: one(MINUTE, 11 * MINUTE) }];
+  if (upTo(79)) return restored(random, forms);
+  if (upTo(81) && forms.journal) return [{ after, do: "journal", ms: one(MINUTE, 11 * MINUTE) }];
   return [{ after, ...chooseDeed(random, forms) }];
+}
+
+/** What was changed, sent and pushed is known here when the service goes back to before it. */
+function restored(random: Random, forms: Forms): Step[] {
+  const pauseMs = pickOne(random, [6 * MINUTE, 6 * MINUTE, 2 * HOUR_MS]);
+  const change = (order: number): Step => {
+    const what = pickOne(random, ["status", "lines"] as const);
+    return { after: 0, do: "change", order, what, timestamp: "now" };
+  };
+  const orders = random() < 0.3 ? 1 : 3;
+  return [
+    { after: 0, do: "orders", count: 3 },
+    { after: 4 * MINUTE, do: "wait" },
+    { after: MINUTE, do: "wait" },
+    ...Array.from({ length: orders }, (_, index) => change(index)),
+    ...[0, 1].map((key) => ({ after: 0, do: "write", feed: "stocks", key, how: "upsert" }) as const),
+    ...(forms.prices ? [{ after: 0, do: "write", feed: "prices", key: 1, how: "upsert" } as const] : []),
+    { after: 0, do: "ask", order: integerBetween(random, 0, 2), status: pickOne(random, ["accepted", "cancelled"]) },
+    ...(random() < 0.4 ? [{ after: 0, do: "orders", count: 1 } as const] : []),
+    { after: pauseMs, do: "restore", ms: pauseMs + MINUTE / 2 },
+    { after: 0, do: "orders", count: random() < 0.5 ? 1 : 2 },
+  ];
 }
 
 /** Many rows go at once, more of them while a person looks, who then lets go what was shown. */

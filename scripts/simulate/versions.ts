@@ -29,6 +29,8 @@ export class Versions {
   /** Orders whose newest version has an absurd value somewhere. */
   readonly odd = new Set<string>();
   hadOdd = false;
+  /** Answers in which orders have lost their lines. */
+  readonly lost: string[] = [];
   /** Of each order, the latest timestamp that it ever had. */
   readonly #latestTimestamps = new Map<string, string>();
   readonly #misleading = new Set<string>();
@@ -55,6 +57,15 @@ export class Versions {
     if (latest === undefined || isBefore(latest, parts.timestamp)) this.#latestTimestamps.set(orderId, parts.timestamp);
     versions.push({ seq: versions.length, ...times, ...parts });
     this.#orders.set(orderId, versions);
+  }
+
+  /** After the service was restored to a copy: an order is what it was before. */
+  noteRestored(orderId: string): void {
+    const text = this.#service.newestText(orderId);
+    if (text === undefined) return;
+    const { timestamp } = partsOf(JSON.parse(text) as Record);
+    const former = (this.#orders.get(orderId) ?? []).find((version) => version.timestamp === timestamp);
+    this.note(orderId, former?.timestampMs);
   }
 
   /** How much later the newest version came than its timestamp says, the service's clock being set back included. */
@@ -112,6 +123,11 @@ export class Versions {
   isHidden(orderId: string): boolean {
     const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);
     return newest !== undefined && before?.status === newest.status && before.timestamp === newest.timestamp;
+  }
+
+  /** Whether such a record was told with lines that are lost. */
+  isOfLost(payload: string): boolean {
+    return this.lost.some((body) => body.includes(payload));
   }
 
   newest(orderId: string): Version | undefined {

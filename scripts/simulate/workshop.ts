@@ -1,10 +1,16 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, unlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { checkAccount, liftCredentialHolds } from "../../src/daemon/account.ts";
+import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
+import { FeedChanges } from "../../src/feeds/feed-changes.ts";
+import type { JobContext } from "../../src/pass/job.ts";
 import { Configurations } from "./configurations.ts";
+import type { Forms } from "./forms.ts";
+import { openLightStore } from "./light-store.ts";
 import { makeSchedule, type Schedule } from "./schedule.ts";
 
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
@@ -15,39 +21,90 @@ function removeDatabase(file: string): void {
   for (const each of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(each)) unlinkSync(each);
 }
 
+type Encoding = Forms["encoding"];
+
+function openMigrated(file: string) {
+  return openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
+}
+
 /**
  * A folder for the databases of many runs. Each begins with a copy of one that was migrated once, because migrating
- * costs more than a whole run; most of them with one that knows its account as well.
+ * costs more than a whole run; most of them with one that knows its account and has the triggers of its feeds as well,
+ * because a change of the schema lets every connection read it anew.
  */
 export class Workshop {
   readonly folder: string;
   readonly configurations = new Configurations();
-  readonly #migrated: string;
-  readonly #known: string;
+  /** By encoding, each made when it is needed first. */
+  readonly #migrated = new Map<Encoding, string>();
+  readonly #known = new Map<Encoding, string>();
+  /** By what is configured of the feeds. */
+  readonly #armed = new Map<string, string>();
   #count = 0;
 
   constructor() {
     const base = existsSync(MEMORY) ? MEMORY : os.tmpdir();
     this.folder = mkdtempSync(path.join(base, "erp-bridge-simulate-"));
-    this.#migrated = path.join(this.folder, "migrated.db");
-    this.#known = path.join(this.folder, "known.db");
     process.once("exit", this.close);
-    this.#make(this.#migrated).close();
-    const store = this.#make(this.#known);
-    const loaded = this.configurations.for(makeSchedule(1).forms, this.#known);
+  }
+
+  #migratedIn(encoding: Encoding): string {
+    const made = this.#migrated.get(encoding);
+    if (made !== undefined) return made;
+    const file = this.#begin("migrated", encoding);
+    openMigrated(file).close();
+    this.#migrated.set(encoding, file);
+    return file;
+  }
+
+  #knownIn(encoding: Encoding): string {
+    const made = this.#known.get(encoding);
+    if (made !== undefined) return made;
+    const file = this.#begin("known", encoding);
+    const store = openMigrated(file);
+    const loaded = this.configurations.for(makeSchedule(1).forms, file);
     checkAccount(store, loaded);
     store.write(() => liftCredentialHolds(store, loaded));
     store.close();
+    this.#known.set(encoding, file);
+    return file;
   }
 
-  newDatabase({ isGuarded }: Schedule): { file: string; remove: () => void } {
+  /** As the ERP has left it where it made the file. */
+  #begin(name: string, encoding: Encoding): string {
+    const file = path.join(this.folder, `${name}-${encoding}.db`);
+    if (encoding === "UTF-8") return file;
+    const db = new Database(file);
+    db.exec(`PRAGMA encoding = '${encoding}'; CREATE TABLE erp_own (name TEXT)`);
+    db.close();
+    return file;
+  }
+
+  async newDatabase({ forms, isGuarded }: Schedule): Promise<{ file: string; remove: () => void }> {
     const file = path.join(this.folder, `bridge-${++this.#count}.db`);
-    copyFileSync(isGuarded ? this.#migrated : this.#known, file);
+    copyFileSync(isGuarded ? this.#migratedIn(forms.encoding) : await this.#armedFor(forms), file);
     return { file, remove: () => removeDatabase(file) };
   }
 
-  #make(file: string) {
-    return openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
+  async #armedFor(forms: Forms): Promise<string> {
+    const from = this.#knownIn(forms.encoding);
+    const rules = feedRulesOf(this.configurations.for(forms, from));
+    const key =
+      forms.encoding +
+      JSON.stringify([...rules.values()].map(({ signature, keys, address }) => [signature, keys, address]));
+    const known = this.#armed.get(key);
+    if (known !== undefined) return known;
+    const file = path.join(this.folder, `armed-${this.#armed.size}.db`);
+    copyFileSync(from, file);
+    const store = openLightStore(file);
+    const silent = () => {};
+    const log = { debug: silent, info: silent, warn: silent, error: silent };
+    const clock = { nowMs: () => 0, monotonicMs: () => 0, random: () => 0, sleep: () => Promise.resolve() };
+    const context = { store, clock, log, isStopping: () => false } as unknown as JobContext;
+    for (const feed of rules.values()) await new FeedChanges(context, feed).arm(new AbortController().signal);
+    store.db.close();
+    this.#armed.set(key, file);
+    return file;
   }
 
   readonly close = (): void => {

@@ -9,7 +9,7 @@ import { CREDENTIALS, type Written } from "./configurations.ts";
 import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
 import { type Forms, serviceOptions } from "./forms.ts";
-import { type Lie, nameOfScope } from "./hostile/grammar.ts";
+import { isCached, isOfBefore, type Lie, lacksLines, nameOfScope, queuedForMs } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
@@ -33,6 +33,8 @@ const TICKS_PER_MINUTE = 6;
 /** Rounds of passes in a long stretch of the schedule: a lie that lasts for hours is to be met several times. */
 const STRETCH_TICKS: Record<WorldKind, number> = { usual: 5, hostile: 10 };
 const PAGES_MAX = 20;
+/** Requests a minute that an endpoint with a limit of its own answers. */
+const LIMIT = 4;
 const REQUESTS_MAX = 10_000;
 /** What tells whether a commit has moved an order or the position. */
 const MOVES = `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows') AS event,
@@ -62,6 +64,10 @@ export class World implements Scene, Line, CommitHooks {
   /** What a reload has changed. */
   changed: Written = {};
   wasMisinformed = false;
+  /** Until then statuses wait in the service's queue. */
+  queuedUntilMs = 0;
+  /** Of an endpoint that answers few requests. */
+  #answeredAtMs: number[] = [];
   /** The service itself has refused single records, or confirms. */
   hadRefusedRecords = false;
   hadRejects = false;
@@ -306,7 +312,19 @@ export class World implements Scene, Line, CommitHooks {
       this.fail(18, `${job}: ${error.message} ${(error.cause as Error | undefined)?.stack}`);
     // A status that the service does not allow is asked for twice before that is believed.
     const isRefusal = job === "statuses" && error?.code === "request_refused";
-    if (error !== null && !isRefusal && this.isQuiet && this.lies.standing.length === 0 && outcome !== "stopped") {
+    // What an endpoint with a limit of its own refuses is asked for again.
+    const isLimited = this.forms.limited !== "none" && error?.code === "rate_limited";
+    // A position that is too old for a service is asked for nearer, once it was refused.
+    const isTooOld = job === "updates" && error?.code === "request_refused" && error.message.includes("too old");
+    if (
+      error !== null &&
+      !isRefusal &&
+      !isLimited &&
+      !isTooOld &&
+      this.isQuiet &&
+      this.lies.standing.length === 0 &&
+      outcome !== "stopped"
+    ) {
       this.fail(18, `${job} fails though all is well: ${error.message} (${error.code})`);
     }
     if (error !== null) this.coverage.count("error", error.code);
@@ -337,7 +355,8 @@ export class World implements Scene, Line, CommitHooks {
       const scene = { nowMs: this.time.elapsedMs, orderIds: this.versions.ids };
       const lie = this.lies.take(route, request, scene);
       if (lie !== undefined) this.#countLie(lie);
-      return lie === undefined ? undefined : { kind: "lie", lie };
+      if (lie?.body === "queued") this.statuses.noteTaken(request);
+      return lie === undefined ? this.#limit(kind) : { kind: "lie", lie };
     }
     const { fate } = taken;
     this.coverage.count("fate", "when" in fate ? `${fate.kind} ${fate.when}` : fate.kind);
@@ -350,9 +369,26 @@ export class World implements Scene, Line, CommitHooks {
     return fate;
   }
 
-  #countLie({ on, status, body, of, when, span }: Lie): void {
+  /** An endpoint that answers few requests a minute, whatever the others do. */
+  #limit(kind: Asked): Fate | undefined {
+    const { elapsedMs } = this.time;
+    if (this.forms.limited !== kind) return undefined;
+    this.#answeredAtMs = this.#answeredAtMs.filter((atMs) => elapsedMs - atMs < 60_000);
+    const [firstMs] = this.#answeredAtMs;
+    if (firstMs === undefined || this.#answeredAtMs.length < LIMIT) {
+      this.#answeredAtMs.push(elapsedMs);
+      return undefined;
+    }
+    this.coverage.count("limited", kind);
+    const waitS = Math.ceil((firstMs + 60_000 - elapsedMs) / 1000);
+    return { kind: "status", status: 429, when: "before", retryAfter: this.seed % 2 === 0 ? String(waitS) : null };
+  }
+
+  #countLie(lie: Lie): void {
+    const { on, status, body, of, when, span } = lie;
     const { coverage } = this;
-    if (body === "stale" || body === "another record") this.wasMisinformed = true;
+    if (isOfBefore(lie) || body === "another record") this.wasMisinformed = true;
+    if (body === "queued") this.queuedUntilMs = Math.max(this.queuedUntilMs, this.time.elapsedMs + queuedForMs(lie));
     coverage.count("lie to", on);
     coverage.count("lie body", body);
     coverage.count("lie status", `${Math.floor(status / 100)}xx`);
@@ -364,8 +400,12 @@ export class World implements Scene, Line, CommitHooks {
 
   lieAnswer(lie: Lie, { route, request, number }: Sent, response: SandboxResponse | undefined): Answer {
     const { former, forms, service } = this;
+    const nowMs = this.time.elapsedMs;
+    const kept = isCached(lie) ? this.lies.cachedFor(lie, request) : undefined;
     const isFormKnown = (this.#accepted.get(placeOf(route)) ?? 0) >= FORM_TIMES;
-    return lieResponse(lie, response, { former, forms, service, request, number, isFormKnown });
+    const answer = lieResponse(lie, response, { former, forms, service, request, number, isFormKnown, nowMs, kept });
+    if (lacksLines(lie)) this.versions.lost.push(answer.body.toString("utf8"));
+    return answer;
   }
 
   onSent(sent: Sent): void {
@@ -380,9 +420,10 @@ export class World implements Scene, Line, CommitHooks {
     this.#dies("request", ` of ${route.kind}`);
   }
 
-  onServed({ number, route, life }: Sent, response: SandboxResponse): void {
+  onServed({ number, route, request, life }: Sent, response: SandboxResponse): void {
     this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
     if (route.kind !== "unknown") this.former.note(route.kind, response);
+    this.lies.noteServed(route, request, { response, atMs: this.time.elapsedMs });
     if (route.kind === "updates") for (const change of this.racesAfter.splice(0)) change();
     if (life === this.life) this.#dies("answer", ` to ${route.kind}`);
   }

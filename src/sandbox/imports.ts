@@ -71,6 +71,11 @@ export class ImportedFeeds {
     return this.records.get(feed) ?? new Map();
   }
 
+  /** The site holds these again, and nothing else. */
+  restore(feed: Feed, records: ReadonlyMap<string, string>): void {
+    this.records.set(feed, new Map(records));
+  }
+
   /** POST of a feed, with the subscription and the credentials already checked. */
   plan(request: SandboxRequest, feed: Feed): Plan {
     const { limits, imports } = this.site.options;

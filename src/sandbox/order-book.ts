@@ -101,6 +101,17 @@ export class OrderBook {
     return past;
   }
 
+  /** The orders are again as they were at that moment, and what came later counts on from there. */
+  restore(atMs: number): void {
+    for (const order of this.byId.values()) {
+      const versions = order.versions.filter(({ madeAtMs }) => madeAtMs <= atMs);
+      if (versions.length === 0) order.deleted = true;
+      else order.versions.splice(0, order.versions.length, ...versions);
+    }
+    const living = [...this.byId.values()].filter(({ deleted }) => !deleted);
+    this.seq = Math.max(0, ...living.flatMap(({ versions }) => versions.map(({ seq }) => seq)));
+  }
+
   /** The oldest orders that were neither handed out nor confirmed unseen, at most `limit`. */
   waiting(limit: number): StoredOrder[] {
     const found: StoredOrder[] = [];

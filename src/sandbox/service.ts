@@ -106,6 +106,12 @@ export class SandboxService {
     this.book.delete(orderId);
   }
 
+  /** The service is restored to a copy of that moment of its clock, in which the site held these records. */
+  restore(atMs: number, imported: ReadonlyMap<Feed, ReadonlyMap<string, string>>): void {
+    this.book.restore(atMs);
+    for (const [feed, records] of imported) this.feeds.restore(feed, records);
+  }
+
   /** The order's newest record in the snapshot's shape, without the nesting; undefined when there is none. */
   newestText(orderId: string): string | undefined {
     const order = this.book.find(orderId);

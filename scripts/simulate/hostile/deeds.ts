@@ -69,6 +69,8 @@ export function actHostile(world: World, deed: HostileDeed) {
         if (world.life !== undefined) throw error;
         return;
       }
+    case "restore":
+      return restore(world, service.now() - deed.ms);
     case "reload":
       coverage.count("reload", deed.what);
       // Meanwhile rows have other names in quarantine.
@@ -160,6 +162,26 @@ function actAsPerson(world: World, what: PersonDeed, name: string) {
           store.db.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(name, reason);
       });
   }
+}
+
+/** The service is as it was at that moment of its clock: orders, changes, statuses and what the site holds. */
+function restore(world: World, atMs: number): void {
+  const { service, versions, auditor, coverage, forms } = world;
+  const ids = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const before = new Map(ids.map((id) => [id, service.newestText(id)]));
+  service.restore(atMs, world.pushes.shownAt(atMs));
+  const stored = new Set(auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all());
+  const changed = ids.filter((id) => service.newestText(id) !== before.get(id));
+  for (const id of changed) if (service.statusOf(id) !== undefined) versions.noteRestored(id);
+  world.wasMisinformed = true;
+  world.statuses.forgetSince(atMs);
+  // One order may have been set back by a person: two show that it was the service, where the changes go on behind what they lost.
+  const isProvable =
+    forms.page >= 10 && forms.keeps === "oldest" && forms.next === "none" && forms.sinceAgeMax === null;
+  const isShown =
+    isProvable && changed.filter((id) => stored.has(id) && service.statusOf(id) !== undefined).length >= 2;
+  coverage.count("restored", isShown ? "several orders go back" : "one order goes back at most");
+  if (!isShown) world.pushes.excuseSince(atMs);
 }
 
 /** SIGHUP: the program ends what is under way and begins anew with what is written now. */

@@ -33,6 +33,12 @@ export const BODIES = [
   "contradicted",
   "changing shape",
   "changing record",
+  /** What a cache has kept of an earlier answer: without a word, with its age, or unless a fresh answer is asked for. */
+  ...(["cached", "cached with its age", "cached unless asked"] as const),
+  /** A status that is taken into a queue and carried out later. */
+  "queued",
+  /** The orders of the answer have lost their lines, or the first of them has. */
+  ...(["no lines", "no lines in one"] as const),
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
 ] as const;
 
@@ -79,7 +85,9 @@ const OF_ONE_ROW = [400, 409, 413, 422, 423, 451] as const;
 const SUCCESSES = [200, 200, 200, 200, 200, 200, 201, 202, 203, 204, 206, 226] as const;
 const OF_ONE_FEED = [401, 402, 402, 403, 404, 400, 422, 429, 503] as const;
 const RETRY_AFTER = [null, null, "1", "30", "600"] as const;
-const SPANS: readonly number[] = [20_000, 3 * MINUTE_MS, 11 * MINUTE_MS, 25 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS];
+const SPANS: readonly number[] = [
+  ...[20_000, 3 * MINUTE_MS, 11 * MINUTE_MS, 25 * MINUTE_MS, HOUR_MS, HOUR_MS, 6 * HOUR_MS, 6 * HOUR_MS, 30 * HOUR_MS],
+];
 
 /** Bodies that no endpoint but these has. */
 const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
@@ -91,6 +99,12 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   contradicted: ["orders", "updates"],
   "changing shape": ["orders", "updates", "snapshot"],
   "changing record": ["orders", "updates", "snapshot"],
+  cached: ["orders", "updates", "snapshot"],
+  "cached with its age": ["orders", "updates", "snapshot"],
+  "cached unless asked": ["orders", "updates", "snapshot"],
+  queued: ["status"],
+  "no lines": ["orders", "updates", "snapshot"],
+  "no lines in one": ["orders", "updates"],
   "next empty": ["updates"],
   "next null": ["updates"],
   "next zero": ["updates"],
@@ -104,6 +118,34 @@ const UNTRUE: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["error beside", "error beside nothing", "html", "cut", "refusal", "false"] as const),
   ...(["success false", "success 0", "success text", "no in words", "another form"] as const),
 ]);
+
+/** Answers of an earlier time, from a replica that lags behind or a cache. */
+const OF_BEFORE: ReadonlySet<LieBody> = new Set<LieBody>([
+  ...(["stale", "cached", "cached with its age", "cached unless asked"] as const),
+]);
+
+/** Of these each has several services of its own. */
+const OF_TIME: ReadonlySet<LieBody> = new Set<LieBody>([
+  ...OF_BEFORE,
+  ...(["queued", "no lines", "no lines in one"] as const),
+]);
+
+export function isOfBefore({ body }: Lie): boolean {
+  return OF_BEFORE.has(body);
+}
+
+export function isCached({ body }: Lie): boolean {
+  return body !== "stale" && OF_BEFORE.has(body);
+}
+
+/** How long a queue takes: some minutes, hours, or longer than a day. */
+export function queuedForMs({ ageMs }: Lie): number {
+  return ageMs * 1.25;
+}
+
+export function lacksLines({ body }: Lie): boolean {
+  return body === "no lines" || body === "no lines in one";
+}
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);
 /** Those that leave open what has happened. */
@@ -123,12 +165,16 @@ export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
   const isSuccess = status >= 200 && status < 300;
   const plain = ["html", "refusal", "empty", "text", "cut", "another endpoint", "right", "cp1251", "huge"] as const;
   const cursors = fitting.filter((each) => each.startsWith("next "));
+  const ofTime = fitting.filter((each) => OF_TIME.has(each));
+  const isOfTime = isSuccess && ofTime.length > 0 && random() < 0.25;
   const isOfCursor = isSuccess && cursors.length > 0 && random() < 0.4;
   const body = isOfCursor
     ? pickOne(random, cursors)
-    : isSuccess || random() < 0.1
-      ? pickOne(random, fitting)
-      : one(...plain, "html", "refusal", "refusal");
+    : isOfTime
+      ? pickOne(random, ofTime)
+      : isSuccess || random() < 0.1
+        ? pickOne(random, fitting)
+        : one(...plain, "html", "refusal", "refusal");
   const retryAfter = pickOne(random, RETRY_AFTER);
   const span: LieSpan =
     typeof of === "object" && "nth" in of && random() < 0.35
@@ -187,6 +233,12 @@ function chooseStatus(random: Random): number {
  */
 function safe(lie: Lie, forms: Forms): Lie {
   const { on, status, body, span } = lie;
+  if (body === "queued") return { ...lie, status: 202, when: "before" };
+  if (lacksLines(lie)) return { ...lie, status: 200, when: "after" };
+  if (isCached(lie)) {
+    const hidesOrders = on === "orders" && !namesBatches(forms);
+    return { ...lie, status: 200, when: "before", body: hidesOrders ? "html" : body };
+  }
   // What comes for as long as the usual form was seen counts as usual, which is younger than an hour here.
   if (on === "import" && body === "another form" && span !== "for ever" && "ms" in span && span.ms > SHORT_MS)
     return safe({ ...lie, span: { ms: SHORT_MS } }, forms);
@@ -224,7 +276,10 @@ function safe(lie: Lie, forms: Forms): Lie {
  * Whether what the lie says of a record may last: a statement about that record, while others were answered well. A web page
  * states nothing, but of a row that is refused each time and tried again by itself.
  */
-export function mayLast({ on, of, status, body }: Lie): boolean {
+export function mayLast(lie: Lie): boolean {
+  const { on, of, status, body } = lie;
+  // Whoever asks later sees what it was.
+  if (isCached(lie) || lacksLines(lie) || body === "queued") return false;
   const isOfSome = of === "half" || (typeof of === "object" && "nth" in of);
   const isStatement = body !== "html" || on === "import";
   return isOfSome && isStatement && (status < 300 || (status >= 400 && status < 500));

@@ -5,7 +5,7 @@ import type { SandboxService } from "../../../src/sandbox/service.ts";
 import { KEYS } from "../erp.ts";
 import type { Forms } from "../forms.ts";
 import type { Asked } from "../schedule.ts";
-import { type Lie, mayLast } from "./grammar.ts";
+import { isCached, isOfBefore, type Lie, lacksLines, mayLast } from "./grammar.ts";
 
 export const PAGE =
   "<!doctype html><html><head><title>502</title></head><body>The site is being updated.</body></html>";
@@ -42,10 +42,25 @@ const SAYS_OF_RECORD: ReadonlySet<number> = new Set([400, 409, 410, 413, 422]);
 /** Of fewer records that are refused with none accepted nobody can tell whether it is they or the service. */
 const IN_A_ROW = 3;
 
+/** What a cache keeps. */
+interface Kept {
+  readonly atMs: number;
+  readonly response: SandboxResponse;
+}
+
+interface Standing {
+  readonly lie: Lie;
+  left: number;
+  readonly untilMs: number;
+  met: number;
+  /** By the path that was asked for; of a lie about what is cached. */
+  readonly cache: Map<string, Kept>;
+}
+
 /** Lies that stand, in the order in which they began. */
 export class Lies {
   /** `forever`: not ended with the other faults. */
-  readonly standing: { lie: Lie; left: number; untilMs: number; met: number }[] = [];
+  readonly standing: Standing[] = [];
   /** Every lie that was told, and of which record: what it said may last there. */
   readonly told: { lie: Lie; record: string | undefined }[] = [];
   readonly #single = new Set<string>();
@@ -54,7 +69,7 @@ export class Lies {
     const { span } = lie;
     const left = span !== "for ever" && "requests" in span ? span.requests : Number.POSITIVE_INFINITY;
     const untilMs = span !== "for ever" && "ms" in span ? nowMs + span.ms : Number.POSITIVE_INFINITY;
-    this.standing.push({ lie, left, untilMs, met: 0 });
+    this.standing.push({ lie, left, untilMs, met: 0, cache: new Map() });
   }
 
   /** Answers stand that each take room of their own: many of them say more. */
@@ -65,8 +80,8 @@ export class Lies {
   /** Every read of an order is answered by a replica that lags: none of them shows that it does not. */
   isReplicaAt(nowMs: number): boolean {
     return this.standing.some(
-      ({ lie: { on, body, of, status }, left, untilMs }) =>
-        on === "snapshot" && body === "stale" && of === "all" && status < 300 && left > 0 && nowMs < untilMs,
+      ({ lie, left, untilMs }) =>
+        lie.on === "snapshot" && isOfBefore(lie) && lie.of === "all" && lie.status < 300 && left > 0 && nowMs < untilMs,
     );
   }
 
@@ -85,11 +100,24 @@ export class Lies {
       const records = recordsOf(route, request, scene.orderIds);
       const record = records === undefined ? undefined : records.find(({ place }) => covers(each.lie, place));
       if (records === undefined ? !coversRequest(each.lie, each.met++) : record === undefined) continue;
+      if (isCached(each.lie) && keptOf(each, request, scene.nowMs) === undefined) continue;
       each.left -= 1;
       this.told.push({ lie: each.lie, record: record?.name });
       return each.lie;
     }
     return undefined;
+  }
+
+  /** An answer goes by the caches that stand before its endpoint. */
+  noteServed({ kind }: Route, request: SandboxRequest, { response, atMs }: Kept): void {
+    if (request.method !== "GET" || response.status !== 200) return;
+    for (const { lie, cache } of this.standing)
+      if (lie.on === kind && isCached(lie)) cache.set(request.path, { response, atMs });
+  }
+
+  /** What the cache has of it. */
+  cachedFor(lie: Lie, { path }: SandboxRequest): Kept | undefined {
+    return this.standing.find((each) => each.lie === lie)?.cache.get(path);
   }
 
   /** A single answer that says no: it may be about its records. */
@@ -106,8 +134,13 @@ export class Lies {
       const records = new Set(each.flatMap(({ record }) => record ?? []));
       const saysOfRecord = SAYS_OF_RECORD.has(lie.status) || lie.status < 300;
       const isOfAll = lie.of === "all" || (typeof lie.of === "object" && "feed" in lie.of);
+      const isStatement = !isCached(lie) && !lacksLines(lie) && lie.body !== "queued";
       const isOfRecords =
-        isOfAll && (lie.body !== "html" || lie.on === "import") && saysOfRecord && records.size < IN_A_ROW;
+        isOfAll &&
+        isStatement &&
+        (lie.body !== "html" || lie.on === "import") &&
+        saysOfRecord &&
+        records.size < IN_A_ROW;
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;
@@ -117,6 +150,12 @@ export class Lies {
   namedBy(which: (lie: Lie) => boolean): ReadonlySet<string> {
     return new Set(this.told.filter(({ lie }) => which(lie)).flatMap(({ record }) => record ?? []));
   }
+}
+
+function keptOf({ lie, cache }: Standing, { path, headers }: SandboxRequest, nowMs: number): Kept | undefined {
+  const kept = cache.get(path);
+  const isAsked = lie.body === "cached unless asked" && /no-cache/.test(headers["cache-control"] ?? "");
+  return kept === undefined || isAsked || nowMs - kept.atMs >= lie.ageMs ? undefined : kept;
 }
 
 function covers({ of }: Lie, place: number): boolean {
@@ -174,6 +213,7 @@ export function lieResponse(
   scene: Scene,
 ): { status: number; headers: Record<string, string>; body: Buffer } {
   const { former, service } = scene;
+  if (scene.kept !== undefined) return fromCache(lie, scene.kept, scene.nowMs);
   const base = true_?.body ?? former.newest(lie.on) ?? Buffer.from("{}");
   const date: Record<string, string> = service.options.dateHeader
     ? { date: new Date(service.now()).toUTCString() }
@@ -188,7 +228,16 @@ export function lieResponse(
   return { status: lie.status, headers: { ...date, ...location, ...wait, "content-type": type }, body: asSent(body) };
 }
 
+function fromCache(lie: Lie, { response, atMs }: Kept, nowMs: number) {
+  const age = { age: String(Math.floor((nowMs - atMs) / 1000)) };
+  const headers = { ...response.headers, ...(lie.body === "cached with its age" ? age : {}) };
+  return { status: response.status, headers, body: asSent(response.body) };
+}
+
 interface Scene {
+  readonly nowMs: number;
+  /** Where a cache answers. */
+  readonly kept: Kept | undefined;
   readonly former: Former;
   readonly forms: Forms;
   readonly service: SandboxService;
@@ -256,6 +305,11 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
     case "stale":
       if (lie.on === "orders") return former.oldest("orders") ?? Buffer.from("{}");
       return service.handleStale(request, lie.ageMs).body;
+    case "queued":
+      return Buffer.from('{"queued":true}');
+    case "no lines":
+    case "no lines in one":
+      return Buffer.from(withoutLines(text, scene.number, lie.body === "no lines in one"));
     case "contradicted":
       return Buffer.from(`{${contradicted(lie.on, scene.number)}}`);
     case "nothing new":
@@ -329,6 +383,34 @@ function contradicted(on: Asked, number: number): string {
   const beside = SOMETHING[number % SOMETHING.length] ?? "";
   // Inside what holds the list, or around it.
   return number % 2 === 0 ? `"data":{"${list}":[],${beside}}` : `"data":{"${list}":[]},${beside}`;
+}
+
+const LINES = '"items":[';
+
+/** The lines are none, nothing, or there is no property: by the number of the request. */
+function withoutLines(text: string, number: number, isFirstOnly: boolean): string {
+  const instead = ['"items":[]', '"items":null', '"lines_count":0'][number % 3] ?? "";
+  let lost = "";
+  let from = 0;
+  for (let at = text.indexOf(LINES); at !== -1; at = text.indexOf(LINES, from)) {
+    lost += text.slice(from, at) + instead;
+    from = endOfList(text, at + LINES.length);
+    if (isFirstOnly) break;
+  }
+  return lost + text.slice(from);
+}
+
+/** Behind the bracket that closes the list whose first element begins here. */
+function endOfList(text: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') {
+      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === "\\") at++;
+    } else if (char === "[") depth++;
+    else if (char === "]" && --depth === 0) return at + 1;
+  }
+  return text.length;
 }
 
 const NEXT = /"next":("[^"]*"|[\d.]+)/;

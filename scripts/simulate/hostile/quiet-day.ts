@@ -13,6 +13,7 @@ import { missingOrders, OWED, staleOrders, unitOf } from "../differences.ts";
 import type { Losses } from "../ending.ts";
 import { KEYS, LAST_KEY } from "../erp.ts";
 import { TRANSITIONS } from "../forms.ts";
+import { SENDERS } from "../invariants/discipline.ts";
 import { isUnsendable } from "../invariants/pushes.ts";
 import type { FeedName } from "../schedule.ts";
 import type { World } from "../world.ts";
@@ -28,6 +29,10 @@ const UNKNOWN_MS = 10 * MINUTE_MS;
 const CLOCKS_MS = 30_000;
 const REST_SECONDS_MAX = 900;
 const DAY_MS = 24 * HOUR_MS;
+/** An older version of an order counts where nothing else tells once it was read for a day, every hour; the rounds of a day are too few. */
+const INSISTED_HOURS = 36;
+/** A position that a service refuses for its age is asked for nearer with each probe, five minutes apart. */
+const NEARER_MS = 40 * MINUTE_MS;
 /** One life in so many goes on until history is too old to be kept. */
 const YEAR_EVERY = 16;
 const YEAR_MS = 400 * DAY_MS;
@@ -55,8 +60,14 @@ export async function endQuietly(world: World): Promise<Losses> {
   await goOn(world, 12 * MINUTE_MS, 1);
   live(world);
   // An order that alone asks for a wait for ever is told from the service by asking it again.
-  await goOn(world, begunMs + DAY_MS - world.time.elapsedMs - 5 * MINUTE_MS, 5);
+  // What stands in a queue has its day after that.
+  const untilMs = Math.max(begunMs, world.queuedUntilMs) + DAY_MS;
+  await goOn(world, untilMs - world.time.elapsedMs - 5 * MINUTE_MS, world.queuedUntilMs > begunMs ? 15 : 5);
   live(world);
+  const owed = world.auditor.prepare("SELECT order_id FROM owed_reads").pluck();
+  const isOwed = () => (owed.all() as string[]).some((id) => !isNamed(world, id) && !isBad(world, id));
+  for (let hours = 0; hours < INSISTED_HOURS && isOwed(); hours++) await goOn(world, HOUR_MS, 3);
+  if (world.forms.sinceAgeMax !== null) await goOn(world, NEARER_MS, 16);
   await goOn(world, 5 * MINUTE_MS, 2);
   await rest(world);
   if (world.violation === undefined) check(world);
@@ -68,13 +79,16 @@ export async function endQuietly(world: World): Promise<Losses> {
 const BULK_PAGES = 3;
 
 /**
- * More changes in a moment than a page holds, of a service that shows the newest: all of them are known long before the night,
+ * More changes in a moment than a page holds, of a service that shows the newest, or those of the first ids: all of them are known long before the night,
  * when everything is compared.
  */
 async function changeMany(world: World): Promise<void> {
   const { forms, service, versions, auditor, lies } = world;
-  if (forms.keeps !== "newest" || (forms.carry === "changes" && !forms.lines)) return;
-  const stored = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all() as string[];
+  if (forms.keeps === "oldest" || (forms.carry === "changes" && !forms.lines)) return;
+  // One that waits for its next read, whatever for, has it within the hour.
+  const sql =
+    "SELECT order_id FROM orders WHERE removed_at IS NULL AND order_id NOT IN (SELECT order_id FROM owed_reads)";
+  const stored = auditor.prepare(sql).pluck().all() as string[];
   const ids = stored.filter((id) => {
     const place = versions.ids.indexOf(id);
     const isTold = lies.standing.some(({ lie: { of } }) => of === "half" || (typeof of === "object" && place >= 0));
@@ -343,6 +357,8 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     const isLateShown = forms.scope === "handed-out";
     return versions.hasTieOver(forms.page - 1, unitOf(forms)) || (forms.page < 10 && versions.hadOdd) || isLateShown;
   }
+  // An endpoint with a limit of its own asks to wait whenever more is wanted of it.
+  if (what === "a hold stands" && forms.limited !== "none" && / rate limit /.test(String(row))) return true;
   // A row that goes to zero, is let go and is refused waits for a person once more.
   const [, guarded] = /^(\w+) guard /.exec(what === "a hold stands" ? String(row) : "") ?? [];
   if (guarded !== undefined) return [...lies.lasting()].some((name) => name.startsWith(`${guarded} `));
@@ -380,6 +396,13 @@ function hasRefusable({ auditor }: World): boolean {
   return auditor.prepare(sql).get() !== undefined;
 }
 
+/** Where a pass may be refused something however well the service is. */
+function isRightlyFailing(world: World, flow: string): boolean {
+  const { limited } = world.forms;
+  const isLimited = limited !== "none" && SENDERS[limited].includes(flow);
+  return isLimited || (flow === "statuses" && hasRefusable(world));
+}
+
 /** As the command tells it, less what it says rightly. */
 function checkStatus(world: World): void {
   const { life } = world;
@@ -397,7 +420,7 @@ function checkStatus(world: World): void {
     ...loaded,
     refusedRequests: loaded.refusedRequests - refusedRequests(world).length,
     refusedBatches: world.hadRefusedConfirms ? 0 : loaded.refusedBatches,
-    holds: loaded.holds.filter(({ area, reason }) => !isOfLasting(world, "a hold stands", `${area} ${reason}`)),
+    holds: loaded.holds.filter(({ area, reason }) => !isOfLasting(world, "a hold stands", `${area} ${reason} `)),
     erpWrites: [],
     disk: undefined,
     // What is owed without a lasting reason has failed this look before (`listOwed`).
@@ -405,7 +428,7 @@ function checkStatus(world: World): void {
     unsettledRequests: [],
     flows: loaded.flows.map((flow) => ({
       ...flow,
-      failingSince: flow.flow === "statuses" && hasRefusable(world) ? null : flow.failingSince,
+      failingSince: isRightlyFailing(world, flow.flow) ? null : flow.failingSince,
       refused: isRowNamed(world, flow.flow) ? 0 : flow.refused,
       quarantined: flow.quarantined - rightly.filter(({ kind }) => (kinds[kind] ?? kind) === flow.flow).length,
     })),

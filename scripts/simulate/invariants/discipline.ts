@@ -7,6 +7,7 @@ import type { Lie, LieBody } from "../hostile/grammar.ts";
 import type { ProgramLife } from "../life.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
+import type { Asked } from "../schedule.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,7 +18,7 @@ const WAITS_OF_ONE = 2;
 const BACKOFF_MIN_MS = 900;
 
 /** Jobs that send such requests. */
-const SENDERS: Record<string, readonly string[]> = {
+export const SENDERS: Record<Asked, readonly string[]> = {
   orders: ["orders"],
   confirm: ["orders"],
   updates: ["updates"],
@@ -248,7 +249,7 @@ export class DisciplineInvariants {
     const passes = this.#lives.flatMap(({ entries }) => entries.map(({ runner }) => runner));
     const isOlder = passes.some(
       (runner) =>
-        (SENDERS[route.kind] ?? []).includes(runner.name) &&
+        (route.kind === "unknown" ? [] : SENDERS[route.kind]).includes(runner.name) &&
         runner.isRunning &&
         time.elapsedMs - runner.sinceLastStartMs() < closed.sinceMs,
     );

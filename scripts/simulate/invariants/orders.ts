@@ -6,6 +6,7 @@ import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import { isUnsafe } from "../forms.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
+import type { Versions } from "../versions.ts";
 
 interface EventRow {
   seq: number;
@@ -155,7 +156,7 @@ export class OrderInvariants {
     }
     const { versions } = this.#scene;
     // Of several versions that look alike it may be the last.
-    const stored = versions.shownBy(orderId, looked.record).at(-1)?.seq ?? -1;
+    const stored = versions.shownBy(orderId, recordOf(row.payload, versions, looked.record)).at(-1)?.seq ?? -1;
     return stored >= seq || versions.saysTheSame(orderId, stored, seq);
   }
 
@@ -174,14 +175,14 @@ export class OrderInvariants {
 
   #checkRow({ order_id: id, payload, payload_hash, is_removed }: EventRow) {
     const { fail, service, versions } = this.#scene;
-    if (!service.ledger.servedVersions(id).includes(payload)) {
+    if (!service.ledger.servedVersions(id).includes(payload) && !versions.isOfLost(payload)) {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
     if (!hash("sha256", payload, "buffer").equals(payload_hash)) return fail(5, `order ${id}: its hash is another's`);
     if (is_removed === 1 && !this.#removed.has(id)) this.#checkRemoved(id);
     if (is_removed === 1) this.#removed.add(id);
     else this.#removed.delete(id);
-    const shown = versions.shownBy(id, JSON.parse(payload) as object);
+    const shown = versions.shownBy(id, recordOf(payload, versions));
     const before = this.#stored.get(id) ?? -1;
     const version = shown.find(({ seq }) => seq >= before) ?? shown.at(-1);
     if (version === undefined) return fail(3, `order ${id} is stored in a version that there never was`);
@@ -231,4 +232,11 @@ export class OrderInvariants {
     if (list === undefined || list === "" || !literals.every((each) => this.#receivedIds.has(each))) return undefined;
     return literals.filter((each) => /^"[0-9a-f-]{36}"$/i.test(each)).map((each) => each.slice(1, -1).toLowerCase());
   }
+}
+
+/** What a record shows of its version: lines that are lost show nothing. */
+function recordOf(payload: string, versions: Versions, record = JSON.parse(payload) as object): object {
+  if (!versions.isOfLost(payload)) return record;
+  const { items: _, ...rest } = record as { items?: unknown };
+  return rest;
 }

@@ -17,6 +17,10 @@ export class PushInvariants {
   readonly #place = new Map<string, number>();
   /** Rows in quarantine that were looked at. */
   readonly #blamed = new Set<string>();
+  /** What the site held after each acceptance, by the service's clock. */
+  readonly #shown: { atMs: number; feed: FeedName; records: ReadonlyMap<string, string> }[] = [];
+  /** Rows that the service has lost without a sign of it. */
+  readonly #excused = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -25,10 +29,26 @@ export class PushInvariants {
   onEntry({ effect }: LedgerEntry): void {
     if (effect?.kind !== "import") return;
     const feed = effect.feed as FeedName;
+    const { service } = this.#scene;
+    this.#shown.push({ atMs: service.now(), feed, records: new Map(service.imported(feed)) });
     for (const { record } of effect.accepted) {
       const values = JSON.parse(record) as Record<string, unknown>;
       this.#checkValue(feed, String(values["sku"]), this.#valueIn(feed, values));
     }
+  }
+
+  shownAt(atMs: number): Map<FeedName, ReadonlyMap<string, string>> {
+    const shown = new Map<FeedName, ReadonlyMap<string, string>>([
+      ["stocks", new Map()],
+      ["prices", new Map()],
+    ]);
+    for (const each of this.#shown) if (each.atMs <= atMs) shown.set(each.feed, each.records);
+    return shown;
+  }
+
+  excuseSince(atMs: number): void {
+    for (const each of this.#shown)
+      if (each.atMs > atMs) for (const key of each.records.keys()) this.#excused.add(`${each.feed} ${keyOf(key)}`);
   }
 
   #valueIn(feed: FeedName, record: Record<string, unknown>): unknown {
@@ -82,11 +102,16 @@ export class PushInvariants {
           const isNamed = auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
           return isNamed ? [] : [`${feed} ${key}: ${String(value)} here, and not in quarantine`];
         }
+        if (this.#excused.has(`${feed} ${key}`)) return [];
         if (exists && (value === null ? (shown ?? null) === null : shown === Number(value))) return [];
         return [`${feed} ${key}: ${exists ? String(value) : "gone"} here, ${String(shown)} on the site`];
       }),
     );
   }
+}
+
+function keyOf(importKey: string): string {
+  return String((JSON.parse(importKey) as unknown[])[0]);
 }
 
 /** Values that no record can carry: such a row is named to a person, and the site keeps what it was given before. */

@@ -3,6 +3,7 @@
  * again without a look at its order.
  */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import { isOfBefore, lacksLines } from "../hostile/grammar.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 import { isBefore } from "../versions.ts";
@@ -31,6 +32,8 @@ const IDLE_PER_READ_MS = 5_000;
 /** A request for the status that its order had: none can tell by looking at it. */
 const IS_OF_SAME =
   "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
+/** How often a request that waits in a queue may be carried out. */
+const QUEUED_MAX = 2;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
 const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM status_requests
   WHERE state IN ('sent', 'refused')`;
@@ -59,6 +62,8 @@ export class StatusInvariants {
   lockedUntilMs = 0;
   /** Requests that never began to travel the last time that they were to leave, and in which life. */
   readonly #neverLeft = new Map<number, number>();
+  /** Requests that stood in a queue, and how often they took effect. */
+  readonly #queued = new Map<number, number>();
   readonly #sentAtMs = new Map<number, number>();
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
@@ -111,13 +116,15 @@ export class StatusInvariants {
     if (route.kind === "status" && status < 500 && status !== 408) this.#isAnswered.add(orderId);
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410 || isFormer(sent, told)))
       this.#open.delete(orderId);
+    // Its status is what it is, whatever became of its lines.
+    if (route.kind === "snapshot" && fate?.kind === "lie" && lacksLines(fate.lie)) this.#open.delete(orderId);
     if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
   }
 
   /** An answer of a replica that lags, and is not older than what is stored: nothing tells that it is one. */
   #isOfReplica({ route, fate }: Sent, { status, body }: Told & { kind: "answer" }): boolean {
     const orderId = (route.orderId ?? "").toLowerCase();
-    const isStale = fate?.kind === "lie" && fate.lie.body === "stale" && status < 300;
+    const isStale = fate?.kind === "lie" && isOfBefore(fate.lie) && status < 300;
     if (!isStale || !body.toLowerCase().includes(orderId)) return false;
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     return !isBefore(STAMP.exec(body)?.[1], known?.timestamp ?? undefined);
@@ -164,6 +171,30 @@ export class StatusInvariants {
     });
   }
 
+  /** The service has lost what it accepted since. */
+  forgetSince(sinceMs: number): void {
+    for (const [number, { atMs }] of this.#effects) if (atMs > sinceMs) this.#effects.delete(number);
+  }
+
+  /** The service has taken the request into a queue. */
+  noteTaken(request: Sent["request"]): void {
+    const number = numberOf(request.body.toString("utf8"));
+    this.#queued.set(number, this.#queued.get(number) ?? 0);
+  }
+
+  #noteQueued(orderId: string, number: number): void {
+    const { fail, service, versions } = this.#scene;
+    const times = (this.#queued.get(number) ?? 0) + 1;
+    this.#queued.set(number, times);
+    if (times > QUEUED_MAX) fail(12, `request ${number} was taken into a queue and took effect ${times} times`);
+    this.#effects.set(number, {
+      orderId,
+      known: this.#knownWhenSent.get(number),
+      atMs: service.now(),
+      isStatusNew: versions.isStatusNew(orderId),
+    });
+  }
+
   /** When a request has left, as far as the bridge can tell; undefined where it knows that none did. */
   leftAtMs(number: number): number | undefined {
     return this.#sentAtMs.get(number) ?? this.#lostAtMs.get(number);
@@ -187,6 +218,8 @@ export class StatusInvariants {
     const { fail, versions, coverage } = this.#scene;
     const { orderId } = effect;
     const number = numberOf(requestBody ?? "{}");
+    // Who is told that it waits cannot tell when it is carried out: one repetition is the most, and what comes by then overtakes it.
+    if (this.#queued.has(number)) return this.#noteQueued(orderId, number);
     if (this.#effects.has(number)) {
       // It came and went, and left no trace that any client could have seen.
       // A record that is served as it stands shows no status that it was given.
@@ -197,7 +230,9 @@ export class StatusInvariants {
         coverage.count("untold", "a status that came and went");
       else fail(12, `request ${number} took effect twice`);
     }
-    const later = [...this.#effects].find(([other, each]) => each.orderId === orderId && other > number);
+    const later = [...this.#effects].find(
+      ([other, each]) => each.orderId === orderId && other > number && !this.#queued.has(other),
+    );
     if (later !== undefined) fail(12, `request ${number} took effect after request ${later[0]}`);
     this.#effects.set(number, {
       orderId,
