@@ -99,6 +99,8 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .option("--dry-run", say(m.help.syncDryRun))
     .option("--only <key>", say(m.help.syncOnly))
     .option("--again", say(m.help.syncAgain))
+    .option("--since <time>", say(m.help.syncSince))
+    .option("--orders <file>", say(m.help.syncOrders))
     .action((jobs: string[] | undefined, options: Common & { dryRun?: boolean; only?: string; again?: boolean }) =>
       act(async () => (await import("./cli/sync.ts")).sync, options, { ...options, jobs: jobs ?? [] }),
     );

@@ -22,6 +22,7 @@ import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
+import { type BackfillOptions, requestOlder } from "./backfill.ts";
 import { type Call, type Command, load, requireDatabase, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
 import { describeKey } from "./preview.ts";
@@ -34,11 +35,10 @@ const LOOK_MS = 100;
 /** A daemon that has not taken the request by then is hung or was stopped. */
 const TAKEN_WITHIN_MS = 30_000;
 
+type SyncOptions = BackfillOptions & { jobs: string[]; dryRun?: boolean; only?: string; again?: boolean };
+
 /** One bounded pass of the named jobs; beside a running daemon it asks the daemon and follows. */
-export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; again?: boolean }> = async (
-  call,
-  options,
-) => {
+export const sync: Command<SyncOptions> = async (call, options) => {
   const { jobs, dryRun = false, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
   if (unknown !== undefined) throw unknownWord(m.command.job, unknown, JOB_NAMES);
@@ -46,6 +46,9 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
   const names = chooseJobs(jobs, loaded);
   if (options.only !== undefined) refuseOnly(names, loaded);
   if (again) sendAgain(loaded, names, options);
+  const isOlder = options.since !== undefined || options.orders !== undefined;
+  if (isOlder) refuseOlder(names, options);
+  const isAllNamed = isOlder ? requestOlder(call, loaded, options) : true;
   const only = options.only === undefined ? undefined : await nameRow(loaded, names[0] as FeedName, options.only);
   if (only === null) {
     if (call.json) call.terminal.out(jsonLine({ jobs: [], holds: [], row: null }));
@@ -65,7 +68,8 @@ export const sync: Command<{ jobs: string[]; dryRun?: boolean; only?: string; ag
     if (detail === null) call.terminal.err(m.sync.held({ area, reason }));
     else call.terminal.err(m.sync.heldBecause({ area, reason, detail }));
   }
-  return worstOf([...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
+  const named = isAllNamed ? EXIT.ok : EXIT.attention;
+  return worstOf([named, ...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 };
 
 /** Null where there is no such row. As it was given where nothing can be known yet: the pass says why. */
@@ -135,6 +139,12 @@ function sendAgain(
   } finally {
     store.close();
   }
+}
+
+/** Older orders are read by following changes, and by nothing else. */
+function refuseOlder(names: readonly JobName[], { jobs, dryRun, only }: SyncOptions): void {
+  if (jobs.length > 0 && names.length === 1 && names[0] === "updates" && dryRun !== true && only === undefined) return;
+  throw new BridgeError("usage", m.sync.olderNeedsUpdates, { hint: m.sync.sinceExample });
 }
 
 /** Where the one key stands afterwards. */

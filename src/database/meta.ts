@@ -27,6 +27,7 @@ export type MetaKey =
   | "set_back"
   | "elsewhere"
   | "accounts"
+  | "backfill"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -41,6 +41,10 @@ export interface Pass {
   /** Where the last pass of this kind reached its bound; undefined: this one begins at the watermark. */
   rest: Rest | undefined;
   isSweep: boolean;
+  /** The sweep is one that a person wants, from this time on. */
+  backfill?: string | undefined;
+  /** The service does not go back to it. */
+  isBackfillRefused?: boolean;
   /** No sweep has been noted yet: the next one is counted from here. */
   isFirst: boolean;
   learned: Learned;
@@ -99,7 +103,7 @@ export interface Gap {
 export function beginPass(
   { store, clock }: JobContext,
   { timezone }: FollowRules,
-  from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isSweep" | "isFirst">,
+  from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isSweep" | "isFirst" | "backfill">,
 ): Pass {
   const learned = loadLearned(store);
   return {

@@ -14,6 +14,7 @@ import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { applyChange } from "./apply-change.ts";
+import { endBackfill, loadBackfill } from "./backfill.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
 import type { FindCutChanges } from "./find-cut-changes.ts";
 import { type FollowRules, isLater, isToken } from "./follow.ts";
@@ -112,12 +113,19 @@ export class StorePass {
     const { store } = this.#context;
     const isThere = loadMeta(store, restKeyOf(pass)) !== undefined;
     const isTold = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
-    return end.rest !== null || isThere || (end.isBehind !== undefined && isTold !== end.isBehind);
+    return (
+      end.rest !== null ||
+      isThere ||
+      pass.backfill !== undefined ||
+      (end.isBehind !== undefined && isTold !== end.isBehind)
+    );
   }
 
   #settle(pass: Pass, { rest = null, isBehind }: { rest?: Rest | null; isBehind?: boolean | undefined }): void {
     const { store } = this.#context;
     const key = restKeyOf(pass);
+    // It has begun: its rest stands here, or it is over.
+    if (pass.backfill !== undefined && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
     if (rest === null) deleteRest(store, key);
     else saveRest(store, key, rest, this.#signature);
     if (isBehind === false) deleteHold(store, "updates", "behind");

@@ -12,6 +12,8 @@ export const help = {
   syncJobs: ({ jobs }: { jobs: string }) => `of ${jobs}; without a name all but reconcile`,
   syncDryRun: "what would be sent, old and new value, from the database alone",
   syncOnly: "of one feed only this row, for example A-1 or A-1/north",
+  syncSince: "with updates: also changes from this time on, such as 2026-01-01",
+  syncOrders: "with updates: also the orders whose ids or numbers stand in this file, one a line",
   syncAgain: "of the named feeds every row, also what the service has accepted: it was restored or lost something",
   check: "configuration, database, permissions and disk",
   checkOnline: "also credentials, subscription and clocks, harmlessly",

@@ -19,6 +19,20 @@ export const sync = {
   seeWhy: "erp-bridge status, and the daemon's log, say why.",
   daemonEnded: "The daemon ended before it had done everything that was asked.",
   askAgain: "What it did is stored; ask again.",
+  olderNeedsUpdates: "--since and --orders stand with updates alone.",
+  sinceExample: "For example: erp-bridge sync updates --since 2026-01-01",
+  noTime: ({ text }: { text: string }) => `--since ${text}: no time, or one that is still to come.`,
+  listUnread: ({ file, problem }: { file: string; problem: Said }) => `--orders ${file}: ${problem}`,
+  listEmpty: ({ file }: { file: string }) => `--orders ${file}: no order is named in it.`,
+  pullFirst: "Nothing was pulled yet: what comes first must be stored and confirmed before older orders are read.",
+  pullFirstHow: "Pull first: erp-bridge sync orders",
+  numbersUnknown: ({ count, names }: { count: number; names: readonly string[] }) =>
+    `${counted(count, "number")} of no stored order (${names.join(", ")}): the service tells orders by their ids only; name those.`,
+  backfillTooFar: ({ from }: { from: string }) => `The service refuses to go back to ${from}.`,
+  backfillNearer:
+    "Ask from a later time: erp-bridge sync updates --since TIME. Single orders: erp-bridge sync updates --orders FILE",
+  backfillGivenUp:
+    "The service has not answered the changes from the time that was asked for; they are asked for no more.",
   nothingToSend: "Nothing would be sent.",
   heldNow: ({ job, reason }: { job: string; reason: string }) =>
     `${job}: held (${reason}), so nothing of it would go now.`,

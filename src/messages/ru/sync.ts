@@ -19,6 +19,19 @@ export const sync = {
   seeWhy: "Причину покажут erp-bridge status и журнал службы.",
   daemonEnded: "Служба завершилась раньше, чем выполнила всё, о чём её просили.",
   askAgain: "Сделанное сохранено; повторите команду.",
+  olderNeedsUpdates: "--since и --orders указываются только вместе с updates.",
+  sinceExample: "Например: erp-bridge sync updates --since 2026-01-01",
+  noTime: ({ text }) => `--since ${text}: это не время, или оно ещё не наступило.`,
+  listUnread: ({ file, problem }) => `--orders ${file}: ${problem}`,
+  listEmpty: ({ file }) => `--orders ${file}: в нём не назван ни один заказ.`,
+  pullFirst: "Заказы ещё не забирались: сначала нужно сохранить и подтвердить новые, потом читаются прежние.",
+  pullFirstHow: "Сначала заберите заказы: erp-bridge sync orders",
+  numbersUnknown: ({ count, names }) =>
+    `Номеров, которых нет среди сохранённых заказов: ${count} (${names.join(", ")}). Сервис различает заказы только по id: укажите их.`,
+  backfillTooFar: ({ from }) => `Сервис отказывается отдавать изменения с ${from}.`,
+  backfillNearer:
+    "Укажите более позднее время: erp-bridge sync updates --since ВРЕМЯ. Отдельные заказы: erp-bridge sync updates --orders ФАЙЛ",
+  backfillGivenUp: "Сервис не отвечает на запрос изменений с указанного времени; больше они не запрашиваются.",
   nothingToSend: "Отправлять нечего.",
   heldNow: ({ job, reason }) => `${job}: остановлено (${reason}), сейчас ничего не уйдёт.`,
   guardWouldHold: ({ job, rows }) =>

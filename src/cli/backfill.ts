@@ -1,0 +1,89 @@
+import { parseTimestamp } from "../answers/timestamp.ts";
+import { readOrderId } from "../answers/uuid.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { printable } from "../config/problems.ts";
+import { readSmallFile } from "../config/small-file.ts";
+import { refuseOtherAccount } from "../daemon/account.ts";
+import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
+import { openDatabase } from "../pass/open-database.ts";
+import { expediteRead, hasPulled, requestRead } from "../pass/position-rows.ts";
+import { systemClock } from "../platform/clock.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { requestBackfill } from "../updates/backfill.ts";
+import { type Call, requireDatabase } from "./command.ts";
+
+/** What is to be read although nothing announced it. */
+export interface BackfillOptions {
+  /** Changes from this time on. */
+  since?: string;
+  /** A file of ids or numbers, one a line. */
+  orders?: string;
+}
+
+const FILE_BYTES_MAX = 20_000_000;
+const ROWS_PER_COMMIT = 1_000;
+const NAMES_SHOWN = 5;
+
+/**
+ * Asks for older changes, or for single orders, before the pass of `updates` that reads them. What was asked for stays until it is
+ * read, also over a stop.
+ * @returns false where some names are no order that can be asked for
+ */
+export function requestOlder(call: Call, loaded: LoadedConfig, options: BackfillOptions): boolean {
+  const from = options.since === undefined ? undefined : readTime(options.since, loaded.config.service.timezone);
+  const names = options.orders === undefined ? [] : readNames(options.orders);
+  requireDatabase(loaded);
+  const store = openDatabase(loaded, "command");
+  try {
+    refuseOtherAccount(store, loaded);
+    if (!hasPulled(store)) throw new BridgeError("usage", m.sync.pullFirst, { hint: m.sync.pullFirstHow });
+    if (from !== undefined) store.write(() => requestBackfill(store, from));
+    return requestOrders(call, store, names);
+  } finally {
+    store.close();
+  }
+}
+
+function readTime(text: string, zone: string): string {
+  const ns = parseTimestamp(text.trim(), zone)?.instantNs;
+  const ms = ns === undefined ? Number.NaN : Number(ns / 1_000_000n);
+  if (Number.isNaN(ms) || ms < 0 || ms > systemClock.nowMs())
+    throw new BridgeError("usage", m.sync.noTime({ text: printable(text) }), { hint: m.sync.sinceExample });
+  return isoTime(ms);
+}
+
+function readNames(file: string): string[] {
+  const read = readSmallFile(file, FILE_BYTES_MAX);
+  if ("problem" in read) throw new BridgeError("usage", m.sync.listUnread({ file, problem: read.problem }));
+  const lines = read.bytes
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .split(/\r?\n/);
+  const names = lines.map((line) => line.trim()).filter((line) => line !== "");
+  if (names.length === 0) throw new BridgeError("usage", m.sync.listEmpty({ file }));
+  return [...new Set(names)];
+}
+
+/** An id may be one that the bridge has never seen; a number says which order is meant only where one is stored. */
+function requestOrders({ terminal }: Call, store: Store, names: readonly string[]): boolean {
+  const unknown: string[] = [];
+  const at = isoTime(systemClock.nowMs());
+  const byNumber = store.prepare<string>("SELECT order_id FROM orders WHERE number = ?").pluck();
+  const requestOne = (name: string) => {
+    const own = readOrderId(name);
+    const ids = own === undefined ? byNumber.all(name) : [own];
+    if (ids.length === 0) unknown.push(name);
+    for (const orderId of ids) {
+      requestRead(store, { orderId, serviceId: own === undefined ? orderId : name }, at);
+      expediteRead(store, orderId);
+    }
+  };
+  for (let done = 0; done < names.length; done += ROWS_PER_COMMIT) {
+    store.write(() => names.slice(done, done + ROWS_PER_COMMIT).forEach(requestOne));
+  }
+  if (unknown.length === 0) return true;
+  terminal.err(m.sync.numbersUnknown({ count: unknown.length, names: unknown.slice(0, NAMES_SHOWN).map(printable) }));
+  return false;
+}

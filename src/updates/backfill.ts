@@ -1,0 +1,59 @@
+/*
+ * Changes from a time on that a person names: orders that were confirmed elsewhere, or before the bridge was. They are read as a
+ * sweep that begins so far back, after what is new; from its first page on the sweep's rest says where it goes on. A service that
+ * does not take that, again and again, is not asked for it any more.
+ */
+
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { loadWatermark } from "../pass/position-rows.ts";
+import { type FollowRules, instantOf } from "./follow.ts";
+import { STREAM, TIME_STREAM } from "./follow-pass.ts";
+
+const TRIES_MAX = 5;
+
+interface Backfill {
+  /** UTC, ISO 8601. */
+  from: string;
+  /** Passes that failed. */
+  tries: number;
+}
+
+/** Inside a write transaction. Another one that has not begun is replaced. */
+export function requestBackfill(store: Store, from: string): void {
+  save(store, { from, tries: 0 });
+}
+
+export function loadBackfill(store: Store): Backfill | undefined {
+  const text = loadMeta(store, "backfill");
+  return text === undefined ? undefined : (JSON.parse(text) as Backfill);
+}
+
+/** It has begun, or there is nothing to begin. Inside a write transaction. */
+export function endBackfill(store: Store): void {
+  deleteMeta(store, "backfill");
+}
+
+/** A pass failed. True: it was the last. Inside a write transaction. */
+export function failBackfill(store: Store): boolean {
+  const backfill = loadBackfill(store);
+  if (backfill === undefined) return false;
+  const tries = backfill.tries + 1;
+  if (tries < TRIES_MAX) save(store, { ...backfill, tries });
+  else endBackfill(store);
+  return tries >= TRIES_MAX;
+}
+
+/** How far before the position a sweep begins that reads all of it; undefined where none is wanted. */
+export function planBackfill(store: Store, { timezone }: FollowRules): number | undefined {
+  const from = instantOf(loadBackfill(store)?.from, "UTC");
+  if (from === undefined) return undefined;
+  // A position that is a token names no time: beside it one stands.
+  const times = [loadWatermark(store, TIME_STREAM), loadWatermark(store, STREAM)];
+  const at = times.map((text) => instantOf(text, timezone)).find((ns) => ns !== undefined);
+  return at === undefined || at <= from ? 0 : Number((at - from) / 1_000_000n);
+}
+
+function save(store: Store, backfill: Backfill): void {
+  saveMeta(store, "backfill", JSON.stringify(backfill));
+}
