@@ -2,7 +2,7 @@
 import { type PlantedBug, tested } from "./bug.ts";
 
 const CONDITIONS = "src/health/conditions.ts";
-const SIGNS = "src/orders/list-signs.ts";
+const COMPLETENESS = "src/orders/plan-completeness.ts";
 
 const OF_WORDS: readonly PlantedBug[] = [
   tested(
@@ -81,28 +81,28 @@ const OF_PERSONS: readonly PlantedBug[] = [
 
 const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
-    "test/orders/list-signs.test.ts",
-    "a sign that says nothing contradicts an empty list",
-    { in: "findContradictions", find: "if (!sign.says) return false;", replace: "" },
-    SIGNS,
+    "test/orders/completeness.test.ts",
+    "a field that says nothing contradicts an empty list",
+    { in: "findContradictions", find: "if (!field.says) return false;", replace: "" },
+    COMPLETENESS,
   ),
   tested(
     "test/orders/empty-list.test.ts",
     "a batch that shows a part of itself taken for whole",
-    { of: "findShortfall", does: "return learned.hasEmpty && size < 0 ? signs : [];" },
-    SIGNS,
+    { of: "findShortfall", does: "return learned.hasEmpty && size < 0 ? fields : [];" },
+    COMPLETENESS,
   ),
   tested(
     "test/orders/empty-list.test.ts",
     "a count believed at first sight",
     { in: "findShortfall", find: "(known?.equal ?? 0) >= EQUAL_TIMES", replace: "(known?.equal ?? 0) >= 0" },
-    SIGNS,
+    COMPLETENESS,
   ),
   tested(
     "test/orders/empty-list.test.ts",
     "a count that never becomes the number of the records",
     { of: "learnSizes", does: "return answer.size === -1 ? { ...learned } : learned;" },
-    SIGNS,
+    COMPLETENESS,
   ),
   tested(
     "test/service/answer-form.test.ts",

@@ -42,6 +42,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   quarantine: "own",
   holds: "theirs",
   stored_messages: "both",
+  learned_answers: "both",
   conditions: "anew",
   runs: "theirs",
   flows: "theirs",
@@ -60,7 +61,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** Facts that grow with the file; what says how it was filled stays as the copy has it. */
-const NEWER_FACTS = ["learned", "observed", "reconcile", "alerts"];
+const NEWER_FACTS = ["observed", "reconcile", "alerts"];
 
 export function carryTables(options: CarryOptions, zone: string): void {
   for (const [table, rule] of Object.entries(RULES)) {

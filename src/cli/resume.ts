@@ -8,7 +8,7 @@ import { clearSetAside } from "../feeds/feed-outbox.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { clearDelivery } from "../orders/batch-rows.ts";
-import { acceptSigns, isListDoubted } from "../orders/watch-list.ts";
+import { acceptMetadata, isListDoubted } from "../orders/check-completeness.ts";
 import { acceptForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";
@@ -137,7 +137,7 @@ function lift(
     if (reason === "answer") {
       acceptForms(store, endpoints);
       if (OF_STATUSES.has(area)) acceptNewForms(store, isoTime(Date.now()));
-      acceptSigns(store, area);
+      acceptMetadata(store, area);
     }
     // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
     if (reason === "hand-out lost") clearDelivery(store);

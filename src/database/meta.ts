@@ -6,7 +6,6 @@ import type { Store } from "./store.ts";
 export type MetaKey =
   | "account"
   | "mapping"
-  | "learned"
   | "observed"
   | "reconcile"
   | "alerts"
@@ -21,8 +20,6 @@ export type MetaKey =
   | "confirms"
   | "unnamed"
   | "anchors"
-  | "answers"
-  | "lists"
   | "history"
   | "set_back"
   | "elsewhere"

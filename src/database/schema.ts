@@ -379,6 +379,17 @@ export const lostValues = sqliteTable("lost_values", {
   serviceDate: text("service_date").notNull(),
 });
 
+/** What is usual of the service's answers; `learned` is JSON. */
+export const learnedAnswers = sqliteTable(
+  "learned_answers",
+  {
+    topic: text({ enum: ["forms", "counts", "list", "changes"] }).notNull(),
+    endpoint: text().notNull(),
+    learned: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.topic, table.endpoint] })],
+);
+
 export const storedMessages = sqliteTable("stored_messages", {
   text: text().primaryKey(),
   message: text({ mode: "json" }).$type<PackedMessage>().notNull(),

@@ -37,12 +37,13 @@ import {
   saveUnreadBody,
   settleDelivery,
 } from "./batch-rows.ts";
+import { CompletenessCheck } from "./check-completeness.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
 import { ingestRecord } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
-import { countEmptyRecords, readSignsInSlices } from "./list-signs.ts";
+import { countEmptyRecords, readMetadataInSlices } from "./list-metadata.ts";
 import { newestInSlices } from "./newest-records.ts";
 import { describeMiss, type OrderField } from "./order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
@@ -60,7 +61,6 @@ import {
   reportedError,
 } from "./read-answer.ts";
 import { SettleKept } from "./settle-kept.ts";
-import { WatchList } from "./watch-list.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
@@ -113,7 +113,7 @@ export class StoreBatches {
   readonly #journal: JournalBatches;
   /** What is kept because it could not be read. */
   readonly kept: SettleKept;
-  readonly #watch: WatchList;
+  readonly #completeness: CompletenessCheck;
   #waiting: ServiceAnswer | undefined;
 
   constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
@@ -121,7 +121,7 @@ export class StoreBatches {
     this.#rules = rules;
     this.#journal = journal;
     this.kept = new SettleKept(context, rules);
-    this.#watch = new WatchList(context, "orders", rules.batchOrders.text);
+    this.#completeness = new CompletenessCheck(context, "orders", rules.batchOrders.text);
   }
 
   /**
@@ -201,9 +201,9 @@ export class StoreBatches {
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
     const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId] };
-    const reading = readSignsInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
-    const signs = await readInTurns(clock, answer, reading, signal);
-    await this.#watch.judge(signs, signal);
+    const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
+    const metadata = await readInTurns(clock, answer, reading, signal);
+    await this.#completeness.judge(metadata, signal);
     if (list.elements === undefined) return undefined;
     const matched = findMatchedPaths(this.#context.store, {
       bytes,
@@ -217,7 +217,7 @@ export class StoreBatches {
     const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
     const empty = this.#isSettled(batchId, fingerprint) ? undefined : countEmptyRecords(bytes, list.elements);
     const batch = batchId === null ? fingerprint : hash("sha256", batchId, "hex");
-    const shortfall = await this.#watch.judgeBatch(signs, { batch, empty }, signal);
+    const shortfall = await this.#completeness.judgeBatch(metadata, { batch, empty }, signal);
     return {
       body,
       bytes,

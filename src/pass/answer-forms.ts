@@ -29,8 +29,9 @@ import {
   learnUsual,
 } from "../service/answer-form.ts";
 import { shortWords } from "../service/service-error.ts";
-import { loadForms, saveForms } from "./answer-form-rows.ts";
+import { FORMS } from "./answer-form-rows.ts";
 import type { JobContext } from "./job.ts";
+import { LearnedTopic } from "./learned-rows.ts";
 
 export interface JudgedAnswer {
   form: AnswerForm;
@@ -55,6 +56,8 @@ export interface Learned {
 }
 
 const SEEN_MAX = 20;
+/** What the counts of an endpoint follow. */
+const COUNTS = new LearnedTopic<LearnedCounts>("counts", {});
 
 export class AnswerForms {
   readonly #context: JobContext;
@@ -71,7 +74,11 @@ export class AnswerForms {
   }
 
   get #learned(): LearnedForms {
-    return loadForms(this.#context.store, this.#endpoint);
+    return FORMS.load(this.#context.store, this.#endpoint);
+  }
+
+  get #counts(): LearnedCounts {
+    return COUNTS.load(this.#context.store, this.#endpoint);
   }
 
   get hasFresh(): boolean {
@@ -91,7 +98,7 @@ export class AnswerForms {
   judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, own?: ReadonlySet<string>): JudgedAnswer {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;
-    const isOfChanges = doubt?.why === "counts" && countsChanges(learned.counts ?? {});
+    const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
     const form = formOf(body, isOfChanges ? plain : acceptance, own);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
@@ -102,23 +109,17 @@ export class AnswerForms {
 
   /** A count that says that fewer were taken than were sent. */
   findShort(counts: AnswerCounts, sent: Parameters<typeof findShortCount>[2]): ShortCount | undefined {
-    return findShortCount(this.#learned.counts ?? {}, counts, sent);
+    return findShortCount(this.#counts, counts, sent);
   }
 
   /** Inside the transaction that settles what was accepted, all of it. */
   saveCounts(counts: AnswerCounts, size: number): void {
-    this.#saveCounts((learned) => learnCounts(learned, counts, size));
+    COUNTS.save(this.#context.store, this.#endpoint, learnCounts(this.#counts, counts, size));
   }
 
   /** Inside a transaction: this one counts changes. */
   saveCountOfChanges(name: string): void {
-    this.#saveCounts((learned) => learnCountOfChanges(learned, name));
-  }
-
-  #saveCounts(change: (learned: LearnedCounts) => LearnedCounts): void {
-    const { counts = {}, ...learned } = this.#learned;
-    const next = change(counts);
-    if (next !== counts) saveForms(this.#context.store, this.#endpoint, { ...learned, counts: next });
+    COUNTS.save(this.#context.store, this.#endpoint, learnCountOfChanges(this.#counts, name));
   }
 
   /**
@@ -165,9 +166,7 @@ export class AnswerForms {
   #save(change: (learned: LearnedForms) => LearnedForms): LearnedForms {
     const learned = this.#learned;
     const next = change(learned);
-    const { counts } = learned;
-    if (next !== learned)
-      saveForms(this.#context.store, this.#endpoint, { ...next, ...(counts === undefined ? {} : { counts }) });
+    if (next !== learned) FORMS.save(this.#context.store, this.#endpoint, next);
     return next;
   }
 

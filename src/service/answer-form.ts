@@ -5,7 +5,6 @@
 
 import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
-import type { LearnedCounts } from "./answer-counts.ts";
 import { readTextDoubt, saysWell } from "./doubt-words.ts";
 
 /** Short enough to be kept for each endpoint, and without a value of the shop's own. */
@@ -51,8 +50,6 @@ export interface LearnedForms {
   fresh: NewForm[];
   /** Since when there is a usual form; by the service's own clock where it tells one. */
   since: string | null;
-  /** What its counts follow. */
-  counts?: LearnedCounts;
 }
 
 export const NOTHING_LEARNED: LearnedForms = { known: [], fresh: [], since: null };

@@ -11,7 +11,7 @@ import { canonicalJson } from "../answers/json-value.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readTimestamp, type ServedTimestamp, type TimestampForm } from "../answers/timestamp.ts";
 import { KeySet } from "../feeds/key-set.ts";
-import { type ListSigns, readSignsInSlices } from "../orders/list-signs.ts";
+import { type ListMetadata, readMetadataInSlices } from "../orders/list-metadata.ts";
 import { type OrderMapping, readTimestampText } from "../orders/order-mapping.ts";
 import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -50,7 +50,7 @@ const CHANGES_MAX = 20_000;
 export class ChangePage {
   readonly list: AnswerList;
   /** What the page says beside its list. */
-  readonly signs: ListSigns;
+  readonly metadata: ListMetadata;
   /** What the page is read from in the place of its body, where records of it are no JSON. */
   readonly mended: Buffer | undefined;
   readonly elements: readonly Span[];
@@ -64,9 +64,9 @@ export class ChangePage {
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
 
-  constructor(list: AnswerList, signs: ListSigns, rules: ChangeRules) {
+  constructor(list: AnswerList, metadata: ListMetadata, rules: ChangeRules) {
     this.list = list;
-    this.signs = signs;
+    this.metadata = metadata;
     this.mended = list.mended?.bytes;
     this.elements = list.elements ?? [];
     this.#rules = rules;
@@ -175,7 +175,7 @@ export class KnownPages {
     const { changes, mapping, next } = this.#rules;
     const size = list.elements?.length ?? 0;
     const beside = { list: changes, mapping, ignored: next === null ? [] : [next] };
-    const signs = readSignsInSlices(list.mended?.bytes ?? answer.body, { root: list.root, size }, beside);
-    return new ChangePage(list, await readInTurns(this.#clock, answer, signs, signal), this.#rules);
+    const metadata = readMetadataInSlices(list.mended?.bytes ?? answer.body, { root: list.root, size }, beside);
+    return new ChangePage(list, await readInTurns(this.#clock, answer, metadata, signal), this.#rules);
   }
 }

@@ -6,7 +6,7 @@
 
 import { inTurns, type Slices } from "../answers/slices.ts";
 import type { Store } from "../database/store.ts";
-import { isEmptyRecord } from "../orders/list-signs.ts";
+import { isEmptyRecord } from "../orders/list-metadata.ts";
 import type { AnswerRecord } from "../orders/read-answer.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import type { Clock } from "../platform/ports.ts";

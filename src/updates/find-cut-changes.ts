@@ -5,7 +5,7 @@
  */
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { acceptLacks } from "../orders/watch-list.ts";
+import { acceptLacks } from "../orders/check-completeness.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";

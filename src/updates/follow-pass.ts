@@ -4,9 +4,10 @@
  */
 
 import { readTimestamp } from "../answers/timestamp.ts";
-import { type Lack, type ListSigns, NO_SIGNS } from "../orders/list-signs.ts";
+import { type ListMetadata, NO_METADATA } from "../orders/list-metadata.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import type { Lack } from "../orders/plan-completeness.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -68,7 +69,7 @@ export interface Pass {
   /** What says of pages that do not rise that more is due. */
   lacks: readonly Lack[];
   /** Beside the last page that held anything, where its timestamps rise: where no other follows, it was whole. */
-  wholeSigns: ListSigns | undefined;
+  wholeMetadata: ListMetadata | undefined;
   /** The service does not go back to the position: from where it was asked instead. */
   skipped: { from: string; to: string } | undefined;
   /** The first `since` of the pass is later than was wanted. */
@@ -80,7 +81,7 @@ export interface Pass {
   changes: ChangeCollector;
   matched: Set<OrderField>;
   /** Beside the last page. */
-  signs: ListSigns;
+  metadata: ListMetadata;
 }
 
 export interface ReadPage {
@@ -122,7 +123,7 @@ export function beginPass(
     gap: undefined,
     mixed: undefined,
     lacks: [],
-    wholeSigns: undefined,
+    wholeMetadata: undefined,
     skipped: undefined,
     isNarrowed: false,
     anchors: [],
@@ -131,7 +132,7 @@ export function beginPass(
     isTieOver: false,
     changes: new ChangeCollector(store, clock),
     matched: new Set(),
-    signs: NO_SIGNS,
+    metadata: NO_METADATA,
   };
 }
 
@@ -149,7 +150,7 @@ export function notePage(
     pass.mixed ??= { page, askedNs, coveredNs, servedAt };
   const isInOrder = isRising(page.timestamps);
   if (!isInOrder) pass.lacks = [...pass.lacks, ...lacks];
-  if (page.timestamps.length > 0) pass.wholeSigns = isInOrder ? pass.signs : undefined;
+  if (page.timestamps.length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;
   if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
   if (coveredNs === undefined) return;
   if (mayLackOldest(page.timestamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };

@@ -5,7 +5,7 @@
  */
 
 import { m } from "../messages/messages.ts";
-import { WatchList } from "../orders/watch-list.ts";
+import { CompletenessCheck } from "../orders/check-completeness.ts";
 import { commit } from "../pass/commit.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -32,7 +32,7 @@ export class FollowUpdates implements Job {
   readonly #options: FollowOptions;
   readonly #readOrders: ReadOrders;
   readonly #cuts: FindCutChanges;
-  readonly #watch: WatchList;
+  readonly #completeness: CompletenessCheck;
   readonly #stored: StorePass;
   readonly #pages: ReadPages;
   readonly #judge: JudgePages;
@@ -48,9 +48,9 @@ export class FollowUpdates implements Job {
     const { rules, follow } = options;
     this.#signature = JSON.stringify([rules.signature, rules.next?.text ?? null, follow.since, follow.timezone]);
     this.#cuts = new FindCutChanges(context, follow);
-    this.#watch = new WatchList(context, "updates", rules.changes.text);
+    this.#completeness = new CompletenessCheck(context, "updates", rules.changes.text);
     this.#stored = new StorePass(context, options, { cuts: this.#cuts, signature: this.#signature });
-    this.#pages = new ReadPages(context, options, { watch: this.#watch, stored: this.#stored });
+    this.#pages = new ReadPages(context, options, { completeness: this.#completeness, stored: this.#stored });
     this.#judge = new JudgePages(context, follow.timezone, this.#pages);
   }
 
@@ -137,8 +137,9 @@ export class FollowUpdates implements Job {
     let isComplete: boolean;
     try {
       isComplete = await this.#pages.readPages(pass, this.#context.client.serviceNow);
-      if (isComplete) await this.#watch.judgeEnd(pass.signs, pass.signal);
-      if (isComplete && pass.wholeSigns !== undefined) await this.#watch.learnWhole(pass.wholeSigns, pass.signal);
+      if (isComplete) await this.#completeness.judgeEnd(pass.metadata, pass.signal);
+      if (isComplete && pass.wholeMetadata !== undefined)
+        await this.#completeness.learnWhole(pass.wholeMetadata, pass.signal);
     } catch (error) {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
       // go on from there is asked from the watermark.

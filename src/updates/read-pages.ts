@@ -6,11 +6,11 @@
 import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
 import { m } from "../messages/messages.ts";
+import type { CompletenessCheck } from "../orders/check-completeness.ts";
 import { findMatchedPaths } from "../orders/check-paths.ts";
-import { countEmptyRecords, withoutMore } from "../orders/list-signs.ts";
+import { countEmptyRecords, withoutMore } from "../orders/list-metadata.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { refuseRepeated, reportedError } from "../orders/read-answer.ts";
-import type { WatchList } from "../orders/watch-list.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
@@ -54,7 +54,7 @@ const QUIET_PAGES_MAX = 20;
 export class ReadPages {
   readonly #context: JobContext;
   readonly #options: FollowOptions;
-  readonly #watch: WatchList;
+  readonly #completeness: CompletenessCheck;
   readonly #stored: StorePass;
   readonly #pages: KnownPages;
   readonly #first: FirstPages;
@@ -65,10 +65,14 @@ export class ReadPages {
   /** A token that lies before the one that named it, and until when it is not followed. */
   #back: { token: string; since: string; untilMs: number } | undefined;
 
-  constructor(context: JobContext, options: FollowOptions, { watch, stored }: { watch: WatchList; stored: StorePass }) {
+  constructor(
+    context: JobContext,
+    options: FollowOptions,
+    { completeness, stored }: { completeness: CompletenessCheck; stored: StorePass },
+  ) {
     this.#context = context;
     this.#options = options;
-    this.#watch = watch;
+    this.#completeness = completeness;
     this.#stored = stored;
     const { rules, follow } = options;
     const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
@@ -119,7 +123,7 @@ export class ReadPages {
     const { clock, log } = this.#context;
     if (clock.monotonicMs() < this.#lookAtMs) return false;
     this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
-    const { rules, signs, serviceNow, learned } = pass;
+    const { rules, metadata, serviceNow, learned } = pass;
     const known = pass.high !== undefined && isLater(pass.high.text, time, rules) ? pass.high.text : time;
     const asked = planFirstAsk({ watermark: time, serviceNow, form: learned.form }, rules);
     try {
@@ -135,7 +139,7 @@ export class ReadPages {
       log.debug({ time }, asError(error).message);
       return false;
     } finally {
-      pass.signs = signs;
+      pass.metadata = metadata;
     }
   }
 
@@ -153,7 +157,7 @@ export class ReadPages {
       const { page, token, servedAt } =
         pages === 0 && first !== undefined ? first.read : await this.readPage(pass, asked.since);
       if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
-      notePage(pass, { page, askedNs: asked.ns, servedAt }, this.#watch.findLacks(pass.signs));
+      notePage(pass, { page, askedNs: asked.ns, servedAt }, this.#completeness.findLacks(pass.metadata));
       if (tie !== undefined && provesCut(page, tie, rules)) await raiseTie(this.#context, tie, { pass, path });
       tie = undefined;
       const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);
@@ -164,7 +168,9 @@ export class ReadPages {
       }
       // A token that was named counts once it was asked and answered: until then the position is a time.
       if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
-        return page.fresh === 0 && !this.#watch.saysMore(pass.signs) ? true : await this.#readByToken(pass, token);
+        return page.fresh === 0 && !this.#completeness.saysMore(pass.metadata)
+          ? true
+          : await this.#readByToken(pass, token);
       const { learned, verdict } = planNextPage(
         { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
         page,
@@ -201,7 +207,7 @@ export class ReadPages {
       quiet = page.fresh === 0 ? quiet + 1 : 0;
       if (token === undefined || token === since) return true;
       // A page may be empty because the service leaves out what it would not show.
-      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#watch.saysMore(pass.signs))) return true;
+      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#completeness.saysMore(pass.metadata))) return true;
       if (!this.#mayFollow(token, since, seen)) return true;
       since = token;
     }
@@ -250,11 +256,11 @@ export class ReadPages {
     const token = answer.status === 204 ? undefined : tokenOf(body, list.root, rules);
     // Where the answer names the way on, it is followed first.
     const isFollowed = token !== undefined && token !== since;
-    await this.#watch.judge(isFollowed ? withoutMore(changes.signs) : changes.signs, pass.signal);
-    pass.signs = changes.signs;
+    await this.#completeness.judge(isFollowed ? withoutMore(changes.metadata) : changes.metadata, pass.signal);
+    pass.metadata = changes.metadata;
     // What came beside an error or empty records, or is old, is stored; the position stays, because the service may have shown a part only.
     const reported = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
-    const doubt = reported ?? (await this.#watch.judgePage(since, countEmptyRecords(body, elements), pass));
+    const doubt = reported ?? (await this.#completeness.judgePage(since, countEmptyRecords(body, elements), pass));
     if (list.elements === undefined && doubt !== undefined) throw doubt;
     if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };

@@ -75,12 +75,13 @@ describe("resume", () => {
 
   it("does not take answers in a new form for acceptances because credentials were put right", async () => {
     const shop = await startHeld(["orders", "credentials"]);
-    const forms = () => shop.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'answers'");
-    const usual = JSON.parse(forms()[0]?.value ?? "{}").confirm;
+    const forms = () =>
+      shop.rows<{ value: string }>("SELECT learned AS value FROM learned_answers WHERE topic = 'forms'");
+    const usual = JSON.parse(forms()[0]?.value ?? "{}");
     const other = { ...(usual.known[0] ?? usual.fresh[0]), signs: ["another"], isAlone: false };
     shop.write(
-      "UPDATE meta SET value = ? WHERE key = 'answers'",
-      JSON.stringify({ confirm: { ...usual, fresh: [other] } }),
+      "UPDATE learned_answers SET learned = ? WHERE topic = 'forms' AND endpoint = 'confirm'",
+      JSON.stringify({ ...usual, fresh: [other] }),
     );
     const before = forms();
     expect(await shop.command("resume", "orders")).toMatchObject({ code: 2 });

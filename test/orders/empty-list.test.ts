@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptSigns, isListDoubted } from "../../src/orders/watch-list.ts";
+import { acceptMetadata, isListDoubted } from "../../src/orders/check-completeness.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
@@ -73,7 +73,7 @@ describe("an empty list whose answer says that there is something", () => {
     });
     expect((await t.run("orders")).error).not.toBeNull();
     expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
-    t.bridge.store.write(() => acceptSigns(t.bridge.store, "orders"));
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
     expect(isListDoubted(t.bridge.store, "orders")).toBe(false);
     expect((await t.run("orders")).error).toBeNull();
     t.sandbox.faults.remove(rule);
@@ -169,7 +169,7 @@ describe("a batch whose answer says that it is not whole", () => {
     serve("b-short", createOrders(t, 2), { count: 5, partial: false });
     await t.run("orders");
     expect(isConfirmed(t)).toBe(false);
-    t.bridge.store.write(() => acceptSigns(t.bridge.store, "orders"));
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
     await t.run("orders");
     await t.run("orders");
     expect(isConfirmed(t)).toBe(true);
@@ -302,7 +302,7 @@ describe("a batch with records that hold nothing", () => {
     serve("b-hollow", createOrders(t, 1), ["null"]);
     await poll(1);
     expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
-    t.bridge.store.write(() => acceptSigns(t.bridge.store, "orders"));
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
     expect((await poll(1)).error).toBeNull();
     expect(isConfirmed("b-hollow")).toBe(true);
   });

@@ -25,6 +25,7 @@ export interface Followed extends TestBridge {
 const BOOKKEEPING = new Set([
   "runs",
   "stored_messages",
+  "learned_answers",
   "flows",
   "watermarks",
   "holds",

@@ -154,7 +154,9 @@ describe("a refusal that is not about the age of since", () => {
     expect(statuses(test)).toEqual(test.ids.map(() => "cancelled"));
     expect(held(test)).toEqual([]);
     expect(test.snapshots() - before).toBe(5);
-    expect(test.rows("SELECT value FROM meta WHERE key = 'learned' AND value LIKE '%limits%'")).toEqual([]);
+    expect(
+      test.rows("SELECT learned FROM learned_answers WHERE topic = 'changes' AND learned LIKE '%limits%'"),
+    ).toEqual([]);
   });
 
   it.each([

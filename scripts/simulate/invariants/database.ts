@@ -11,6 +11,7 @@ const BOOKKEEPING = new Set([
   "lost_values",
   "runs",
   "stored_messages",
+  "learned_answers",
   "flows",
   "watermarks",
   "holds",

@@ -1,38 +1,37 @@
 /*
- * Compares what the answers of one endpoint say beside their list with what they usually say ({@link learnSigns}). What is
+ * Compares what the answers of one endpoint say beside their list with what they usually say ({@link learnMetadata}). What is
  * learned is needed for no position: after a crash the same answer teaches it again.
  */
 
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import { LearnedTopic } from "../pass/learned-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { describeFields, type ListMetadata, NO_METADATA, withEmptyRecords } from "./list-metadata.ts";
 import {
   ANY_BATCH,
   acceptDoubted,
-  describeSigns,
-  doubtSigns,
+  doubtFields,
   findContradictions,
   findLacks,
   findMoreAfterEnd,
   findShortfall,
-  ignoreSigns,
+  ignoreFields,
   type Lack,
-  type LearnedSigns,
-  type ListSigns,
-  learnSigns,
+  type LearnedMetadata,
+  learnMetadata,
   learnSizes,
   learnWhole,
-  NO_SIGNS,
-  NO_SIGNS_LEARNED,
+  NOTHING_LEARNED,
   noteEmptyRecords,
   saysMore,
-  withEmptyRecords,
-} from "./list-signs.ts";
+} from "./plan-completeness.ts";
+
+const LISTS = new LearnedTopic<LearnedMetadata>("list", NOTHING_LEARNED);
 
 type Endpoint = "orders" | "updates";
 
@@ -47,7 +46,7 @@ interface ServedBatch {
   empty: number | undefined;
 }
 
-export class WatchList {
+export class CompletenessCheck {
   readonly #context: JobContext;
   readonly #endpoint: Endpoint;
   /** The path of the list, for a message. */
@@ -65,10 +64,10 @@ export class WatchList {
    * An answer was read.
    * @throws BridgeError `answer_shape` where its list is empty and something beside it says that it should not be.
    */
-  async judge(signs: ListSigns, signal: AbortSignal): Promise<void> {
-    const learned = loadSigns(this.#context.store, this.#endpoint);
-    await this.#save(learned, learnSigns(learned, signs), signal);
-    const found = signs.size === 0 ? findContradictions(learned, signs) : [];
+  async judge(metadata: ListMetadata, signal: AbortSignal): Promise<void> {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    await this.#save(learned, learnMetadata(learned, metadata), signal);
+    const found = metadata.size === 0 ? findContradictions(learned, metadata) : [];
     if (found.length === 0) return;
     throw new BridgeError("answer_shape", m.orders.emptyContradicted({ path: this.#path, what: this.#tell(found) }), {
       hint: this.#hint,
@@ -79,12 +78,12 @@ export class WatchList {
    * No page follows this one.
    * @throws BridgeError `answer_shape` where it says that there are more, as no last page did before.
    */
-  async judgeEnd(signs: ListSigns, signal: AbortSignal): Promise<void> {
-    const learned = loadSigns(this.#context.store, this.#endpoint);
-    const found = findMoreAfterEnd(learned, signs);
+  async judgeEnd(metadata: ListMetadata, signal: AbortSignal): Promise<void> {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    const found = findMoreAfterEnd(learned, metadata);
     await this.#save(
       learned,
-      found.length === 0 ? learnSigns(learned, signs, true) : doubtSigns(learned, found),
+      found.length === 0 ? learnMetadata(learned, metadata, true) : doubtFields(learned, found),
       signal,
     );
     if (found.length === 0) return;
@@ -97,30 +96,30 @@ export class WatchList {
    * A batch was read. Gives an error where the answer says that the batch holds more than its list shows: what came is stored then, and a
    * confirm that names the batch alone would cover what did not come.
    */
-  async judgeBatch(signs: ListSigns, served: ServedBatch, signal: AbortSignal): Promise<BridgeError | undefined> {
+  async judgeBatch(metadata: ListMetadata, served: ServedBatch, signal: AbortSignal): Promise<BridgeError | undefined> {
     const { store, clock, log } = this.#context;
-    const learned = loadSigns(store, this.#endpoint);
+    const learned = LISTS.load(store, this.#endpoint);
     const { batch, empty } = served;
-    const all = withEmptyRecords(signs, this.#path, empty ?? 0);
+    const all = withEmptyRecords(metadata, this.#path, empty ?? 0);
     const found = findShortfall(learned, all);
     const sizes = learnSizes(learned, all);
     const note = { batch, hasEmpty: empty !== 0, at: isoTime(clock.nowMs()) };
     const after = empty === undefined ? sizes : noteEmptyRecords(sizes, note);
     await this.#save(learned, after, signal);
     if (found.length === 0) return undefined;
-    if (found.some((sign) => sign.empty === undefined))
-      return new BridgeError("answer_shape", m.orders.batchNotWhole({ size: signs.size, what: this.#tell(found) }), {
+    if (found.some((field) => field.empty === undefined))
+      return new BridgeError("answer_shape", m.orders.batchNotWhole({ size: metadata.size, what: this.#tell(found) }), {
         hint: this.#hint,
       });
     if (this.#hasWaited(after, batch)) {
       log.warn(
-        { empty, size: signs.size },
+        { empty, size: metadata.size },
         this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed,
       );
       return undefined;
     }
     const emptyWords = this.#endpoint === "orders" ? m.orders.emptyRecords : m.updates.emptyRecords;
-    return new BridgeError("answer_shape", emptyWords({ empty: empty ?? 0, size: signs.size }), {
+    return new BridgeError("answer_shape", emptyWords({ empty: empty ?? 0, size: metadata.size }), {
       hint: m.orders.emptyMeansNothing({ area: this.#endpoint }),
     });
   }
@@ -129,13 +128,13 @@ export class WatchList {
   judgePage(
     since: string,
     empty: number,
-    { signs, signal }: { signs: ListSigns; signal: AbortSignal },
+    { metadata, signal }: { metadata: ListMetadata; signal: AbortSignal },
   ): Promise<BridgeError | undefined> {
-    return this.judgeBatch({ ...NO_SIGNS, size: signs.size }, { batch: since, empty }, signal);
+    return this.judgeBatch({ ...NO_METADATA, size: metadata.size }, { batch: since, empty }, signal);
   }
 
   /** Whether the batch, or batches with empty records and no other, have been served for long enough. By the monotonic clock while the process lives. */
-  #hasWaited({ emptySince = {} }: LearnedSigns, batch: string): boolean {
+  #hasWaited({ emptySince = {} }: LearnedMetadata, batch: string): boolean {
     const { clock } = this.#context;
     return [batch, ANY_BATCH].some((key) => {
       const since = emptySince[key];
@@ -149,73 +148,51 @@ export class WatchList {
   }
 
   /** What says that a page of changes does not hold all that are due. */
-  findLacks(signs: ListSigns): readonly Lack[] {
-    return findLacks(loadSigns(this.#context.store, this.#endpoint), signs);
+  findLacks(metadata: ListMetadata): readonly Lack[] {
+    return findLacks(LISTS.load(this.#context.store, this.#endpoint), metadata);
   }
 
   /** A page held all that was due. */
-  async learnWhole(signs: ListSigns, signal: AbortSignal): Promise<void> {
-    const learned = loadSigns(this.#context.store, this.#endpoint);
-    await this.#save(learned, learnWhole(learned, signs), signal);
+  async learnWhole(metadata: ListMetadata, signal: AbortSignal): Promise<void> {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    await this.#save(learned, learnWhole(learned, metadata), signal);
   }
 
   /** Whether a page says that another one follows. */
-  saysMore(signs: ListSigns): boolean {
-    return saysMore(loadSigns(this.#context.store, this.#endpoint), signs);
+  saysMore(metadata: ListMetadata): boolean {
+    return saysMore(LISTS.load(this.#context.store, this.#endpoint), metadata);
   }
 
   get #hint(): Message {
     return m.orders.compareAnswer({ area: this.#endpoint });
   }
 
-  #tell(signs: Parameters<typeof describeSigns>[0]): string {
-    return this.#context.client.hideSecrets(describeSigns(signs));
+  #tell(metadata: Parameters<typeof describeFields>[0]): string {
+    return this.#context.client.hideSecrets(describeFields(metadata));
   }
 
-  async #save(before: LearnedSigns, after: LearnedSigns, signal: AbortSignal): Promise<void> {
+  async #save(before: LearnedMetadata, after: LearnedMetadata, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    if (after !== before) await commit(this.#context, signal, () => saveSigns(store, this.#endpoint, after));
+    if (after !== before) await commit(this.#context, signal, () => LISTS.save(store, this.#endpoint, after));
   }
-}
-
-function loadSigns(store: Store, endpoint: Endpoint): LearnedSigns {
-  return loadAll(store)[endpoint] ?? NO_SIGNS_LEARNED;
-}
-
-function saveSigns(store: Store, endpoint: Endpoint, learned: LearnedSigns): void {
-  saveMeta(store, "lists", JSON.stringify({ ...loadAll(store), [endpoint]: learned }));
 }
 
 /** Whether something that the answers of an area say waits to be accepted. */
 export function isListDoubted(store: Store, area: string): boolean {
   if (area !== "orders" && area !== "updates") return false;
-  const learned = loadSigns(store, area);
+  const learned = LISTS.load(store, area);
   return acceptDoubted(learned) !== learned;
 }
 
 /** A person has looked at what the answers say. */
-export function acceptSigns(store: Store, area: string): void {
+export function acceptMetadata(store: Store, area: string): void {
   if (area !== "orders" && area !== "updates") return;
-  const learned = loadSigns(store, area);
+  const learned = LISTS.load(store, area);
   const accepted = acceptDoubted(learned);
-  if (accepted !== learned) saveSigns(store, area, accepted);
+  if (accepted !== learned) LISTS.save(store, area, accepted);
 }
 
 /** Nothing was missing although they said so. */
 export function acceptLacks(store: Store, keys: readonly string[]): void {
-  saveSigns(store, "updates", ignoreSigns(loadSigns(store, "updates"), keys));
-}
-
-/** Another account: nothing is known of what answers there. */
-export function forgetSigns(store: Store): void {
-  deleteMeta(store, "lists");
-}
-
-/** What cannot be read was not learned. */
-function loadAll(store: Store): Partial<Record<Endpoint, LearnedSigns>> {
-  try {
-    return JSON.parse(loadMeta(store, "lists") ?? "{}") as Partial<Record<Endpoint, LearnedSigns>>;
-  } catch {
-    return {};
-  }
+  LISTS.save(store, "updates", ignoreFields(LISTS.load(store, "updates"), keys));
 }

@@ -3,22 +3,20 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
+import { countEmptyRecords, describeFields, readMetadataInSlices } from "../../src/orders/list-metadata.ts";
+import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/orders/order-mapping.ts";
 import {
   acceptDoubted,
-  countEmptyRecords,
-  describeSigns,
   findContradictions,
   findLacks,
   findMoreAfterEnd,
-  ignoreSigns,
-  type LearnedSigns,
-  learnSigns,
+  ignoreFields,
+  type LearnedMetadata,
+  learnMetadata,
   learnWhole,
-  NO_SIGNS_LEARNED,
+  NOTHING_LEARNED,
   noteEmptyRecords,
-  readSignsInSlices,
-} from "../../src/orders/list-signs.ts";
-import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/orders/order-mapping.ts";
+} from "../../src/orders/plan-completeness.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -35,18 +33,18 @@ const order = (n: number) => ({
   updated_at: "2026-03-01T12:00:00Z",
 });
 
-function signsOf(answer: object) {
+function metadataOf(answer: object) {
   const bytes = Buffer.from(JSON.stringify(answer));
   const { orders } = answer as { orders?: unknown[] | null };
   return atOnce(
-    readSignsInSlices(bytes, { root: scanJson(bytes), size: orders?.length ?? 0 }, { list, mapping, ignored: [] }),
+    readMetadataInSlices(bytes, { root: scanJson(bytes), size: orders?.length ?? 0 }, { list, mapping, ignored: [] }),
   );
 }
 
 const learned = (...answers: object[]) =>
-  answers.reduce<LearnedSigns>((known, answer) => learnSigns(known, signsOf(answer)), NO_SIGNS_LEARNED);
+  answers.reduce<LearnedMetadata>((known, answer) => learnMetadata(known, metadataOf(answer)), NOTHING_LEARNED);
 const contradicts = (before: object[], answer: object) =>
-  describeSigns(findContradictions(learned(...before), signsOf(answer)));
+  describeFields(findContradictions(learned(...before), metadataOf(answer)));
 
 const QUIET = [{ orders: [order(1)] }, { orders: [] }];
 const NESTED = { orders: [], result: { page: [{ rows: [order(2)] }] } };
@@ -114,30 +112,32 @@ describe("an empty list", () => {
   it("stays contradicted by the same answer until a person says that it means nothing", () => {
     const answer = { orders: [], has_more: true };
     const known = learned(...QUIET, answer, answer, { orders: [order(1)], has_more: true }, answer);
-    expect(findContradictions(known, signsOf(answer))).toHaveLength(1);
-    expect(findContradictions(acceptDoubted(known), signsOf(answer))).toEqual([]);
+    expect(findContradictions(known, metadataOf(answer))).toHaveLength(1);
+    expect(findContradictions(acceptDoubted(known), metadataOf(answer))).toEqual([]);
   });
 
   it("teaches nothing more once its form is known", () => {
     const answers = [...QUIET, { orders: [order(1)], count: 1, next: "c" }, { orders: [], count: 0 }];
     const known = learned(...answers);
-    expect(answers.reduce((now, answer) => learnSigns(now, signsOf(answer)), known)).toBe(known);
+    expect(answers.reduce((now, answer) => learnMetadata(now, metadataOf(answer)), known)).toBe(known);
   });
 });
 
 describe("a last page that says that there is more", () => {
   const last = (...answers: object[]) =>
-    answers.reduce<LearnedSigns>((known, answer) => learnSigns(known, signsOf(answer), true), NO_SIGNS_LEARNED);
+    answers.reduce<LearnedMetadata>((known, answer) => learnMetadata(known, metadataOf(answer), true), NOTHING_LEARNED);
 
   it("is another answer than former last pages were", () => {
     const known = last({ orders: [order(1)], has_more: false });
-    expect(describeSigns(findMoreAfterEnd(known, signsOf({ orders: [order(1)], has_more: true })))).toBe("has_more");
+    expect(describeFields(findMoreAfterEnd(known, metadataOf({ orders: [order(1)], has_more: true })))).toBe(
+      "has_more",
+    );
   });
 
   it("says nothing where last pages always say so, or none was read", () => {
     const more = { orders: [order(1)], has_more: true };
-    expect(findMoreAfterEnd(NO_SIGNS_LEARNED, signsOf(more))).toEqual([]);
-    expect(findMoreAfterEnd(last(more), signsOf(more))).toEqual([]);
+    expect(findMoreAfterEnd(NOTHING_LEARNED, metadataOf(more))).toEqual([]);
+    expect(findMoreAfterEnd(last(more), metadataOf(more))).toEqual([]);
   });
 });
 
@@ -145,7 +145,7 @@ describe("what says that a page of changes is not whole", () => {
   const two = { orders: [order(1), order(2)] };
   const one = { orders: [order(1)] };
   const wholes = (...answers: object[]) =>
-    answers.reduce<LearnedSigns>((known, answer) => learnWhole(known, signsOf(answer)), NO_SIGNS_LEARNED);
+    answers.reduce<LearnedMetadata>((known, answer) => learnWhole(known, metadataOf(answer)), NOTHING_LEARNED);
   it.each<[string, object[], object, { atLeast: number; isTrusted: boolean }[]]>([
     ["a number that is larger", [], { ...two, total: 5 }, [{ atLeast: 5, isTrusted: false }]],
     [
@@ -177,15 +177,15 @@ describe("what says that a page of changes is not whole", () => {
     ["a flag that says no", [], { ...two, partial: false }, []],
     ["nothing in the list", [], { orders: [], total: 5 }, []],
   ])("%s", (_, known, answer, expected) => {
-    expect(findLacks(wholes(...known), signsOf(answer))).toMatchObject(expected);
-    expect(findLacks(wholes(...known), signsOf(answer))).toHaveLength(expected.length);
+    expect(findLacks(wholes(...known), metadataOf(answer))).toMatchObject(expected);
+    expect(findLacks(wholes(...known), metadataOf(answer))).toHaveLength(expected.length);
   });
 
   it("is nothing once it said so and nothing was missing", () => {
-    const answer = signsOf({ ...two, total: 5, pages: 3, partial: true });
-    const keys = findLacks(NO_SIGNS_LEARNED, answer).map(({ key }) => key);
+    const answer = metadataOf({ ...two, total: 5, pages: 3, partial: true });
+    const keys = findLacks(NOTHING_LEARNED, answer).map(({ key }) => key);
     expect(keys).toHaveLength(3);
-    expect(findLacks(ignoreSigns(NO_SIGNS_LEARNED, keys), answer)).toEqual([]);
+    expect(findLacks(ignoreFields(NOTHING_LEARNED, keys), answer)).toEqual([]);
   });
 });
 
@@ -198,7 +198,7 @@ describe("records that hold nothing", () => {
   });
 
   it("are timed by batch, and as a whole until a batch comes without them", () => {
-    const first = noteEmptyRecords(NO_SIGNS_LEARNED, note("a", true, "1"));
+    const first = noteEmptyRecords(NOTHING_LEARNED, note("a", true, "1"));
     expect(first.emptySince).toEqual({ a: "1", any: "1" });
     expect(noteEmptyRecords(first, note("a", true, "2"))).toBe(first);
     const second = noteEmptyRecords(first, note("b", true, "3"));
@@ -211,7 +211,7 @@ describe("records that hold nothing", () => {
 
   it("fill no store, whatever the batches are called", () => {
     const names = Array.from({ length: 100 }, (_, n) => `batch ${n}`);
-    const learned = names.reduce((known, name) => noteEmptyRecords(known, note(name, true, name)), NO_SIGNS_LEARNED);
+    const learned = names.reduce((known, name) => noteEmptyRecords(known, note(name, true, name)), NOTHING_LEARNED);
     expect(Object.keys(learned.emptySince ?? {})).toHaveLength(21);
     expect(learned.emptySince).toMatchObject({ any: "batch 0", "batch 99": "batch 99" });
   });

@@ -1,0 +1,284 @@
+/*
+ * What an answer says beside its list of records: other records, counts, pages, and that there is more. Pure.
+ */
+
+import { type JsonPath, resolvePath } from "../answers/json-path.ts";
+import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import type { Slices } from "../answers/slices.ts";
+import { readOrderId } from "../answers/uuid.ts";
+import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
+
+type FieldKind = "records" | "count" | "pages" | "more" | "part" | "omitted";
+
+/** One thing beside the list. */
+export interface MetadataField {
+  kind: FieldKind;
+  /** The names that lead to it: `meta.total`. */
+  place: string;
+  /** Whether it says that there is something; false where it says that there is nothing. */
+  says: boolean;
+  /** Of a count, or of pages. */
+  count?: number;
+  /** Its name and value mean nothing else, whatever the service. */
+  isClear: boolean;
+  /** Of records: some of their ids, in lower case. */
+  ids?: readonly string[];
+  /** So many elements of the list itself hold nothing. */
+  empty?: number;
+}
+
+export interface ListMetadata {
+  fields: readonly MetadataField[];
+  /** How many records the list holds. */
+  size: number;
+  /** Ids in the list, where something beside it holds records too. */
+  ids: ReadonlySet<string>;
+}
+
+export const NO_METADATA: ListMetadata = { fields: [], size: 0, ids: new Set() };
+
+const FIELDS_MAX = 60;
+const DEPTH_MAX = 8;
+const PLACES_MAX = 5_000;
+/** The elements of a list that are looked at: records are alike. */
+const ELEMENTS_MAX = 5;
+const IDS_MAX = 50;
+const NAME_MAX = 60;
+const PLACE_MAX = 120;
+/** Places that are told of. */
+const TOLD_MAX = 3;
+
+/** Counts of what is in the answer. */
+const COUNT_NAME =
+  /^(?:num|number|n)?(?:of)?(?:orders?|updates?|changes?|records?|items?|rows?|results?)?(?:count|size|length|returned|found|waiting|pending|remaining|left|количество|найдено|осталось)(?:of)?(?:orders|updates|changes|records|items|rows|results)?$/;
+/** They may as well count everything that there is. */
+const TOTAL_NAME =
+  /^(?:(?:grand|overall)?total|totals?(?:count|size|records|items|rows|results|orders|updates|elements|pages)|(?:record|row|item|order|element)s?total|всего|итого)$/;
+/** They count the list that they stand beside, and not what waits. */
+const SIZE_NAME =
+  /^(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
+/** They count the pages that all records would make. */
+const PAGES_NAME =
+  /^(?:(?:num|number(?:of)?|count|total)?pages(?:count|total)?|(?:page|pages)count|lastpage|(?:всего)?страниц)$/;
+/** They say of themselves that the list is not whole. */
+const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|неполный)$/;
+/** They count pages, or name the one that this is. */
+const ALL_PAGES_NAME = /^(?:pages|total(?:of)?pages|pages(?:count|total)|pagecount|lastpage|страниц)$/;
+const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
+/** They say what became of records that are not in the list. */
+const LEFT_OUT_NAME =
+  /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено)$/;
+/** They may as well speak of anything. */
+const WARNING_NAME = /^(?:warnings?|notices?|предупреждения)$/;
+/** They say of themselves that something follows. */
+const MORE_FLAG =
+  /^(?:(?:has|is|there(?:is|are)?)?(?:more|next)(?:page|pages|data|items|results|records|orders)?|truncated|istruncated|incomplete|естьеще|ещё|еще)$/;
+/** The way on, which some services always name. */
+const NEXT_NAME =
+  /^(?:next(?:page|url|uri|link|href|cursor|token|offset|pagetoken|pageurl)?|(?:continuation|page)token|следующая(?:страница)?)$/;
+
+/** @param ignored paths that the configuration reads: a position that is followed says nothing */
+export function* readMetadataInSlices(
+  bytes: Buffer,
+  { root, size }: { root: Span; size: number },
+  { list, mapping, ignored }: { list: JsonPath; mapping: OrderMapping; ignored: readonly JsonPath[] },
+): Slices<ListMetadata> {
+  if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, size };
+  const skipped = new Set(
+    [list, ...ignored].flatMap((path) => {
+      const found = resolvePath(bytes, root, path);
+      return found.state === "value" ? [found.span.start] : [];
+    }),
+  );
+  const fields: MetadataField[] = [];
+  const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
+  for (let places = 0; waiting.length > 0 && places < PLACES_MAX; places++) {
+    if (places % 100 === 99) yield;
+    const { span, place, depth } = waiting.shift() as (typeof waiting)[number];
+    if (depth > 0 && skipped.has(span.start)) continue;
+    if (kindOf(bytes, span) === "array") {
+      const elements = yield* elementsInSlices(bytes, span);
+      for (const element of elements.slice(0, ELEMENTS_MAX))
+        if (depth < DEPTH_MAX && isContainer(bytes, element)) waiting.push({ span: element, place, depth: depth + 1 });
+      continue;
+    }
+    const id = depth === 0 ? undefined : readAsRecord(bytes, span, mapping);
+    if (id !== undefined) {
+      addRecord(fields, place, id);
+      continue;
+    }
+    const pages = readPages(bytes, span, place);
+    if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
+    someMember(bytes, span, ({ key, value }) => {
+      if (skipped.has(value.start) || key.length > NAME_MAX) return false;
+      const at = joined(place, key);
+      const leftOut = readLeftOut(bytes, value, { name: plainOf(key), place: at });
+      if (leftOut !== undefined && fields.length < FIELDS_MAX) fields.push(leftOut);
+      if (isContainer(bytes, value)) {
+        if (depth < DEPTH_MAX && waiting.length < PLACES_MAX)
+          waiting.push({ span: value, place: at, depth: depth + 1 });
+        if (kindOf(bytes, value) === "array") return false;
+      }
+      const field = readField(bytes, value, { name: plainOf(key), place: at });
+      if (field !== undefined && fields.length < FIELDS_MAX) fields.push(field);
+      return false;
+    });
+  }
+  const hasOthers = size > 0 && fields.some(({ kind }) => kind === "records");
+  return { fields, size, ids: hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set() };
+}
+
+/** An element that holds nothing, `null`, `{}`, `[]` or `""`: perhaps an order that the service could not write. */
+export function isEmptyRecord(bytes: Buffer, element: Span): boolean {
+  const { start, end } = element;
+  const kind = kindOf(bytes, element);
+  if (kind === "null") return true;
+  if (kind === "object" || kind === "array") return skipBlanks(bytes, start + 1) === end - 1;
+  return kind === "string" && end - start === 2;
+}
+
+export function countEmptyRecords(bytes: Buffer, elements: readonly Span[]): number {
+  return elements.filter((element) => isEmptyRecord(bytes, element)).length;
+}
+
+/** @param path of the list */
+export function withEmptyRecords(answer: ListMetadata, path: string, empty: number): ListMetadata {
+  if (empty === 0) return answer;
+  const field: MetadataField = { kind: "omitted", place: `${path}[]`, says: true, isClear: true, empty };
+  return { ...answer, fields: [...answer.fields, field] };
+}
+
+function isContainer(bytes: Buffer, span: Span): boolean {
+  const kind = kindOf(bytes, span);
+  return kind === "object" || kind === "array";
+}
+
+/** A key that is an id is another one in each answer. */
+function joined(place: string, key: string): string {
+  const name = readOrderId(key) === undefined ? key : "*";
+  return (place === "" ? name : `${place}.${name}`).slice(0, PLACE_MAX);
+}
+
+function plainOf(key: string): string {
+  return key.replace(/[_\- .$@]/g, "").toLowerCase();
+}
+
+/** The id of what looks like a record of the list, `""` where it has most of its fields and no id. */
+function readAsRecord(bytes: Buffer, span: Span, mapping: OrderMapping): { id: string; isClear: boolean } | undefined {
+  const id = readRecordId(bytes, span, mapping);
+  const fields = VALUE_FIELDS.filter((field) => resolvePath(bytes, span, mapping.paths[field]).state !== "absent");
+  if ("reason" in id) return fields.length * 2 > VALUE_FIELDS.length ? { id: "", isClear: true } : undefined;
+  return { id: id.orderId, isClear: fields.length > 0 };
+}
+
+function addRecord(fields: MetadataField[], place: string, { id, isClear }: { id: string; isClear: boolean }): void {
+  const at = fields.findIndex((field) => field.kind === "records" && field.place === place);
+  const met = fields[at];
+  if (met === undefined) fields.push({ kind: "records", place, says: true, isClear, ids: id === "" ? [] : [id] });
+  else if ((met.ids?.length ?? 0) < ELEMENTS_MAX)
+    fields[at] = { ...met, isClear: met.isClear || isClear, ids: [...(met.ids ?? []), ...(id === "" ? [] : [id])] };
+}
+
+function* idsInList(
+  bytes: Buffer,
+  root: Span,
+  { list, mapping }: { list: JsonPath; mapping: OrderMapping },
+): Slices<ReadonlySet<string>> {
+  const found = resolvePath(bytes, root, list);
+  const ids = new Set<string>();
+  if (found.state !== "value" || kindOf(bytes, found.span) !== "array") return ids;
+  for (const element of (yield* elementsInSlices(bytes, found.span)).slice(0, IDS_MAX)) {
+    const id = kindOf(bytes, element) === "object" ? readRecordId(bytes, element, mapping) : undefined;
+    if (id !== undefined && !("reason" in id)) ids.add(id.orderId);
+  }
+  return ids;
+}
+
+function readField(
+  bytes: Buffer,
+  value: Span,
+  { name, place }: { name: string; place: string },
+): MetadataField | undefined {
+  const kind = kindOf(bytes, value);
+  const text = kind === "string" ? stringOf(bytes, value).trim() : kind === "object" ? "" : textOf(bytes, value);
+  const isNumber = kind === "number" || (kind === "string" && /^\d{1,15}$/.test(text));
+  if (isNumber && (COUNT_NAME.test(name) || TOTAL_NAME.test(name))) {
+    const count = Number(text);
+    return { kind: "count", place, says: count > 0, count, isClear: COUNT_NAME.test(name) };
+  }
+  if (isNumber && PAGES_NAME.test(name))
+    return { kind: "pages", place, says: false, count: Number(text), isClear: false };
+  if (kind === "boolean" && PART_FLAG.test(name) && !MORE_FLAG.test(name))
+    return { kind: "part", place, says: text === "true", isClear: false };
+  if (kind === "boolean" && MORE_FLAG.test(name))
+    return { kind: "more", place, says: text === "true", isClear: text === "true" };
+  if (!NEXT_NAME.test(name) && !MORE_FLAG.test(name)) return undefined;
+  const isNothing = ["", "0", "null", "false", "none"].includes(text.toLowerCase());
+  // An object or a number may be anything; that it says nothing is worth knowing.
+  return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false };
+}
+
+/** `page` 1 of `pages` 3. Where pages are counted from 0, the first of one is the last. */
+function readPages(bytes: Buffer, object: Span, place: string): MetadataField | undefined {
+  let [page, pages]: [number | undefined, number | undefined] = [undefined, undefined];
+  let at = "";
+  someMember(bytes, object, ({ key, value }) => {
+    if (key.length > NAME_MAX || kindOf(bytes, value) !== "number") return false;
+    const name = plainOf(key);
+    if (THIS_PAGE_NAME.test(name)) page = Number(textOf(bytes, value));
+    if (ALL_PAGES_NAME.test(name)) [pages, at] = [Number(textOf(bytes, value)), joined(place, key)];
+    return page !== undefined && pages !== undefined;
+  });
+  if (page === undefined || pages === undefined) return undefined;
+  return { kind: "omitted", place: at, says: page === 0 ? pages > 1 : page < pages, isClear: true };
+}
+
+/** What says that records were left out of a batch: a list or an object that holds something, a number, a text. */
+function readLeftOut(
+  bytes: Buffer,
+  value: Span,
+  { name, place }: { name: string; place: string },
+): MetadataField | undefined {
+  const isClear = LEFT_OUT_NAME.test(name);
+  if (!isClear && !WARNING_NAME.test(name)) return undefined;
+  const text = value.end - value.start > NAME_MAX ? "…" : textOf(bytes, value).replace(/\s/g, "");
+  const says = !["[]", "{}", "0", "null", "false", '""', "[null]"].includes(text);
+  return { kind: "omitted", place, says, isClear };
+}
+
+/** By what it is known in each answer. */
+export function keyOf({ kind, place }: MetadataField): string {
+  return `${kind} ${place}`;
+}
+
+/** For a message, in no language: `data (records), meta.count = 2, has_more`. */
+export function describeFields(fields: readonly MetadataField[]): string {
+  return fields
+    .slice(0, TOLD_MAX)
+    .map(({ kind, place, count }) => {
+      if (kind === "records") return `${place} [{…}]`;
+      return kind === "count" ? `${place} = ${count}` : place;
+    })
+    .join(", ");
+}
+
+/** Where the way on is followed, that there is one contradicts nothing. */
+export function withoutMore(answer: ListMetadata): ListMetadata {
+  return { ...answer, fields: answer.fields.filter(({ kind }) => kind !== "more") };
+}
+
+export function isPages({ place }: MetadataField): boolean {
+  return PAGES_NAME.test(lastName(place));
+}
+
+export function isPartFlag({ place }: MetadataField): boolean {
+  return PART_FLAG.test(lastName(place));
+}
+
+export function isSize({ kind, place }: MetadataField): boolean {
+  return kind === "count" && SIZE_NAME.test(lastName(place));
+}
+
+function lastName(place: string): string {
+  return plainOf(place.split(".").at(-1) ?? "");
+}

@@ -1,0 +1,249 @@
+/*
+ * Whether an answer's list is complete, from what stands beside it ({@link ListMetadata}). Where the list is empty, or no page follows,
+ * that may contradict it, and "nothing new" is then not what the service says. Some services always count the whole shop or always
+ * name a next page: what is usual is learned. Pure.
+ */
+import { isPages, isPartFlag, isSize, keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
+
+interface KnownField {
+  /**
+   * `seen`: beside records. `falls`: it says "nothing" where there is nothing. `free`: it says something whatever the list holds.
+   */
+  state: "new" | "seen" | "falls" | "free";
+  /** It contradicts an answer: a person may say that it means nothing. */
+  isDoubted?: true;
+  /** Of a count: in how many batches it was the number of the records, three at most; 0: in one it was another number. */
+  equal?: number;
+  /** It says that a batch is not whole: likewise. */
+  isShort?: true;
+}
+
+/** What is known of the answers of one endpoint. */
+export interface LearnedMetadata {
+  /** An empty list has been read. */
+  hasEmpty: boolean;
+  known: Record<string, KnownField>;
+  /** Since when batches with empty records are served, by this machine's clock: by batch, and all of them without a whole one in between. */
+  emptySince?: Readonly<Record<string, string>>;
+}
+
+export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
+
+/** The key of {@link LearnedMetadata.emptySince} for whatever batch it is. */
+export const ANY_BATCH = "any";
+const EMPTY_SINCE_MAX = 20;
+const KNOWN_MAX = 60;
+/** After so many batches a count is known to be that of the records. */
+const EQUAL_TIMES = 3;
+
+/** A batch was served. One without empty records ends the time of those that had some. The same object where nothing is new. */
+export function noteEmptyRecords(
+  learned: LearnedMetadata,
+  { batch, hasEmpty, at }: { batch: string; hasEmpty: boolean; at: string },
+): LearnedMetadata {
+  const { [ANY_BATCH]: any, [batch]: own, ...others } = learned.emptySince ?? {};
+  if (hasEmpty ? any !== undefined && own !== undefined : any === undefined && own === undefined) return learned;
+  if (!hasEmpty) return { ...learned, emptySince: others };
+  const kept = Object.entries(others).slice(1 - EMPTY_SINCE_MAX);
+  return { ...learned, emptySince: { ...Object.fromEntries(kept), [batch]: own ?? at, [ANY_BATCH]: any ?? at } };
+}
+
+/** What contradicts an empty list: the service has something, and it is not there. Empty where nothing does. */
+export function findContradictions(learned: LearnedMetadata, { fields }: ListMetadata): readonly MetadataField[] {
+  return fields.filter((field) => {
+    if (!field.says) return false;
+    const { state } = learned.known[keyOf(field)] ?? { state: "new" };
+    // Of an empty list no part is missing.
+    if (state === "free" || field.kind === "part" || field.kind === "omitted") return false;
+    // A name that no empty answer had before is another shape; at first sight only what is clear is one.
+    return state === "falls" || field.isClear || (learned.hasEmpty && state === "new");
+  });
+}
+
+/**
+ * What says that a batch holds more records than its list shows, which a confirm of the whole batch would cover unseen: a flag, or a
+ * count that was the number of the records in every batch before.
+ */
+export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly MetadataField[] {
+  if (size === 0) return [];
+  return fields.filter((field) => {
+    const known = learned.known[keyOf(field)];
+    if (known?.state === "free") return false;
+    if (isPartFlag(field)) return field.says;
+    if (field.kind === "omitted")
+      return field.says && (field.isClear || known?.state === "falls" || known?.isShort === true);
+    return isSize(field) && (field.count ?? 0) > size && (known?.equal ?? 0) >= EQUAL_TIMES;
+  });
+}
+
+/** What says that more records are due than an answer holds. */
+export interface Lack {
+  key: string;
+  /** So many there are at least. */
+  atLeast: number;
+  /** It was the number of the records of a page that held all of them. */
+  isTrusted: boolean;
+}
+
+/** Counts, and flags of a part, that say that a page of changes does not hold all that are due. Without those known to mean else. */
+export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly Lack[] {
+  return fields.flatMap((field) => {
+    const key = keyOf(field);
+    const { state, equal } = learned.known[key] ?? {};
+    const count = field.count ?? 0;
+    const atLeast = isPartFlag(field) && field.says ? size + 1 : isPages(field) ? (count - 1) * size + 1 : count;
+    if (size === 0 || state === "free" || equal === 0 || atLeast <= size) return [];
+    return [{ key, atLeast, isTrusted: (equal ?? 0) > 0 || isPartFlag(field) }];
+  });
+}
+
+/** A page that held all that was due: counts of something else show themselves. */
+export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetadata): LearnedMetadata {
+  let next = learned;
+  for (const field of fields) {
+    if (size === 0 || field.count === undefined || (field.kind !== "count" && field.kind !== "pages")) continue;
+    const known = next.known[keyOf(field)] ?? { state: "new" };
+    const equal = field.count === (isPages(field) ? 1 : size) ? 1 : 0;
+    const isNews = known.equal === undefined || (equal === 0 && known.equal > 0);
+    const isRoom = next.known[keyOf(field)] !== undefined || Object.keys(next.known).length < KNOWN_MAX;
+    if (isNews && isRoom) next = withKnown(next, field, { ...known, equal });
+  }
+  return next;
+}
+
+/** These say that there is more whatever there is. */
+export function ignoreFields(learned: LearnedMetadata, keys: readonly string[]): LearnedMetadata {
+  const ignored = keys.map((key) => [key, { ...learned.known[key], state: "free" as const, equal: 0 }] as const);
+  return { ...learned, known: { ...learned.known, ...Object.fromEntries(ignored) } };
+}
+
+/** A batch was read. What contradicts it is kept for a person's word, and teaches nothing. */
+export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): LearnedMetadata {
+  if (answer.size === 0) return learned;
+  const short = findShortfall(learned, answer);
+  let next = learned;
+  for (const field of answer.fields) {
+    if (field.kind === "omitted" && !short.includes(field)) {
+      // What warns from the first answer on says nothing of a batch.
+      next = withState(next, field, field.says ? "free" : "falls");
+      continue;
+    }
+    const known = next.known[keyOf(field)] ?? (field.kind === "omitted" ? { state: "new" as const } : undefined);
+    if (known === undefined) continue;
+    if (short.includes(field)) {
+      if (known.isShort !== true) next = withKnown(next, field, { ...known, isShort: true });
+    } else if (isSize(field) && known.equal !== 0 && (known.equal ?? 0) < EQUAL_TIMES) {
+      next = withKnown(next, field, { ...known, equal: field.count === answer.size ? (known.equal ?? 0) + 1 : 0 });
+    }
+  }
+  return next;
+}
+
+function withKnown(learned: LearnedMetadata, field: MetadataField, known: KnownField): LearnedMetadata {
+  return { ...learned, known: { ...learned.known, [keyOf(field)]: known } };
+}
+
+/** Whether a page says clearly that another one follows, and not whatever there is. */
+export function saysMore({ known }: LearnedMetadata, { fields }: ListMetadata): boolean {
+  return fields.some(
+    (field) => field.kind === "more" && field.says && field.isClear && known[keyOf(field)]?.state !== "free",
+  );
+}
+
+/** What says on the last page that there is more, and said that there is none on former last pages. */
+export function findMoreAfterEnd(learned: LearnedMetadata, { fields }: ListMetadata): readonly MetadataField[] {
+  return fields.filter(
+    (field) => field.kind === "more" && field.says && learned.known[keyOf(field)]?.state === "falls",
+  );
+}
+
+/** An answer was read. The same object where nothing is new. */
+export function learnMetadata(
+  learned: LearnedMetadata,
+  answer: ListMetadata,
+  isEnd = answer.size === 0,
+): LearnedMetadata {
+  const next = answer.size === 0 ? learnEmpty(learned, answer) : learnBesideRecords(learned, answer);
+  return isEnd ? learnEnd(next, answer) : next;
+}
+
+function learnEmpty(learned: LearnedMetadata, answer: ListMetadata): LearnedMetadata {
+  const contradictions = findContradictions(learned, answer);
+  let next = contradictions.length === 0 && !learned.hasEmpty ? { ...learned, hasEmpty: true } : learned;
+  for (const field of answer.fields)
+    if (field.says && !contradictions.includes(field) && field.kind !== "omitted")
+      next = withState(next, field, "free");
+  return doubtFields(next, contradictions);
+}
+
+function learnBesideRecords(learned: LearnedMetadata, { fields, size, ids }: ListMetadata): LearnedMetadata {
+  let next = learned;
+  for (const field of fields) {
+    const { state, isDoubted } = learned.known[keyOf(field)] ?? { state: "new" };
+    if (!field.says || state === "free" || field.kind === "omitted") continue;
+    // The same records in two lists are one list that moves to another name; others are something else.
+    const isElse =
+      field.kind === "records"
+        ? !field.ids?.some((id) => ids.has(id))
+        : field.kind === "count" && isDoubted && state !== "falls" && field.count !== size;
+    if (isElse) next = withState(next, field, "free");
+    else if (state === "new") next = withState(next, field, "seen");
+  }
+  return next;
+}
+
+/** After this answer nothing follows. */
+function learnEnd(learned: LearnedMetadata, { fields, size }: ListMetadata): LearnedMetadata {
+  let next = learned;
+  // A flag that says "no" means what it says. A count of 0 does so only after it was more: a new shop has no orders at all.
+  for (const field of fields) {
+    if (field.kind === "omitted") continue;
+    if (field.says || (size > 0 && field.kind !== "more")) continue;
+    const state = next.known[keyOf(field)]?.state ?? "new";
+    if (state === "seen" || (state === "new" && (field.kind === "more" || field.isClear)))
+      next = withState(next, field, "falls");
+  }
+  const said = new Set(fields.map(keyOf));
+  const fallen = Object.entries(next.known).filter(
+    ([key, { state }]) => state === "seen" && !said.has(key) && (size === 0 || key.startsWith("more ")),
+  );
+  if (fallen.length === 0) return next;
+  return {
+    ...next,
+    known: { ...next.known, ...Object.fromEntries(fallen.map(([key, field]) => [key, { ...field, ...FALLS }])) },
+  };
+}
+
+const FALLS: KnownField = { state: "falls" };
+
+function withState(learned: LearnedMetadata, field: MetadataField, state: KnownField["state"]): LearnedMetadata {
+  const key = keyOf(field);
+  const before = learned.known[key];
+  if (before?.state === state) return learned;
+  if (before === undefined && Object.keys(learned.known).length >= KNOWN_MAX) return learned;
+  const isDoubted = before?.isDoubted === true && state !== "free";
+  const { equal, isShort } = before ?? {};
+  const kept = { ...(equal === undefined ? {} : { equal }), ...(isShort && state !== "free" ? { isShort } : {}) };
+  return { ...learned, known: { ...learned.known, [key]: { state, ...(isDoubted ? { isDoubted } : {}), ...kept } } };
+}
+
+/** These contradict an answer. */
+export function doubtFields(learned: LearnedMetadata, fields: readonly MetadataField[]): LearnedMetadata {
+  let next = learned;
+  for (const field of fields) {
+    const key = keyOf(field);
+    const before = next.known[key] ?? { state: "new" };
+    if (before.isDoubted !== true) next = { ...next, known: { ...next.known, [key]: { ...before, isDoubted: true } } };
+  }
+  return next;
+}
+
+/** A person says that what contradicted the answers means nothing. */
+export function acceptDoubted(learned: LearnedMetadata): LearnedMetadata {
+  const entries = Object.entries(learned.known);
+  if (!entries.some(([, { isDoubted, isShort }]) => isDoubted || isShort)) return learned;
+  const known = entries.map(
+    ([key, field]) => [key, field.isDoubted || field.isShort ? { state: "free" as const } : field] as const,
+  );
+  return { ...learned, known: Object.fromEntries(known) };
+}
