@@ -28,6 +28,16 @@ export interface ServedTimestamp extends Timestamp {
   readonly text: string;
 }
 
+/** To the second in UTC: how times are written where the service has shown none of its own. */
+export const ISO_FORM: TimestampForm = {
+  kind: "iso",
+  precision: "second",
+  fraction: 0,
+  point: ".",
+  zone: "Z",
+  separator: "T",
+};
+
 const SECOND_NS = 1_000_000_000n;
 /** More than any form has. */
 const STAMP_CHARS_MAX = 64;

@@ -4,7 +4,7 @@ import { m } from "../messages/messages.ts";
  * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
  */
 
-import { formatTimestamp, parseTimestamp, type TimestampForm } from "../answers/timestamp.ts";
+import { formatTimestamp, ISO_FORM, parseTimestamp } from "../answers/timestamp.ts";
 import type { OrderField } from "../orders/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/follow.ts";
@@ -26,14 +26,6 @@ const WINDOWS_MS = [DAY_MS, 30 * DAY_MS] as const;
 const REFUSALS: readonly number[] = [400, 404, 422];
 const GARBAGE = "erp-bridge-probe";
 const MS_NS = 1_000_000n;
-const ISO_FORM: TimestampForm = {
-  kind: "iso",
-  precision: "second",
-  fraction: 0,
-  point: ".",
-  zone: "Z",
-  separator: "T",
-};
 
 interface Page {
   root: unknown;

@@ -225,6 +225,7 @@ export class StatusSettler {
   ): Promise<Step> {
     const { store, client, clock } = this.#context;
     const { method } = this.#options.rules;
+    const about = { area: "orders", target: "order", method, path: plan.path } as const;
     add(counts, "requests");
     store.secure();
     let answer: ServiceAnswer;
@@ -245,28 +246,14 @@ export class StatusSettler {
       const error = new ServiceError(
         "request_refused",
         m.statuses.answered({ method, path: plan.path, status: answer.status, words }),
-        {
-          area: "orders",
-          target: "order",
-          method,
-          path: plan.path,
-          status: answer.status,
-          effect: "none",
-          words,
-        },
+        { ...about, status: answer.status, effect: "none", words },
       );
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
     const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
-      const error = new ServiceError("answer_unknown", what, {
-        area: "orders",
-        target: "order",
-        method,
-        path: plan.path,
-        effect: "unknown",
-      });
+      const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
       return await this.#resolve(sent, error, counts, signal);
     }
     const at = isoTime(clock.nowMs());

@@ -5,6 +5,7 @@
 import {
   beforeSetBack,
   formatTimestamp,
+  ISO_FORM,
   parseTimestamp,
   type ServedTimestamp,
   type TimestampForm,
@@ -55,15 +56,6 @@ export interface High {
 const MS_NS = 1_000_000n;
 const SECOND_NS = 1_000_000_000n;
 const HOUR_MS = 3_600_000;
-/** Where the service has sent no timestamp of its own yet. */
-const DEFAULT_FORM: TimestampForm = {
-  kind: "iso",
-  precision: "second",
-  fraction: 0,
-  point: ".",
-  zone: "Z",
-  separator: "T",
-};
 /** Fewer changes of one timestamp than this are an ordinary bulk edit, not a page limit. */
 const TIE_MIN = 10;
 
@@ -338,7 +330,7 @@ export function askAt(instantNs: bigint, form: TimestampForm | undefined, rules:
   if (rules.since === "unix")
     return { since: String(ns / SECOND_NS), ns: ns - (ns % SECOND_NS), isKnownTimestamp: false };
   if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownTimestamp: false };
-  const since = formatTimestamp(ns, form ?? DEFAULT_FORM, rules.timezone);
+  const since = formatTimestamp(ns, form ?? ISO_FORM, rules.timezone);
   // Read back, because a form may cut off more than its own unit where the zone's day begins elsewhere.
   return { since, ns: instantOf(since, rules.timezone) ?? 0n, isKnownTimestamp: false };
 }
@@ -357,5 +349,5 @@ function ownForm(text: string | undefined, timezone: string): TimestampForm | un
 function unitOf(form: TimestampForm | undefined, rules: FollowRules): bigint {
   if (rules.since === "unix") return SECOND_NS;
   if (rules.since === "unix_ms") return MS_NS;
-  return unitNs(form ?? DEFAULT_FORM);
+  return unitNs(form ?? ISO_FORM);
 }

@@ -62,7 +62,7 @@ export async function readSnapshot(
     throw new BridgeError("answer_unreadable", m.updates.moreThanOnce({ orderId, place: repeated }));
   const found = resolvePath(body, root, rules.snapshotRoot);
   if (found.state !== "value") {
-    const miss = found.state === "null" ? m.updates.itIsNull : describeMiss(body, root, rules.snapshotRoot);
+    const miss = found.state === "null" ? m.orders.itIsNull : describeMiss(body, root, rules.snapshotRoot);
     // A path that has matched before is right: then it is this answer that is wrong, and only this order's.
     const isProven = hasPathMatched(store, "snapshot", "root", rules.snapshotRoot.text);
     throw new BridgeError(

@@ -45,7 +45,6 @@ export const updates = {
     `The answer of GET /orders/${orderId} reports an error: ${words}`,
   moreThanOnce: ({ orderId, place }: { orderId: string; place: string }) =>
     `The answer of GET /orders/${orderId} has ${place} more than once.`,
-  itIsNull: "it is null",
   noSnapshot: ({ orderId, path, miss }: { orderId: string; path: string; miss: Said }) =>
     `The answer of GET /orders/${orderId} has no ${path} (updates.snapshot): ${miss}.`,
   fixSnapshot: "Put updates.snapshot right; what waits for such reads waits until then.",

@@ -39,7 +39,6 @@ export const updates = {
   lookAtOne: "Найдите один из них на сайте. Если заказы там хранятся ограниченное время, задайте reconcile.sample: 0.",
   reportsError: ({ orderId, words }) => `Ответ GET /orders/${orderId} сообщает об ошибке: ${words}`,
   moreThanOnce: ({ orderId, place }) => `В ответе GET /orders/${orderId} ${place} встречается больше одного раза.`,
-  itIsNull: "там null",
   noSnapshot: ({ orderId, path, miss }) => `В ответе GET /orders/${orderId} нет ${path} (updates.snapshot): ${miss}.`,
   fixSnapshot: "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
   otherOrder: ({ id }) => `пришёл другой заказ (${id})`,
