@@ -32,7 +32,7 @@ function loadFormer(store: Store, orderId: string, limit: number): Former[] {
   return store
     .prepare<Former>(
       `SELECT order_id = @orderId AS isOwn, coalesce(trim(status), '') = '' AS status,
-         NOT is_cancelled AND CAST(replace(coalesce(total, '0'), ',', '.') AS REAL) <> 0 AND NOT EXISTS (
+         NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
            SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL) AS lines
        FROM orders o WHERE order_key IN (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT @limit)
          OR order_id = @orderId`,

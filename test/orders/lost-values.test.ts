@@ -142,6 +142,16 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe(status);
   });
 
+  it("is missed by no order where none has it, whatever stands in the place of a total", async () => {
+    const test = await startFollowed(3, { settings: { orders: { fields: { total: "$.currency" } } } });
+    test.bridge.store.db.exec("DELETE FROM order_line_rows");
+    const [id] = test.ids as [string];
+    lose(test, LOSE["no lines"]!);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
   it("is guarded beside cancelled orders and free ones that have none", async () => {
     const test = await startFollowed(6);
     const [id, ...others] = test.ids as [string, ...string[]];
