@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { exampleConfig } from "../src/config/example.ts";
 import { configReference } from "../src/config/reference.ts";
+import { dictionary } from "./docs/dictionary.ts";
 import { type Region, regions, withRegions } from "./docs/regions.ts";
 
 /** Writes the example, the references and the tables of the pages from the code; with --check only says whether they are up to date. */
@@ -10,6 +11,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const files: Readonly<Record<string, string>> = {
   "config/config.example.yaml": exampleConfig(),
   "docs/configuration.md": configReference(),
+  "docs/dictionary.md": dictionary(),
   ...Object.fromEntries([...Map.groupBy(regions(), ({ file }) => file)].map(([file, of]) => [file, filled(file, of)])),
 };
 

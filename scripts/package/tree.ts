@@ -77,7 +77,7 @@ function writeDocuments(options: TreeOptions): void {
   for (const file of globSync("docs/**/*.{md,json}", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   put(path.join(root, "config/config.example.yaml"), path.join(place, "examples/config.example.yaml"), 0o644);
-  for (const file of globSync(["examples/*.*", "examples/alerts/*.*"], { cwd: root }).sort())
+  for (const file of globSync("examples/**/*.*", { cwd: root }).sort())
     put(path.join(root, file), path.join(place, file), 0o644);
   const changes = readFileSync(path.join(root, "CHANGELOG.md"), "utf8");
   write(path.join(place, "changelog.gz"), packed(changelogOf(changes, options)));

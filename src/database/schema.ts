@@ -15,30 +15,55 @@ const flag = <Name extends string>(name: Name) => integer(name, { mode: "boolean
 
 export const meta = sqliteTable("meta", { key: text().primaryKey(), value: text().notNull() });
 
+/** Every order, in its newest version. Never deleted. */
 export const orders = sqliteTable("orders", {
+  /** The order's number inside the database. @example 1 */
   orderKey: integer("order_key").primaryKey(),
+  /** The order's id, a UUID in lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
+  /** The id as the service writes it, where that is not the lower-case form. @example null */
   serviceId: text("service_id"),
+  /** The number that people use. @example "1001" */
   number: text(),
+  /** The order's status, in the service's words. @example "new" */
   status: text(),
+  /** Whether the status is one of `orders.statuses.cancelled`. @example 0 */
   isCancelled: flag("is_cancelled").notNull(),
+  /** Whether something is still expected: the status is none of `orders.statuses.closed`, and the order is not removed. @example 1 */
   isOpen: flag("is_open").notNull(),
+  /** When the order was made, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
   serviceCreatedAt: text("service_created_at"),
+  /** When the order last changed, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
   serviceUpdatedAt: text("service_updated_at"),
+  /** The currency, as the service writes it. @example "RUB" */
   currency: text(),
+  /** The sum, the exact text that the service sent. @example "1490.00" */
   total: text(),
+  /** Counts the versions of the order, from 1 on. @example 1 */
   revision: integer().notNull(),
+  /** The newest revision that the ERP has to see; a status that the ERP itself sent raises only `revision`. @example 1 */
   erpRevision: integer("erp_revision").notNull(),
+  /** When the order was stored first. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
+  /** When its newest revision was stored. @example "2026-06-01T12:00:00.000Z" */
   changedAt: text("changed_at").notNull(),
+  /** Since when the service no longer has it; null: it has. @example null */
   removedAt: text("removed_at"),
+  /** Where the newest payload came from. @example "batch" */
   payloadSource: text("payload_source", { enum: ["batch", "update", "snapshot"] }).notNull(),
+  /** SHA-256 of the last record in a batch. @example null */
   batchHash: hash("batch_hash"),
+  /** The same, order of keys and white space aside. @example null */
   batchContentHash: hash("batch_content_hash"),
+  /** SHA-256 of the last record among the changes. @example null */
   updateHash: hash("update_hash"),
+  /** The same, order of keys and white space aside. @example null */
   updateContentHash: hash("update_content_hash"),
+  /** SHA-256 of the last answer for the order alone. @example null */
   snapshotHash: hash("snapshot_hash"),
+  /** SHA-256 of `payload`. */
   payloadHash: hash("payload_hash").notNull(),
+  /** The order as the service sent it, JSON. @example "{\"order_id\":\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\",\"number\":\"1001\"}" */
   payload: text().notNull(),
 });
 
@@ -58,15 +83,25 @@ export const orderLineRows = sqliteTable(
 
 /** Of the table and of the view that the ERP reads. */
 const eventColumns = {
+  /** The revision that it led to. @example 2 */
   revision: integer().notNull(),
+  /** What happened. @example "changed" */
   kind: text({ enum: ["created", "changed", "cancelled", "removed", "remapped"] }).notNull(),
+  /** Whether the status is another one. @example 1 */
   statusChanged: flag("status_changed").notNull(),
+  /** Whether the lines are others. @example 0 */
   linesChanged: flag("lines_changed").notNull(),
+  /** Whether another column is. @example 0 */
   fieldsChanged: flag("fields_changed").notNull(),
+  /** The status before. @example "new" */
   oldStatus: text("old_status"),
+  /** The status after. @example "paid" */
   newStatus: text("new_status"),
+  /** Each place that differs, with what was and what is: JSON. @example "{\"$.status\":{\"was\":\"new\",\"is\":\"paid\"}}" */
   changes: text(),
+  /** Where the news came from; `own`: a status of the ERP's; `remap`: the configuration. @example "update" */
   source: text({ enum: ["batch", "update", "snapshot", "own", "remap"] }).notNull(),
+  /** When it was stored. @example "2026-06-01T12:00:00.000Z" */
   at: text().notNull(),
 };
 
@@ -76,12 +111,19 @@ export const orderEventRows = sqliteTable("order_event_rows", {
   ...eventColumns,
 });
 
+/** What the ERP has taken. A row for each order, written by the ERP. */
 export const erpOrders = sqliteTable("erp_orders", {
+  /** The order, in any case of letters. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").primaryKey(),
+  /** The ERP's own number or key. @example "E-17" */
   erpNumber: any("erp_number"),
+  /** The newest revision that the ERP has taken. @example 1 */
   seenRevision: integer("seen_revision").notNull(),
+  /** `blocked`: the ERP cannot take it. @example "taken" */
   state: text({ enum: ["taken", "blocked"] }).notNull(),
+  /** Why it cannot. @example null */
   error: any("error"),
+  /** The ERP's own. @example null */
   note: any("note"),
 });
 
@@ -92,94 +134,167 @@ export const erpQueue = sqliteTable("erp_queue", {
   blockSeen: integer("block_seen"),
 });
 
+/** Statuses that the ERP wants to send. The ERP inserts `order_id`, `status`, `comment` and `data`; the bridge writes the rest. */
 export const statusRequests = sqliteTable("status_requests", {
+  /** Requests of one order leave in this order. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
+  /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
+  /** The status, in the ERP's words or the service's (`statuses.map`). @example "shipped" */
   status: any("status").notNull(),
+  /** For `{comment}` in `statuses.body`. @example "parcel 4711" */
   comment: any("comment"),
+  /** JSON; its names may be used in `statuses.body`. @example null */
   data: any("data"),
+  /** When the row was inserted. @example "2026-06-01T12:00:00.000Z" */
   requestedAt: text("requested_at"),
+  /** Where it stands: [the states](integration.md#sending-a-status-back). @example "sent" */
   state: text({ enum: ["pending", "sending", "sent", "refused"] }).notNull(),
+  /** The order's status when it left. @example "new" */
   statusBefore: text("status_before"),
+  /** How often it was tried. @example 1 */
   attempts: integer().notNull(),
+  /** The last answer's status. @example 200 */
   httpStatus: integer("http_status"),
+  /** When that came. @example "2026-06-01T12:00:00.000Z" */
   answeredAt: text("answered_at"),
+  /** What the last try met. @example null */
   lastError: text("last_error"),
+  /** The status as it was sent. @example "shipped" */
   statusSent: text("status_sent"),
+  /** Whether its change is awaited among the changes. @example null */
   echo: text({ enum: ["awaited", "owed"] }),
+  /** The order's revision when it left. @example 1 */
   revisionBefore: integer("revision_before"),
+  /** The order's own time when it left. @example "2026-06-01T12:00:00.000Z" */
   timestampBefore: text("stamp_before"),
+  /** When it last left. @example "2026-06-01T12:00:00.000Z" */
   leftAt: text("left_at"),
+  /** When it first left. @example "2026-06-01T12:00:00.000Z" */
   firstSentAt: text("first_sent_at"),
+  /** The new form in which it was answered; null: a usual one. @example null */
   newForm: text("new_form"),
 });
 
+/** Batches of orders that came, and whether they are confirmed. */
 export const batches = sqliteTable("batches", {
+  /** Counts them. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
+  /** SHA-256 of the answer. @example "9f2c…" */
   fingerprint: text().notNull(),
+  /** The batch's id, where the service names it. @example "b-1" */
   serviceBatchId: text("service_batch_id"),
+  /** When it came. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
+  /** How many orders it holds. @example 3 */
   orderCount: integer("order_count").notNull(),
+  /** `unread`: does not fit the configuration; `stored`: waits for its confirm; `refused`: the service refused the confirm. @example "confirmed" */
   state: text({ enum: ["unread", "stored", "confirmed", "refused"] }).notNull(),
+  /** How often the confirm was sent. @example 1 */
   confirmAttempts: integer("confirm_attempts").notNull(),
+  /** When it was accepted. @example "2026-06-01T12:00:00.000Z" */
   confirmedAt: text("confirmed_at"),
+  /** What the last confirm met, or why it cannot be read. @example null */
   lastError: text("last_error"),
+  /** The ids that a confirm names, JSON. @example "[\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"]" */
   orderIds: text("order_ids"),
+  /** The mapping that it could not be read with. @example null */
   readWith: text("read_with"),
+  /** `Date` of the answer. @example "Mon, 01 Jun 2026 12:00:00 GMT" */
   serviceDate: text("service_date"),
+  /** The answer, where it is kept and not larger than a megabyte. @example null */
   body: blob({ mode: "buffer" }),
+  /** The answer's parts in `body_parts`, where it is larger. @example null */
   bodyId: integer("body_id"),
 });
 
+/** Records that could not be used, with the reason. */
 export const quarantine = sqliteTable("quarantine", {
+  /** Names it in `erp-bridge quarantine`. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
+  /** What it is: `order`, `change`, `snapshot`, `payload`, `batch`, or a feed. @example "stocks" */
   kind: text({
     enum: ["batch", "order", "change", "snapshot", "payload", "stocks", "prices", "catalog", "images"],
   }).notNull(),
+  /** The order's id, or the row's key. @example "A-17" */
   reference: text(),
+  /** Why, in English. @example "quantity is no number" */
   reason: text().notNull(),
+  /** The record. @example "{\"sku\":\"A-17\"}" */
   payload: text(),
+  /** SHA-256 of it. */
   payloadHash: hash("payload_hash").notNull(),
+  /** `held`: waits; `released`: was used after all; `dropped`: by a person. @example "held" */
   state: text({ enum: ["held", "released", "dropped"] }).notNull(),
+  /** When it came first. @example "2026-06-01T12:00:00.000Z" */
   firstSeenAt: text("first_seen_at").notNull(),
+  /** When it came last. @example "2026-06-01T12:00:00.000Z" */
   lastSeenAt: text("last_seen_at").notNull(),
+  /** How often. @example 1 */
   times: integer().notNull(),
+  /** Its parts in `body_parts`, where it is larger than 16 MB. @example null */
   bodyId: integer("body_id"),
 });
 
+/** Areas and flows that wait. */
 export const holds = sqliteTable(
   "holds",
   {
+    /** `orders`, `imports` or a flow. @example "orders" */
     area: text().notNull(),
+    /** Why: [Holds](operations.md#holds). @example "credentials" */
     reason: text().$type<HoldReason>().notNull(),
+    /** Since when. @example "2026-06-01T12:00:00.000Z" */
     since: text().notNull(),
+    /** When it is tried next; null: after a person. @example "2026-06-01T12:00:00.000Z" */
     nextProbeAt: text("next_probe_at"),
+    /** The service's words, or what to do, in English. @example "401" */
     detail: text(),
+    /** `area`: every flow of it; `flow`: the flow of that name alone. @example "area" */
     scope: text().$type<HoldScope>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.area, table.reason] })],
 );
 
+/** What is worth attention, most important first: [Conditions](monitoring.md#conditions). */
 export const conditions = sqliteTable("conditions", {
+  /** 1 is the most important. @example 1 */
   rank: integer().primaryKey(),
+  /** What it is. @example "quarantined" */
   code: text().notNull(),
+  /** How bad. @example "warning" */
   severity: text({ enum: ["critical", "error", "warning", "notice"] }).notNull(),
+  /** The flow or the part that it is about. @example "orders" */
   subject: text().notNull(),
+  /** Since when. @example null */
   since: text(),
+  /** What is known of it, JSON. @example "{\"count\":2}" */
   params: text({ mode: "json" }).$type<object>().notNull(),
+  /** A sentence, in English. @example "2 records of orders in quarantine." */
   text: text().notNull(),
+  /** What to type next. @example "erp-bridge quarantine list" */
   command: text(),
+  /** When the daemon last saw it so. @example "2026-06-01T12:00:00.000Z" */
   seenAt: text("seen_at").notNull(),
 });
 
+/** What each pass did. */
 export const runs = sqliteTable("runs", {
+  /** Counts them. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
+  /** The flow. @example "orders" */
   job: text().notNull(),
+  /** When it began. @example "2026-06-01T12:00:00.000Z" */
   startedAt: text("started_at").notNull(),
+  /** When it ended. @example "2026-06-01T12:00:00.000Z" */
   finishedAt: text("finished_at").notNull(),
+  /** How. @example "done" */
   outcome: text({ enum: ["idle", "done", "held", "failed", "stopped"] }).notNull(),
+  /** What was done, JSON. @example "{\"created\":3,\"confirmed\":3}" */
   counts: text({ mode: "json" }).$type<Record<string, number>>().notNull(),
+  /** The code of what it met: [Trouble](trouble.md). @example null */
   errorCode: text("error_code"),
+  /** The same in English. @example null */
   error: text(),
 });
 
@@ -279,52 +394,81 @@ export const imageFiles = sqliteTable("image_files", {
   problem: text(),
 });
 
-/** The ERP's tables that the program lays out. A shop may name others in their place. */
+/** What is in stock. Written by the ERP, unless `imports.stocks` names another source. */
 export const stock = sqliteTable(
   "stock",
   {
+    /** The article's key. @example "A-17" */
     sku: text().notNull(),
+    /** The warehouse; empty where there is one. @example "" */
     warehouse: text().notNull().default(""),
+    /** How many there are: a number, or its text. @example "12.50" */
     quantity: any("quantity"),
+    /** How many of them are promised. @example "2" */
     reserved: any("reserved").default(0),
   },
   (table) => [primaryKey({ columns: [table.sku, table.warehouse] })],
 );
 
+/** Prices. Written by the ERP; off until `imports.prices.path` is set. */
 export const prices = sqliteTable(
   "prices",
   {
+    /** The article's key. @example "A-17" */
     sku: text().notNull(),
+    /** The kind of price; empty where there is one. @example "" */
     priceType: text("price_type").notNull().default(""),
+    /** The price: a number, or its text. @example "1490.00" */
     price: any("price"),
+    /** The price before, where it is shown. @example "1990.00" */
     oldPrice: any("old_price"),
+    /** The currency. @example "RUB" */
     currency: any("currency"),
+    /** Whatever else a record needs. @example null */
     data: any("data"),
   },
   (table) => [primaryKey({ columns: [table.sku, table.priceType] })],
 );
 
+/** Articles and groups. Written by the ERP; off until `imports.catalog.path` is set. */
 export const products = sqliteTable("products", {
+  /** The article's or the group's key. @example "A-17" */
   sku: text().primaryKey(),
+  /** The group that it is in. @example "G-1" */
   parent: any("parent"),
+  /** 1: a group. @example 0 */
   isGroup: any("is_group").default(0),
+  /** Its name. @example "Kettle" */
   name: any("name"),
+  /** The maker's number. @example "KT-2000" */
   article: any("article"),
+  /** Its barcode. @example "4601234567893" */
   barcode: any("barcode"),
+  /** The unit. @example "pcs" */
   unit: any("unit"),
+  /** The tax. @example "20" */
   vat: any("vat"),
+  /** A text about it. @example null */
   description: any("description"),
+  /** 0: not shown. @example 1 */
   active: any("active").default(1),
+  /** Whatever else a record needs. @example null */
   data: any("data"),
 });
 
+/** Images of articles. Written by the ERP; off until `imports.images.path` is set. */
 export const images = sqliteTable(
   "images",
   {
+    /** The article. @example "A-17" */
     sku: text().notNull(),
+    /** Which of its images. @example 1 */
     position: integer().notNull().default(0),
+    /** An address, or a file below `imports.images.folder`. @example "https://img.example.com/a-17.jpg" */
     source: any("source"),
+    /** A text for those who cannot see it. @example "Kettle" */
     alt: any("alt"),
+    /** Whatever else a record needs. @example null */
     data: any("data"),
   },
   (table) => [primaryKey({ columns: [table.sku, table.position] })],
@@ -395,13 +539,19 @@ export const storedMessages = sqliteTable("stored_messages", {
   message: text({ mode: "json" }).$type<PackedMessage>().notNull(),
 });
 
+/** What was noticed about the service: [Noticed about the service](operations.md#noticed-about-the-service). */
 export const observations = sqliteTable(
   "observations",
   {
+    /** What. @example "field" */
     kind: text({ enum: ["field", "status", "path"] }).notNull(),
+    /** Its name. @example "$.gift_wrap" */
     name: text().notNull(),
+    /** What it looked like. @example "a boolean" */
     sample: text().notNull(),
+    /** When it was seen first. @example "2026-06-01T12:00:00.000Z" */
     firstSeenAt: text("first_seen_at").notNull(),
+    /** `dismissed`: a person has read it. @example "new" */
     state: text({ enum: ["new", "dismissed", "over"] })
       .notNull()
       .default("new"),
@@ -409,17 +559,27 @@ export const observations = sqliteTable(
   (table) => [primaryKey({ columns: [table.kind, table.name] })],
 );
 
-/** Orders that are to be read, with the record that asked for it. */
+/** Orders that are to be read, with what asked for it. */
 export const owedReads = sqliteTable("owed_reads", {
+  /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").primaryKey(),
+  /** The id as the service writes it. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   serviceId: text("service_id").notNull(),
+  /** What asked for it. @example "update" */
   source: text({ enum: ["batch", "update"] }).notNull(),
+  /** The record that did, JSON. @example "{\"order_id\":\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"}" */
   record: text().notNull(),
+  /** SHA-256 of it. */
   recordHash: hash("record_hash").notNull(),
+  /** The same, order of keys and white space aside. @example null */
   contentHash: hash("content_hash"),
+  /** Since when. @example "2026-06-01T12:00:00.000Z" */
   since: text().notNull(),
+  /** How often it was tried. @example 0 */
   attempts: integer().notNull().default(0),
+  /** What the last try met. @example null */
   lastError: text("last_error"),
+  /** When it is tried next; null: at once. @example null */
   dueAt: text("due_at"),
 });
 
@@ -458,131 +618,219 @@ export const watermarks = sqliteTable("watermarks", {
  */
 
 const orderColumns = {
+  /** The order's id, a UUID in lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
+  /** The number that people use. @example "1001" */
   number: text(),
+  /** The order's status, in the service's words. @example "new" */
   status: text(),
+  /** Whether the status is one of `orders.statuses.cancelled`. @example 0 */
   isCancelled: flag("is_cancelled").notNull(),
+  /** Whether something is still expected: the status is none of `orders.statuses.closed`, and the order is not removed. @example 1 */
   isOpen: flag("is_open").notNull(),
+  /** When the order was made, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
   serviceCreatedAt: text("service_created_at"),
+  /** When the order last changed, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
   serviceUpdatedAt: text("service_updated_at"),
+  /** The currency, as the service writes it. @example "RUB" */
   currency: text(),
+  /** The sum, the exact text that the service sent. @example "1490.00" */
   total: text(),
 };
 const orderState = {
+  /** The order as the service sent it, JSON. @example "{\"order_id\":\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\",\"number\":\"1001\"}" */
   payload: text().notNull(),
+  /** Counts the versions of the order, from 1 on. @example 1 */
   revision: integer().notNull(),
+  /** The newest revision that the ERP has to see; a status that the ERP itself sent raises only `revision`. @example 1 */
   erpRevision: integer("erp_revision").notNull(),
+  /** When the order was stored first. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
+  /** When its newest revision was stored. @example "2026-06-01T12:00:00.000Z" */
   changedAt: text("changed_at").notNull(),
+  /** Since when the service no longer has it; null: it has. @example null */
   removedAt: text("removed_at"),
 };
 
+/** What the ERP has to take: new or changed since it last looked, oldest first. */
 export const ordersPending = sqliteView("orders_pending", {
   ...orderColumns,
   ...orderState,
+  /** What the ERP noted for it. @example null */
   erpNumber: any("erp_number"),
+  /** What the ERP has seen of it; 0: nothing. @example 0 */
   seenRevision: integer("seen_revision").notNull(),
+  /** Why it is here. @example "new" */
   why: text({ enum: ["new", "changed", "cancelled", "removed"] }).notNull(),
 }).existing();
 
+/** Orders that the ERP has put aside. */
 export const ordersBlocked = sqliteView("orders_blocked", {
   ...orderColumns,
   ...orderState,
+  /** What the ERP noted for it. @example null */
   erpNumber: any("erp_number"),
+  /** What the ERP has seen of it. @example 0 */
   seenRevision: integer("seen_revision").notNull(),
+  /** Why it cannot take it. @example "article A-17 is unknown here" */
   error: any("error"),
+  /** The ERP's own. @example null */
   note: any("note"),
+  /** Since when. @example "2026-06-01T12:00:00.000Z" */
   since: text().notNull(),
 }).existing();
 
+/** `orders` for reports, with a column for each path of `orders.extra`. */
 export const ordersWide = sqliteView("orders_wide", {
   ...orderColumns,
+  /** `total` as a number; may be a cent off. @example 1490.0 */
   totalNum: real("total_num"),
   ...orderState,
 }).existing();
 
 const lineColumns = {
+  /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
+  /** The order's revision that the line belongs to. @example 1 */
   revision: integer().notNull(),
+  /** Which line, from 1 on. @example 1 */
   lineNo: integer("line_no").notNull(),
+  /** The article's key. @example "A-17" */
   sku: text(),
+  /** Its name, as the service sent it. @example "Kettle" */
   name: text(),
 };
 
+/** The lines of every order, in its newest composition. */
 export const orderLines = sqliteView("order_lines", {
   ...lineColumns,
+  /** How many, the exact text. @example "2.000" */
   quantity: text(),
+  /** The price of one, the exact text. @example "745.00" */
   price: text(),
+  /** The line as the service sent it, JSON. @example "{\"sku\":\"A-17\",\"quantity\":2.000}" */
   payload: text().notNull(),
 }).existing();
 
+/** `order_lines` for reports, with a column for each path of `orders.line_extra`. */
 export const orderLinesWide = sqliteView("order_lines_wide", {
   ...lineColumns,
+  /** How many, the exact text. @example "2.000" */
   quantity: text(),
+  /** The same as a number. @example 2.0 */
   quantityNum: real("quantity_num"),
+  /** The price of one, the exact text. @example "745.00" */
   price: text(),
+  /** The same as a number. @example 745.0 */
   priceNum: real("price_num"),
+  /** The line as the service sent it, JSON. @example "{\"sku\":\"A-17\",\"quantity\":2.000}" */
   payload: text().notNull(),
 }).existing();
 
+/** What happened to orders. Kept for `retention.events`. */
 export const orderEvents = sqliteView("order_events", {
+  /** Only grows: a position for whoever follows all changes. @example 2 */
   seq: integer().notNull(),
+  /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
   ...eventColumns,
 }).existing();
 
 const sentColumns = {
+  /** The record that the service acknowledged last, JSON; null: none. @example "{\"sku\":\"A-17\",\"quantity\":10.5}" */
   sent: text(),
+  /** When. @example "2026-06-01T12:00:00.000Z" */
   sentAt: text("sent_at"),
+  /** Since when a newer value waits. @example null */
   waitingSince: text("waiting_since"),
+  /** Where the row stands: [the states](integration.md#what-is-on-the-site). @example "sent" */
   state: text({ enum: ["sent", "refused", "guarded", "held", "doubt", "waiting"] }).notNull(),
+  /** Why it was refused. @example null */
   lastError: text("last_error"),
 };
 
+/** What the site shows of `stock`, row by row. */
 export const stockSent = sqliteView("stock_sent", {
+  /** The article's key. @example "A-17" */
   sku: text().notNull(),
+  /** The warehouse. @example "" */
   warehouse: text().notNull(),
   ...sentColumns,
 }).existing();
 
+/** What the site shows of `prices`. */
 export const pricesSent = sqliteView("prices_sent", {
+  /** The article's key. @example "A-17" */
   sku: text().notNull(),
+  /** The kind of price. @example "" */
   priceType: text("price_type").notNull(),
   ...sentColumns,
 }).existing();
 
-export const productsSent = sqliteView("products_sent", { sku: text().notNull(), ...sentColumns }).existing();
-
-export const imagesSent = sqliteView("images_sent", {
+/** What the site shows of `products`. */
+export const productsSent = sqliteView("products_sent", {
+  /** The article's key. @example "A-17" */
   sku: text().notNull(),
+  ...sentColumns,
+}).existing();
+
+/** What the site shows of `images`. */
+export const imagesSent = sqliteView("images_sent", {
+  /** The article. @example "A-17" */
+  sku: text().notNull(),
+  /** Which of its images. @example "1" */
   position: text().notNull(),
   ...sentColumns,
 }).existing();
 
+/** Answers that could not be read, whole. */
 export const keptBodies = sqliteView("kept_bodies", {
+  /** The batch. @example 1 */
   batchId: integer("batch_id").notNull(),
+  /** When it came. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
+  /** Why it cannot be read. @example "no list under $.orders" */
   lastError: text("last_error"),
+  /** The answer. */
   body: blob({ mode: "buffer" }),
 }).existing();
 
+/** How each flow stands. `sentence` says it. */
 export const syncStatus = sqliteView("sync_status", {
+  /** The flow; `erp`: the ERP's own side. @example "orders" */
   flow: text().notNull(),
+  /** Whether it is switched on. @example 1 */
   enabled: flag("enabled").notNull(),
+  /** Its last success. @example "2026-06-01T12:00:00.000Z" */
   lastSuccessAt: text("last_success_at"),
+  /** Seconds since. @example 12 */
   ageS: integer("age_s"),
+  /** What waits in it: confirms, reads, requests, rows; of `erp` orders. @example 0 */
   waiting: integer().notNull(),
+  /** Since when the oldest does. @example null */
   waitingSince: text("waiting_since"),
+  /** The reason of its hold. @example null */
   held: text(),
+  /** Records of it in quarantine. @example 0 */
   quarantined: integer().notNull(),
+  /** The end of its last pass. @example "2026-06-01T12:00:00.000Z" */
   lastRunAt: text("last_run_at"),
+  /** Since when its passes fail. @example null */
   failingSince: text("failing_since"),
+  /** What the last one met. @example null */
   errorCode: text("error_code"),
+  /** The same in English. @example null */
   error: text(),
+  /** Whether it is silent for too long. @example 0 */
   isStale: flag("is_stale").notNull(),
+  /** Of a feed: the time whose values the site shows. @example null */
   asOf: text("as_of"),
+  /** Of a feed: when the ERP was last seen to write its table. @example null */
   erpWroteAt: text("erp_wrote_at"),
+  /** Whether that is too long ago. @example 0 */
   isErpSilent: flag("is_erp_silent").notNull(),
+  /** Of a feed: rows that the service refused and that are tried again. @example 0 */
   refused: integer().notNull(),
+  /** All of it in a sentence, in English. @example "Succeeded 12 s ago." */
   sentence: text().notNull(),
 }).existing();

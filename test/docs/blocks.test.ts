@@ -37,7 +37,7 @@ const METRICS = new Set(readFileSync("src/web/list-metrics.ts", "utf8").match(/\
 
 /** Programs of the system that the pages call. The shell finds each, and notes what it was called with. */
 const CALLED = ["apt", "chmod", "curl", "erp-bridge", "install", "journalctl", "npm", "runuser", "ssh", "sqlite3"];
-const OF_SYSTEM = ["systemctl", "tar", "usermod"];
+const OF_SYSTEM = ["isql", "odbcinst", "systemctl", "tar", "usermod"];
 const NOTE = `#!/bin/sh\n{ printf '%s\\037' "$(basename "$0")" "$@"; printf '\\036'; } >> "$CALLS"\n`;
 
 interface Called {

@@ -129,7 +129,7 @@ describe("the pages", () => {
   });
 
   it("ask for one busy time-out everywhere", () => {
-    const pages = [...PAGES, "examples/erp.sql", "examples/erp.py", "examples/erp.mjs"];
+    const pages = [...PAGES, "examples/erp.sql", "examples/erp.py", "examples/erp.mjs", "examples/1c/exchange.py"];
     const found = pages.flatMap((page) => {
       const text = readFileSync(page, "utf8");
       const given = text.matchAll(/(?:busy_timeout = |\.timeout |[Tt]imeout[=:] ?|ATTR_TIMEOUT => )(\d[\d_]*)/g);
