@@ -3,6 +3,7 @@ import path from "node:path";
 import { exampleConfig } from "../src/config/example.ts";
 import { configReference } from "../src/config/reference.ts";
 import { dictionary } from "./docs/dictionary.ts";
+import { RUSSIAN } from "./docs/reference-ru.ts";
 import { type Region, regions, withRegions } from "./docs/regions.ts";
 
 /** Writes the example, the references and the tables of the pages from the code; with --check only says whether they are up to date. */
@@ -11,6 +12,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const files: Readonly<Record<string, string>> = {
   "config/config.example.yaml": exampleConfig(),
   "docs/configuration.md": configReference(),
+  "docs/configuration.ru.md": configReference(RUSSIAN),
   "docs/dictionary.md": dictionary(),
   ...Object.fromEntries([...Map.groupBy(regions(), ({ file }) => file)].map(([file, of]) => [file, filled(file, of)])),
 };

@@ -19,6 +19,7 @@ export function regions(): Region[] {
     { file: "docs/monitoring.md", name: "conditions", text: conditionTable() },
     { file: "docs/sandbox.md", name: "switches", text: switchTable() },
     { file: "docs/operations.md", name: "exit codes", text: exitTable("en") },
+    { file: "docs/operations.ru.md", name: "exit codes", text: exitTable("ru") },
   ];
 }
 

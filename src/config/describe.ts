@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Message } from "../messages/message.ts";
 import { wordingOf } from "./issues.ts";
 import { configSchema } from "./schema.ts";
 import { keysOf, nodeOf } from "./schema-walk.ts";
@@ -21,21 +22,25 @@ export interface ConfigKey {
 }
 
 /** Every key in the order of the file, a group before its keys. */
-export function describeConfig(): ConfigKey[] {
-  return keysOf(configSchema).flatMap(([name, schema]) => describe(name, schema));
+export function describeConfig(say: (message: Message) => string = String): ConfigKey[] {
+  return keysOf(configSchema).flatMap(([name, schema]) => describe(name, schema, say));
 }
 
-function describe(path: string, schema: z.core.$ZodType): ConfigKey[] {
+function describe(path: string, schema: z.core.$ZodType, say: (message: Message) => string): ConfigKey[] {
   const { meta, required, default: standard } = nodeOf(schema);
   const section = meta.kind === "section";
   const own: ConfigKey = {
     path,
-    type: wordingOf(schema)?.toString() ?? "",
+    type: saidBy(say, wordingOf(schema)),
     default: section ? undefined : standard,
-    meaning: meta.description ?? "",
+    meaning: saidBy(say, meta.meaning),
     ...(meta.assumption === undefined ? {} : { assumption: meta.assumption }),
     section,
     required,
   };
-  return [own, ...keysOf(schema).flatMap(([name, child]) => describe(`${path}.${name}`, child))];
+  return [own, ...keysOf(schema).flatMap(([name, child]) => describe(`${path}.${name}`, child, say))];
+}
+
+function saidBy(say: (message: Message) => string, message: Message | undefined): string {
+  return message === undefined ? "" : say(message);
 }

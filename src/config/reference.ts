@@ -1,8 +1,28 @@
+import type { Message } from "../messages/message.ts";
 import { type ConfigKey, describeConfig } from "./describe.ts";
 import { inline } from "./example.ts";
 import { OPEN_QUESTIONS } from "./open-questions.ts";
 
+/** The words around the keys. */
+export interface ReferenceWords {
+  head: string;
+  columns: readonly [key: string, type: string, standard: string, meaning: string];
+  required: string;
+  none: string;
+  sameKeys: string;
+  sources: string;
+  otherDefaults: string;
+  imagesAlone: string;
+  images: string;
+  assumed: string;
+  say: (message: Message) => string;
+  /** Of what is written in English beside a key. */
+  text: (english: string) => string;
+}
+
 const HEAD = `# Configuration
+
+[Русский](configuration.ru.md)
 
 <!-- Written by scripts/write-config-docs.ts from src/config; do not edit by hand. -->
 
@@ -58,9 +78,9 @@ is new for its row, and looked at again every night and whenever its row is writ
 at in each pass. Beside the columns \`record\` may then hold \`{file.base64}\`, \`{file.name}\`, \`{file.type}\`, \`{file.size}\` and
 \`{file.sha256}\`; wherever records are kept or shown, \`sha256:…\` stands for the bytes. A row of the other kind is quarantined, and
 so is a file that is missing, too large, of another type or outside the folder. What a deleted row sends has null in the place
-of its file. A form is one image a request: \`chunk\` and \`property\` mean nothing then.
+of its file. A form is one image a request: \`chunk\` and \`property\` mean nothing then.`;
 
-\`\`\`yaml
+const IMAGES_EXAMPLE = `\`\`\`yaml
 imports:
   images:
     path: /api/v1/import/images
@@ -71,59 +91,116 @@ imports:
 
 const FEEDS = ["prices", "catalog", "images"] as const;
 
+const ASSUMED = `## What is assumed about the service, and how to find out
+
+The interface document leaves these questions open; each default below is a guess. An answer whose shape does not match
+is an error that names the path tried and the keys seen, and is never acted on. So is an empty list beside which the answer holds
+records, a count above 0 or a next page, unless the service says so in any answer: what is usual is learned. Other wrong guesses are quiet: a status
+name that never appears, a field that only stays empty, reserves that are subtracted twice. Look at those before the
+first real use.
+`;
+
+const ENGLISH: ReferenceWords = {
+  head: HEAD,
+  columns: ["Key", "Type", "Default", "Meaning"],
+  required: "required",
+  none: "none",
+  sameKeys: "`stocks`, `prices`, `catalog` and `images` take the same keys.",
+  sources: SOURCES,
+  otherDefaults: "Other defaults of prices, catalog and images",
+  imagesAlone: "Keys of images alone",
+  images: IMAGES,
+  assumed: ASSUMED,
+  say: String,
+  text: (english) => english,
+};
+
 /** The reference of every key, as Markdown. */
-export function configReference(): string {
-  const keys = describeConfig();
-  const tops = keys.filter(({ path }) => !path.includes("."));
-  const parts = tops.map((top) => (top.path === "imports" ? feedsPart(top, keys) : sectionPart(top, keys)));
-  return [HEAD, ...parts, assumedPart(keys)].join("\n");
+export function configReference(words: ReferenceWords = ENGLISH): string {
+  return new Reference(words).whole();
 }
 
-function below(keys: readonly ConfigKey[], path: string): ConfigKey[] {
-  return keys.filter((key) => key.path.startsWith(`${path}.`) && !key.section);
-}
+class Reference {
+  readonly #words: ReferenceWords;
+  readonly #keys: readonly ConfigKey[];
 
-function sectionPart(top: ConfigKey, keys: readonly ConfigKey[]): string {
-  if (!top.section) return `## ${top.path}\n\n${table([top], "")}`;
-  return `## ${top.path}\n\n${top.meaning}\n\n${table(below(keys, top.path), `${top.path}.`)}`;
-}
+  constructor(words: ReferenceWords) {
+    this.#words = words;
+    this.#keys = describeConfig(words.say);
+  }
 
-/** The four feeds take the same keys, so only their defaults are set side by side. */
-function feedsPart(top: ConfigKey, keys: readonly ConfigKey[]): string {
-  const stocks = below(keys, "imports.stocks");
-  const byPath = new Map(keys.map((key) => [key.path, key]));
-  const others = stocks.flatMap((key) => {
-    const name = key.path.replace("imports.stocks.", "");
-    const defaults = FEEDS.map((feed) => defaultText(byPath.get(`imports.${feed}.${name}`)));
-    return defaults.every((text) => text === defaultText(key)) ? [] : [row([`\`${name}\``, ...defaults])];
-  });
-  const own = below(keys, "imports.images").filter(
-    ({ path }) => !byPath.has(path.replace("imports.images.", "imports.stocks.")),
-  );
-  const header = [row(["Key", ...FEEDS.map((feed) => `\`${feed}\``)]), row(["---", "---", "---", "---"])];
-  return [
-    `## ${top.path}\n\n${top.meaning} \`stocks\`, \`prices\`, \`catalog\` and \`images\` take the same keys.\n`,
-    `### imports.stocks\n\n${table(stocks, "imports.stocks.")}`,
-    SOURCES,
-    `### Other defaults of prices, catalog and images\n\n${[...header, ...others].join("\n")}\n`,
-    `### Keys of images alone\n\n${IMAGES}\n\n${table(own, "imports.images.")}`,
-  ].join("\n");
-}
+  whole(): string {
+    const tops = this.#keys.filter(({ path }) => !path.includes("."));
+    const parts = tops.map((top) => (top.path === "imports" ? this.#feedsPart(top) : this.#sectionPart(top)));
+    return [this.#words.head, ...parts, this.#assumedPart()].join("\n");
+  }
 
-function table(keys: readonly ConfigKey[], prefix: string): string {
-  const rows = keys.map((key) =>
-    row([
-      `\`${key.path.slice(prefix.length)}\`${key.assumption === undefined ? "" : " †"}`,
-      cell(key.type),
-      key.required ? "required" : defaultText(key),
-      cell(key.meaning),
-    ]),
-  );
-  return `${[row(["Key", "Type", "Default", "Meaning"]), row(["---", "---", "---", "---"]), ...rows].join("\n")}\n`;
-}
+  #below(path: string): ConfigKey[] {
+    return this.#keys.filter((key) => key.path.startsWith(`${path}.`) && !key.section);
+  }
 
-function defaultText(key: ConfigKey | undefined): string {
-  return key?.default === undefined ? "none" : `\`${inline(key.default).replaceAll("|", "\\|")}\``;
+  #sectionPart(top: ConfigKey): string {
+    if (!top.section) return `## ${top.path}\n\n${this.#table([top], "")}`;
+    return `## ${top.path}\n\n${top.meaning}\n\n${this.#table(this.#below(top.path), `${top.path}.`)}`;
+  }
+
+  /** The four feeds take the same keys, so only their defaults are set side by side. */
+  #feedsPart(top: ConfigKey): string {
+    const words = this.#words;
+    const stocks = this.#below("imports.stocks");
+    const byPath = new Map(this.#keys.map((key) => [key.path, key]));
+    const others = stocks.flatMap((key) => {
+      const name = key.path.replace("imports.stocks.", "");
+      const defaults = FEEDS.map((feed) => this.#defaultText(byPath.get(`imports.${feed}.${name}`)));
+      return defaults.every((text) => text === this.#defaultText(key)) ? [] : [row([`\`${name}\``, ...defaults])];
+    });
+    const own = this.#below("imports.images").filter(
+      ({ path }) => !byPath.has(path.replace("imports.images.", "imports.stocks.")),
+    );
+    const header = [row([words.columns[0], ...FEEDS.map((feed) => `\`${feed}\``)]), row(["---", "---", "---", "---"])];
+    return [
+      `## ${top.path}\n\n${top.meaning} ${words.sameKeys}\n`,
+      `### imports.stocks\n\n${this.#table(stocks, "imports.stocks.")}`,
+      words.sources,
+      `### ${words.otherDefaults}\n\n${[...header, ...others].join("\n")}\n`,
+      `### ${words.imagesAlone}\n\n${words.images}\n\n${IMAGES_EXAMPLE}\n\n${this.#table(own, "imports.images.")}`,
+    ].join("\n");
+  }
+
+  #table(keys: readonly ConfigKey[], prefix: string): string {
+    const rows = keys.map((key) =>
+      row([
+        `\`${key.path.slice(prefix.length)}\`${key.assumption === undefined ? "" : " †"}`,
+        cell(key.type),
+        key.required ? this.#words.required : this.#defaultText(key),
+        cell(key.meaning),
+      ]),
+    );
+    return `${[row(this.#words.columns), row(["---", "---", "---", "---"]), ...rows].join("\n")}\n`;
+  }
+
+  #defaultText(key: ConfigKey | undefined): string {
+    return key?.default === undefined ? this.#words.none : `\`${inline(key.default).replaceAll("|", "\\|")}\``;
+  }
+
+  #assumedPart(): string {
+    const { say, text, assumed } = this.#words;
+    const parts = OPEN_QUESTIONS.map(({ question, keys: patterns, note }) => {
+      const lines = this.#assumptionLines(patterns);
+      return [`### ${say(question)}`, "", text(note), ...(lines.length === 0 ? [] : ["", ...lines]), ""].join("\n");
+    });
+    return `${assumed}\n${parts.join("\n")}`;
+  }
+
+  /** One line a text: keys that say the same share it. */
+  #assumptionLines(patterns: readonly string[]): string[] {
+    const forms = patterns.map((text) => new RegExp(`^${text.replaceAll(".", "\\.").replace("*", "[a-z]+")}$`));
+    const assumed = this.#keys.filter(
+      ({ assumption, path }) => assumption !== undefined && forms.some((form) => form.test(path)),
+    );
+    const byText = Map.groupBy(assumed, (key) => this.#words.text(key.assumption ?? ""));
+    return [...byText].map(([text, group]) => `- ${group.map((key) => `\`${key.path}\``).join(", ")}: ${text}`);
+  }
 }
 
 function row(cells: readonly string[]): string {
@@ -132,28 +209,4 @@ function row(cells: readonly string[]): string {
 
 function cell(text: string): string {
   return text.replaceAll("|", "\\|");
-}
-
-function assumedPart(keys: readonly ConfigKey[]): string {
-  const parts = OPEN_QUESTIONS.map(({ question, keys: patterns, note }) => {
-    const lines = assumptionLines(patterns, keys);
-    return [`### ${question}`, "", note, ...(lines.length === 0 ? [] : ["", ...lines]), ""].join("\n");
-  });
-  return `## What is assumed about the service, and how to find out
-
-The interface document leaves these questions open; each default below is a guess. An answer whose shape does not match
-is an error that names the path tried and the keys seen, and is never acted on. So is an empty list beside which the answer holds
-records, a count above 0 or a next page, unless the service says so in any answer: what is usual is learned. Other wrong guesses are quiet: a status
-name that never appears, a field that only stays empty, reserves that are subtracted twice. Look at those before the
-first real use.
-
-${parts.join("\n")}`;
-}
-
-/** One line a text: keys that say the same share it. */
-function assumptionLines(patterns: readonly string[], keys: readonly ConfigKey[]): string[] {
-  const forms = patterns.map((text) => new RegExp(`^${text.replaceAll(".", "\\.").replace("*", "[a-z]+")}$`));
-  const assumed = keys.filter((key) => key.assumption !== undefined && forms.some((form) => form.test(key.path)));
-  const byText = Map.groupBy(assumed, (key) => key.assumption ?? "");
-  return [...byText].map(([text, group]) => `- ${group.map((key) => `\`${key.path}\``).join(", ")}: ${text}`);
 }
