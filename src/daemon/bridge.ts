@@ -78,6 +78,8 @@ export class Bridge {
   readonly #desk: SyncRequestPoller;
   /** How a feed is told to look at one row alone. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
+  /** How a job is told to end with what waits now. */
+  readonly #backlogs: ReadonlyMap<string, () => () => void>;
   readonly #hangingMs: number;
   /** Ends once something has happened to the files for which only a new start helps. */
   readonly trouble: Promise<FileTrouble>;
@@ -138,6 +140,11 @@ export class Bridge {
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
       this.#limits = new Map(
         schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
+      );
+      this.#backlogs = new Map(
+        schedules.flatMap(({ runner, endWithBacklog }) =>
+          endWithBacklog === undefined ? [] : [[runner.name, endWithBacklog] as const],
+        ),
       );
       this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
       const isRemapOwed = store.write(() => {
@@ -216,7 +223,7 @@ export class Bridge {
         hint: m.daemon.setPath({ name }),
       });
     }
-    const release = only === undefined ? undefined : this.#limits.get(name)?.(only);
+    const release = only === undefined ? this.#backlogs.get(name)?.() : this.#limits.get(name)?.(only);
     try {
       let result = await runner.runNow(this.#scheduler.signal);
       for (let round = 0; round < DUE_ROUNDS && result !== undefined; round++) {

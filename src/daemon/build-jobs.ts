@@ -69,14 +69,12 @@ export function buildJobs(
           ownerOf(context.store, options.loaded),
           context.isStopping,
         ));
-  const pull = runnerOf(
-    new PullOrders(context, {
-      rules,
-      query: Object.entries(orders.query),
-      journal,
-      disk: new WatchDisk(context, options.readSpace ?? readDiskSpace),
-    }),
-  );
+  const pull = new PullOrders(context, {
+    rules,
+    query: Object.entries(orders.query),
+    journal,
+    disk: new WatchDisk(context, options.readSpace ?? readDiskSpace),
+  });
   const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
   const readOrders = new ReadOrders(context, rules, follow);
   const bounds = options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax };
@@ -87,7 +85,7 @@ export function buildJobs(
   );
   const followRunner = runnerOf(followJob);
   const entries: ScheduleEntry[] = [
-    { pattern: orders.schedule, runner: pull },
+    { pattern: orders.schedule, runner: runnerOf(pull), endWithBacklog: () => pull.endWithBacklog() },
     { pattern: updates.schedule, runner: followRunner },
     { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
   ];

@@ -26,6 +26,8 @@ export interface ScheduleEntry {
   atStart?: (intervalMs: number) => boolean | Promise<boolean>;
   /** Has passes look at one key alone, until the function that it gives is called. */
   limitTo?: (key: string) => () => void;
+  /** Has passes end with what waits now, until the function that it gives is called: for a job that others keep busy for ever. */
+  endWithBacklog?: () => () => void;
 }
 
 interface Watched {

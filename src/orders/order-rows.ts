@@ -4,7 +4,7 @@
  * crash in the middle nothing of them is there, and the record is served again. SQL, because it is run for every record.
  */
 
-import { onlyRow } from "../database/only-row.ts";
+import { onlyRow, onlyValue } from "../database/only-row.ts";
 import type { NamedRow, Row } from "../database/row.ts";
 import type { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -289,4 +289,17 @@ function saveEvent(store: Store, orderKey: number, event: EventPlan, source: Ord
       at,
       orderKey,
     );
+}
+
+/** The key of the order that was stored last; 0 where there is none. */
+export function loadNewestKey(store: Store): number {
+  return onlyValue(store, "SELECT coalesce(max(order_key), 0) FROM orders");
+}
+
+/** When the orders that were stored after it were made, in the service's words. */
+export function loadCreatedAfter(store: Store, orderKey: number): (string | null)[] {
+  return store
+    .prepare<{ at: string | null }>("SELECT service_created_at AS at FROM orders WHERE order_key > ?")
+    .all(orderKey)
+    .map(({ at }) => at);
 }

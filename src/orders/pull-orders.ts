@@ -14,12 +14,14 @@ import { findOld } from "../service/cached-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
+import { Backlog } from "./backlog.ts";
 import { closeDelivery, openDelivery } from "./batch-rows.ts";
 import { confirmNames } from "./confirm.ts";
 import { ConfirmBatches } from "./confirm-batches.ts";
 import { JournalBatches } from "./journal-batches.ts";
 import type { BodyJournal } from "./journal-entry.ts";
 import { removeUnnamedParts } from "./keep-body.ts";
+import { loadCreatedAfter, loadNewestKey } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { beginPass, count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { StoreBatches } from "./store-batches.ts";
@@ -51,6 +53,8 @@ export class PullOrders implements Job {
   readonly #batches: StoreBatches;
   readonly #journal: JournalBatches;
   readonly #confirms: ConfirmBatches;
+  /** What a person has asked for; undefined: whatever comes. */
+  #backlog: Backlog | undefined;
   /** The lost answer that is waited for, and until when at most. */
   #lost: { openedAt: string; untilMs: number } | undefined;
 
@@ -60,6 +64,14 @@ export class PullOrders implements Job {
     this.#journal = new JournalBatches(context, options.journal);
     this.#batches = new StoreBatches(context, options.rules, this.#journal);
     this.#confirms = new ConfirmBatches(context, options.rules.confirm);
+  }
+
+  /** Has passes end with what waited when it was called, until the function that it gives is called. */
+  endWithBacklog(): () => void {
+    this.#backlog = new Backlog(this.#options.rules.plan.timezone);
+    return () => {
+      this.#backlog = undefined;
+    };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
@@ -106,7 +118,7 @@ export class PullOrders implements Job {
         return true;
       }
       const batch = await this.#pullOne(pass);
-      if (batch === undefined || batch.seenBefore) return true;
+      if (batch === undefined || batch.seenBefore || batch.isLast === true) return true;
       if (this.#context.isStopping()) return false;
     }
     return false;
@@ -120,6 +132,8 @@ export class PullOrders implements Job {
     const answer = this.#batches.waiting ?? (await this.#ask(pass));
     // 3. Read and store: orders, lines, events, quarantine, batch, first watermark and the mark's end. When this
     //    returns, everything is committed and fsynced. A throw confirms nothing.
+    const { store } = this.#context;
+    const newestKey = this.#backlog === undefined ? 0 : loadNewestKey(store);
     const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass));
     const old = findOld(answer, "/orders");
     if (old !== undefined) {
@@ -130,7 +144,8 @@ export class PullOrders implements Job {
     if (stored === undefined) return undefined;
     // 4. Only now tell the service. Before the commit, a power cut would lose orders that it will not serve again.
     await this.#confirms.confirm({ ...stored, isServed: old === undefined }, pass);
-    return stored;
+    const isLast = this.#backlog?.isThrough({ createdAt: loadCreatedAfter(store, newestKey), date: answer.date });
+    return { ...stored, isLast: isLast === true };
   }
 
   async #ask(pass: PullPass): Promise<ServiceAnswer> {

@@ -22,6 +22,8 @@ export interface StoredBatch {
   seenBefore: boolean;
   /** It has just been served. */
   isServed?: boolean;
+  /** What a person asked for has come with it. */
+  isLast?: boolean;
 }
 
 export function beginPass(signal: AbortSignal): PullPass {
