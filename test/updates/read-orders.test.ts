@@ -42,7 +42,9 @@ describe("an order that cannot be read", () => {
     await test.poll();
     expect(test.rows("SELECT * FROM holds")).toEqual([]);
     expect(good.map((id) => test.statusOf(id).status)).toEqual(good.map(() => "paid"));
-    expect(owed(test)).toEqual([{ order_id: bad, attempts: 1, last_error: expect.stringMatching(words) }]);
+    // An order that another one was answered with is asked for as well, and this service does not know it.
+    const owedOfShop = () => owed(test).filter(({ order_id: id }) => test.ids.includes(id));
+    expect(owedOfShop()).toEqual([{ order_id: bad, attempts: 1, last_error: expect.stringMatching(words) }]);
     // Requests that failed on the way are repeated after a pause, which would make this test slow.
     if (action.kind !== "status" && action.kind !== "reset") {
       test.change(good[0]!, { status: "packed" });
@@ -53,7 +55,7 @@ describe("an order that cannot be read", () => {
     test.ill.clear();
     await test.poll();
     expect(test.statusOf(bad)).toEqual({ status: "paid", revision: 2 });
-    expect(owed(test)).toEqual([]);
+    expect(owedOfShop()).toEqual([]);
   });
 
   it("is one of several after which the service is given a rest, and no pass is spent on them for ever", async () => {
