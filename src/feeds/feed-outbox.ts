@@ -146,7 +146,7 @@ export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" |
   store
     .prepare(
       `UPDATE feed_outbox SET doubt_record = sent.record, doubt_until_ms = NULL
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record FROM json_each(?)) sent WHERE feed_outbox.id = sent.id`,
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record FROM jsonb_each(?)) sent WHERE feed_outbox.id = sent.id`,
     )
     .run(JSON.stringify(rows.map(({ id, record }) => [id, record])));
 }
@@ -168,7 +168,7 @@ export function unmarkInFlight(
   store
     .prepare(
       `UPDATE feed_outbox SET doubt_record = before.record, doubt_until_ms = before.until
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record, value ->> 2 AS until FROM json_each(?)) before
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record, value ->> 2 AS until FROM jsonb_each(?)) before
        WHERE feed_outbox.id = before.id`,
     )
     .run(JSON.stringify(rows.map(({ id, doubtRecord, doubtUntilMs }) => [id, doubtRecord, doubtUntilMs])));
@@ -259,7 +259,7 @@ export function saveAcknowledged(
   const sent = JSON.stringify(rows.map(({ id, gone, live }) => [id, Number(gone), Number(live)]));
   const before = store
     .prepare<number>(
-      `SELECT o.id FROM json_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0
+      `SELECT o.id FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0
          CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "o")} WHERE s.live = 1`,
     )
     .pluck()
@@ -268,7 +268,7 @@ export function saveAcknowledged(
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
        SELECT @feed, o.k0, o.k1, o.k2, o.k3, o.doubt_record, @at, r.value ->> 1, r.value ->> 2, f.epoch
-       FROM json_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 CROSS JOIN feeds f ON f.feed_id = @feed
+       FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 CROSS JOIN feeds f ON f.feed_id = @feed
        WHERE o.doubt_record IS NOT NULL
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
          gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
@@ -276,12 +276,12 @@ export function saveAcknowledged(
     .run({ feed: rules.feedId, sent, at });
   // Fenced by the value that was sent: a newer one goes on waiting.
   const { changes } = store
-    .prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM json_each(?)) AND record = doubt_record")
+    .prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?)) AND record = doubt_record")
     .run(sent);
   if (changes < rows.length)
     store
       .prepare(
-        "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id IN (SELECT value ->> 0 FROM json_each(?))",
+        "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?))",
       )
       .run(sent);
   return new Set(before);

@@ -259,7 +259,7 @@ export function loadDifferent(
     .prepare<KeyStateRow>(
       `WITH found AS MATERIALIZED (
          SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
-         FROM json_each(@found))
+         FROM jsonb_each(@found))
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
          o.state, o.doubt_record AS doubtRecord, o.last_error AS lastError, o.parent
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
@@ -326,7 +326,7 @@ export function saveQueued(
     .prepare(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
        SELECT @feed, ${keyInJson(rules)}, ${record}, ${gone}, iif(${gone}, @nowMs, NULL), iif(${drop}, ${UNSHOWN}, NULL),
-         ${priority}, ${parent}, @at FROM json_each(@owed) WHERE true
+         ${priority}, ${parent}, @at FROM jsonb_each(@owed) WHERE true
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
          parent = excluded.parent,
          drop_round = excluded.drop_round, last_error = NULL, refusal = NULL, retry_ms = NULL, tries = 0,
@@ -376,7 +376,7 @@ export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (rea
   store
     .prepare(
       `DELETE FROM feed_outbox WHERE feed_id = @feed
-         AND (k0, k1, k2, k3) IN (SELECT ${keyInJson(rules)} FROM json_each(@keys))`,
+         AND (k0, k1, k2, k3) IN (SELECT ${keyInJson(rules)} FROM jsonb_each(@keys))`,
     )
     .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
 }
@@ -423,7 +423,7 @@ export function withoutGone(store: Store, rules: FeedRules, keys: readonly strin
   if (keys.length === 0) return [];
   const gone = store
     .prepare<number>(
-      `SELECT r.at FROM (SELECT key AS at, ${keyInJson(rules)} FROM json_each(@keys)) r
+      `SELECT r.at FROM (SELECT key AS at, ${keyInJson(rules)} FROM jsonb_each(@keys)) r
          CROSS JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")} WHERE o.gone = 1`,
     )
     .pluck()

@@ -1,5 +1,7 @@
 /** Slots of a new set; their number is a power of two and doubles when half of them are taken. */
 const SLOTS = 1_024;
+/** For so many keys room is made at once: 16 MB. */
+const EXPECTED_MAX = 1_000_000;
 
 /**
  * Keys by a number of 53 bits that they hash to: a million of them in 16 MB. Two keys may be taken for one, about once in
@@ -7,8 +9,14 @@ const SLOTS = 1_024;
  */
 export class KeySet {
   /** 0: nothing. */
-  #slots = new Float64Array(SLOTS);
+  #slots: Float64Array;
   #taken = 0;
+
+  /** @param expected so many keys at least, where that is known */
+  constructor(expected = 0) {
+    const slots = Math.min(expected, EXPECTED_MAX) * 2;
+    this.#slots = new Float64Array(Math.max(SLOTS, 2 ** Math.ceil(Math.log2(slots + 2))));
+  }
 
   /** True where the key was not there. */
   add(key: readonly string[]): boolean {

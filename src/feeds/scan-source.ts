@@ -131,7 +131,7 @@ export class ScanSource {
       this.#tellOfWaiting(reader);
       const proven = await this.#prove(reader);
       for (let exactly = false; ; ) {
-        const reading = await this.#readAll(reader, { isFull, exactly, rowsMax: proven * 2 + ROWS_MORE }, signal);
+        const reading = await this.#readAll(reader, { isFull, exactly, rowsExpected: proven }, signal);
         // Text that is no UTF-8 must not be sent as something that the ERP did not write.
         const isDoubtful: boolean = reader.sawReplaced && !exactly;
         if (!isDoubtful && !reading.isAmbiguous) return reading;
@@ -150,14 +150,15 @@ export class ScanSource {
 
   async #readAll(
     reader: SourceRows,
-    how: { isFull: boolean; exactly: boolean; rowsMax: number },
+    how: { isFull: boolean; exactly: boolean; rowsExpected: number },
     signal: AbortSignal,
   ): Promise<Reading> {
-    const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(), isAmbiguous: false };
+    const rowsMax = how.rowsExpected * 2 + ROWS_MORE;
+    const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(how.rowsExpected), isAmbiguous: false };
     if (how.isFull) this.#context.files?.listNone();
     for await (const step of reader.steps(how.exactly, ROWS_PER_READ)) {
       reading.rows += step.length;
-      if (reading.rows > how.rowsMax) throw this.#grown(how.rowsMax);
+      if (reading.rows > rowsMax) throw this.#grown(rowsMax);
       await this.#stageStep(step, reading, how.isFull, signal);
     }
     return reading;

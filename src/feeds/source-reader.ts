@@ -15,6 +15,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
+import { rowOf } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 
 /** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
@@ -58,11 +59,11 @@ export class SourceReader {
         if (next.done === true) return;
         const values = next.value as ColumnValue[];
         if (exactly) {
-          yield rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null));
+          yield exactRow(columns, values);
           continue;
         }
         this.#sawReplaced ||= values.some((value) => typeof value === "string" && value.includes(REPLACED));
-        yield rowOf(columns, (index) => values[index] ?? null);
+        yield rowOf(columns, values);
       }
     } finally {
       rows.return?.();
@@ -83,9 +84,7 @@ export class SourceReader {
     const where = keys.map((column) => `CAST(${quoteName(column)} AS TEXT) = ?`).join(" AND ");
     return this.#attempt(() => {
       const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT 2`).all(...key);
-      return (rows as ColumnValue[][]).map((values) =>
-        rowOf(columns, (index) => exactValue(values[2 * index] ?? null, values[2 * index + 1] ?? null)),
-      );
+      return (rows as ColumnValue[][]).map((values) => exactRow(columns, values));
     });
   }
 
@@ -229,10 +228,11 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
   });
 }
 
-function rowOf(columns: readonly string[], value: (index: number) => ColumnValue): SourceRow {
-  return Object.fromEntries(columns.map((column, index) => [column, value(index)]));
-}
-
-function exactValue(value: ColumnValue, bytes: ColumnValue): ColumnValue {
-  return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? bytes : value;
+/** Each value has its bytes beside it. */
+function exactRow(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
+  const exact = columns.map((_, index) => {
+    const [value = null, bytes] = values.slice(2 * index, 2 * index + 2);
+    return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? bytes : value;
+  });
+  return rowOf(columns, exact);
 }
