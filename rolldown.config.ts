@@ -32,7 +32,6 @@ export const CHILDREN = {
   // Moves a long write-ahead log into the database.
   "checkpoint-child": "src/database/checkpoint-child.ts",
   // Tries a feed's SELECT.
-  "source-child": "src/feeds/source-child.ts",
   // Touch files that may lie on a disk that does not answer.
   "source-helper": "src/feeds/source-helper.ts",
   "image-helper": "src/feeds/images/image-helper.ts",

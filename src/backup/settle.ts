@@ -10,7 +10,7 @@ import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
 import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { beginEpoch } from "../feeds/feed-rows.ts";
+import { beginEpoch } from "../feeds/acknowledged-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { openDelivery } from "../orders/batch-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";

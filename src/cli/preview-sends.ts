@@ -4,9 +4,10 @@
  */
 
 import type { Store } from "../database/store.ts";
+import { loadKnownKeys } from "../feeds/acknowledged-rows.ts";
 import { KNOWN, localRow } from "../feeds/diff.ts";
 import { type FeedRules, keyTexts, referenceOf, type SourceRow } from "../feeds/feed.ts";
-import { loadKeyState, loadKnownKeys } from "../feeds/feed-rows.ts";
+import { loadKeyState } from "../feeds/feed-rows.ts";
 import { loadSourcePage, loadSourceRows, type PageEnd } from "../feeds/feed-source.ts";
 import { readSourceKind } from "../feeds/feed-triggers.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../feeds/plan-feed.ts";
@@ -103,7 +104,7 @@ function* previewRow(
     why,
     isDrop,
   });
-  if (plan.kind === "owe") yield row(plan.record, whyOwed(plan, known), plan.isDrop);
+  if (plan.kind === "send") yield row(plan.record, whyOwed(plan, known), plan.isDrop);
   if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: plan.reason }));
   const { outbox } = known;
   if (plan.kind !== "keep" || outbox === undefined) return;
@@ -111,8 +112,8 @@ function* previewRow(
   else yield row(outbox.record, whyOwed({ gone: outbox.gone }, known));
 }
 
-function whyOwed({ gone }: Pick<RowPlan & { kind: "owe" }, "gone">, { sent, outbox }: FeedKeyState): Message {
-  if ((outbox?.doubtRecord ?? null) !== null) return m.sync.answerUnknown;
+function whyOwed({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, outbox }: FeedKeyState): Message {
+  if ((outbox?.flightRecord ?? null) !== null) return m.sync.answerUnknown;
   if (gone) return m.sync.gone;
   if (sent === undefined || sent.gone) return m.sync.new;
   return sent.current ? m.sync.changed : m.sync.notKnownThere;

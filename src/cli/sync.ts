@@ -7,7 +7,7 @@ import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
-import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
+import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import type { KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/describe-counts.ts";

@@ -8,7 +8,7 @@ import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
+import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
 import { forgetLearned } from "../pass/learned-rows.ts";
 import { deleteWatermark, loadWatermark, saveWatermark } from "../pass/position-rows.ts";

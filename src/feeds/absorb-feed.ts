@@ -221,7 +221,7 @@ function quarantineRow(
   return true;
 }
 
-/** A key that nothing can be called by was touched: the row itself where it can be found, else any that have none. */
+/** A key that nothing can be called by is dirty: the row itself where it can be found, else any that have none. */
 function absorbUnnamed(step: Step, key: KeyValues, rows: readonly SourceRow[]): boolean {
   const { store, rules } = step;
   const isNull = key.some((value) => Buffer.isBuffer(value) && value.length === 0);

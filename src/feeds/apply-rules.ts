@@ -8,10 +8,10 @@ import { commit, commitUntilDone } from "../pass/commit.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FeedRules, referenceOf } from "./feed.ts";
-import { clearSetAside, loadRefused, markRefusedWaiting } from "./feed-outbox.ts";
 import { saveRekey } from "./feed-rekey.ts";
 import { type FeedRow, markQueuedDirty, requestCompare, saveFeedRules, saveSentHow, sentHow } from "./feed-rows.ts";
 import { formerKeyOf } from "./former-key.ts";
+import { clearSetAside, loadRefused, markRefusedWaiting } from "./refused-rows.ts";
 import { dropMoved } from "./rekey-feed.ts";
 
 /** Rows marked in one transaction. */

@@ -13,9 +13,9 @@ import {
   settleUnnamed,
   UNNAMED_MAX,
 } from "./absorb-feed.ts";
+import { hasAnyKeys, hasKnownKeys } from "./acknowledged-rows.ts";
 import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
 import { type FeedRules, keyTexts } from "./feed.ts";
-import { hasAnyKeys, hasKnownKeys } from "./feed-rows.ts";
 import {
   type KeyValues,
   loadSourcePage,

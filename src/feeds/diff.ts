@@ -1,5 +1,5 @@
 /*
- * What rows of a feed's source come to against what was acknowledged and what is owed. One comparison serves changed
+ * What rows of a feed's source come to against what was acknowledged and what waits. One comparison serves changed
  * keys, the full comparison of a table and sources without triggers. It reads and writes nothing else: whoever takes up
  * what differs does so in a transaction that compares once more.
  */
@@ -9,8 +9,9 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadQuarantineState } from "../pass/quarantine-rows.ts";
+import { loadKnownKeys, withoutGone } from "./acknowledged-rows.ts";
 import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "./feed.ts";
-import { type FoundRecord, loadDifferent, loadKnownKeys, withoutGone } from "./feed-rows.ts";
+import { type FoundRecord, loadDifferent } from "./feed-rows.ts";
 import { seeRow } from "./images/find-images.ts";
 import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
@@ -90,7 +91,7 @@ export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRo
 
 /**
  * Keys that the bridge knows as present and that are not among those of the source, in steps. `isFull`: with those that
- * are owed as gone already, which may have been rendered under other rules.
+ * wait as gone already, which may have been rendered under other rules.
  */
 export function* absentKeys(
   store: Store,

@@ -1,5 +1,5 @@
 /*
- * What a feed owes the service, from the moment before a request leaves until its outcome is known. A row in doubt is
+ * What waits to be sent to the service, from the moment before a request leaves until its outcome is known. A row in flight is
  * committed as such before its request leaves; after a crash it is therefore sent again with its newest value, never
  * forgotten. Acknowledgements are fenced by the value that was sent.
  */
@@ -7,7 +7,7 @@
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import { type Numbers, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
+import { type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
 
 export interface OutboxRow {
   id: number;
@@ -16,8 +16,8 @@ export interface OutboxRow {
   gone: boolean;
   /** A person let it go to zero or away. */
   approved: boolean;
-  doubtRecord: string | null;
-  doubtUntilMs: number | null;
+  flightRecord: string | null;
+  flightUntilMs: number | null;
   /** The key of the row that must be on the site before this one. */
   parent: string | null;
   /** How often it was refused since it last changed or was quarantined. */
@@ -30,7 +30,7 @@ export interface OutboxRow {
 
 /** Which rows may go now. */
 export interface SendLimits {
-  /** Monotonic now: rows in doubt before their time stay. */
+  /** Monotonic now: rows whose outcome is unknown stay until their time. */
   nowMs: number;
   /** Monotonic time before which a row must have been away. */
   awayBeforeMs: number;
@@ -44,18 +44,18 @@ const RETRY_SOON_MS = 3_600_000;
 
 const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS wasProven,
   state = 'refused' AS isRefused,
-  doubt_record AS doubtRecord, doubt_until_ms AS doubtUntilMs, parent,
+  doubt_record AS flightRecord, doubt_until_ms AS flightUntilMs, parent,
   drop_round IS NOT NULL AND drop_round <= (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
 
 type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
 
 function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
-  const { k0, k1, k2, k3, id, record, doubtRecord, doubtUntilMs, parent, tries } = raw;
+  const { k0, k1, k2, k3, id, record, flightRecord, flightUntilMs, parent, tries } = raw;
   return {
     id,
     record,
-    doubtRecord,
-    doubtUntilMs,
+    flightRecord,
+    flightUntilMs,
     parent,
     tries,
     key: [k0, k1, k2, k3].slice(0, rules.keys.length),
@@ -66,16 +66,36 @@ function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
   };
 }
 
+/** Gives the rows that the rest of a statement names, in which each is `x` and the feed `@feed`. */
+export function loadRows(store: Store, rules: FeedRules, values: object): (rest: string) => OutboxRow[] {
+  return (rest) =>
+    store
+      .prepare<RawOutboxRow>(`SELECT ${OUTBOX} FROM feed_outbox x ${rest}`)
+      .all({ ...values, feed: rules.feedId })
+      .map((row) => outboxRow(rules, row));
+}
+
+/** Changes some of the rows that a condition names, at most `@limit`. Returns how many: call it until it is none. */
+export function changeSome(
+  store: Store,
+  set: string,
+  where: string,
+  values: { feed: number; limit: number; [name: string]: number },
+): number {
+  const some = `SELECT id FROM feed_outbox ${where} LIMIT @limit`;
+  return store.prepare(`UPDATE feed_outbox SET ${set} WHERE id IN (${some})`).run(values).changes;
+}
+
 const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
   AND (retry_ms IS NULL OR retry_ms <= @nowMs)`;
-/** The row that must be on the site before this one is not owed itself. */
+/** The row that must be on the site before this one does not wait itself. */
 const PARENT_IS_THERE = `(x.parent IS NULL OR NOT EXISTS (SELECT 1 FROM feed_outbox p WHERE p.feed_id = x.feed_id
   AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
   AND coalesce(p.refusal, 'proven') = 'proven' AND p.id <> x.id))`;
 
 /**
  * Rows that may go now: those that go to zero or away first, then other zeros, decreases and the rest; a row whose
- * parent is owed waits until that was accepted.
+ * parent waits goes after that was accepted.
  */
 export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
   // A table that is sent whole holds every row, parents and children.
@@ -93,35 +113,25 @@ function loadWaiting(
   limits: SendLimits,
   { limit, mayGo }: { limit: number; mayGo: string },
 ): OutboxRow[] {
-  const values = { ...limits, feed: rules.feedId };
-  const drops = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_drops
-       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND drop_round <= @dropRound AND ${mayGo}
-       ORDER BY drop_round, id LIMIT @limit`,
-    )
-    .all({ ...values, limit });
-  if (drops.length === limit) return drops.map((row) => outboxRow(rules, row));
-  const others = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
-       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo} ORDER BY priority, id LIMIT @limit`,
-    )
-    .all({ ...values, limit: limit < 0 ? limit : limit - drops.length });
-  return [...drops, ...others].map((row) => outboxRow(rules, row));
+  const drops = loadRows(store, rules, { ...limits, limit })(
+    `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
+       AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, id LIMIT @limit`,
+  );
+  if (drops.length === limit) return drops;
+  const others = loadRows(store, rules, { ...limits, limit: limit < 0 ? limit : limit - drops.length })(
+    `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo}
+     ORDER BY priority, id LIMIT @limit`,
+  );
+  return [...drops, ...others];
 }
 
 /** The row that would go last: one from elsewhere, to find out whether the service takes anything at all. */
 export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
-  const row = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_next
-       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO} AND refusal IS NULL
-         ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`}
-       ORDER BY priority DESC, id DESC LIMIT 1`,
-    )
-    .get({ nowMs: limits.nowMs, awayBeforeMs: limits.awayBeforeMs, feed: rules.feedId });
-  return row === undefined ? undefined : outboxRow(rules, row);
+  const [row] = loadRows(store, rules, { ...limits })(
+    `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO}
+       AND refusal IS NULL ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`} ORDER BY priority DESC, id DESC LIMIT 1`,
+  );
+  return row;
 }
 
 /** The row of one key, where it may go now. */
@@ -132,14 +142,36 @@ export function loadSendableRow(
   key: readonly string[],
 ): OutboxRow[] {
   const [k0, k1, k2, k3] = paddedKey(key);
-  const row = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x WHERE feed_id = @feed AND k0 = @k0 AND k1 = @k1 AND k2 = @k2 AND k3 = @k3
-         AND state = 'waiting' AND (drop_round IS NULL OR drop_round <= @dropRound) AND ${MAY_GO} AND ${PARENT_IS_THERE}`,
-    )
-    .get({ ...limits, feed: rules.feedId, k0, k1, k2, k3 });
-  return row === undefined ? [] : [outboxRow(rules, row)];
+  return loadRows(store, rules, { ...limits, k0, k1, k2, k3 })(
+    `WHERE feed_id = @feed AND k0 = @k0 AND k1 = @k1 AND k2 = @k2 AND k3 = @k3 AND state = 'waiting'
+       AND (drop_round IS NULL OR drop_round <= @dropRound) AND ${MAY_GO} AND ${PARENT_IS_THERE}`,
+  );
 }
+
+/** Quarantined rows that go to zero or away and whose time has come: they are counted by the guard before they go. */
+export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number, limit: number): OutboxRow[] {
+  return loadRows(store, rules, { nowMs, limit })(
+    `INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs
+       AND record <> 'null' AND drop_round IS NOT NULL ORDER BY retry_ms, id LIMIT @limit`,
+  );
+}
+
+/** Quarantined rows whose time has come to be tried again by themselves, those that wait longest first. */
+export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
+  return loadRows(store, rules, { ...limits, limit })(
+    `INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs
+       AND record <> 'null' AND ${MAY_GO} AND drop_round IS NULL AND ${PARENT_IS_THERE} ORDER BY retry_ms, id LIMIT @limit`,
+  );
+}
+
+/** Rows that are set aside with nothing accepted since, up to `limit`. */
+export function countUnproven(store: Store, rules: FeedRules, limit: number): number {
+  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
+    WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' LIMIT ?)`;
+  return onlyRow(store.prepare<{ n: number }>(sql).get(rules.feedId, limit)).n;
+}
+
+// ------------------------------------------------------------------------------------------------------ in flight
 
 /** Before the request leaves: with what is sent, whatever the row holds by then. */
 export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" | "record">[]): void {
@@ -163,7 +195,7 @@ export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[])
 /** The service did not act on the request: the rows are as they were before it. */
 export function unmarkInFlight(
   store: Store,
-  rows: readonly Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">[],
+  rows: readonly Pick<OutboxRow, "id" | "flightRecord" | "flightUntilMs">[],
 ): void {
   store
     .prepare(
@@ -171,7 +203,7 @@ export function unmarkInFlight(
        FROM (SELECT value ->> 0 AS id, value ->> 1 AS record, value ->> 2 AS until FROM jsonb_each(?)) before
        WHERE feed_outbox.id = before.id`,
     )
-    .run(JSON.stringify(rows.map(({ id, doubtRecord, doubtUntilMs }) => [id, doubtRecord, doubtUntilMs])));
+    .run(JSON.stringify(rows.map(({ id, flightRecord, flightUntilMs }) => [id, flightRecord, flightUntilMs])));
 }
 
 /** The request is over and the service may have acted: the newest values go again, no sooner than `untilMs`. */
@@ -195,55 +227,42 @@ function idsOf(rows: readonly Pick<OutboxRow, "id">[]): string {
 export function resetClocks(
   store: Store,
   rules: FeedRules,
-  options: { nowMs: number; doubtUntilMs: number; limit: number },
+  options: { nowMs: number; flightUntilMs: number; limit: number },
 ): number {
-  const { nowMs, doubtUntilMs, limit } = options;
-  const doubts = store
-    .prepare(
-      `UPDATE feed_outbox SET doubt_until_ms = @until
-       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = @feed AND doubt_record IS NOT NULL
-         AND (doubt_until_ms IS NULL OR doubt_until_ms > @until) LIMIT @limit)`,
-    )
-    .run({ feed: rules.feedId, until: doubtUntilMs, limit }).changes;
+  const { nowMs, flightUntilMs, limit } = options;
+  const feed = rules.feedId;
+  const flights = changeSome(
+    store,
+    "doubt_until_ms = @until",
+    `INDEXED BY feed_outbox_doubt WHERE feed_id = @feed AND doubt_record IS NOT NULL
+       AND (doubt_until_ms IS NULL OR doubt_until_ms > @until)`,
+    { feed, until: flightUntilMs, limit },
+  );
   // Later than any wait that is ever asked for: of a clock that ran before this one.
-  const retries = store
-    .prepare(
-      `UPDATE feed_outbox SET retry_ms = @soon
-       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
-         WHERE feed_id = @feed AND retry_ms > @longest LIMIT @limit)`,
-    )
-    .run({ feed: rules.feedId, soon: nowMs + RETRY_SOON_MS, longest: nowMs + RETRY_LONGEST_MS, limit }).changes;
-  const aways = store
-    .prepare(
-      `UPDATE feed_outbox SET away_since_ms = @now
-       WHERE id IN (SELECT id FROM feed_outbox WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @now LIMIT @limit)`,
-    )
-    .run({ feed: rules.feedId, now: nowMs, limit }).changes;
-  return doubts + aways + retries;
+  const retries = changeSome(
+    store,
+    "retry_ms = @soon",
+    "INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND retry_ms > @longest",
+    { feed, soon: nowMs + RETRY_SOON_MS, longest: nowMs + RETRY_LONGEST_MS, limit },
+  );
+  const gone = "WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @nowMs";
+  return flights + retries + changeSome(store, "away_since_ms = @nowMs", gone, { feed, nowMs, limit });
 }
 
 /** Whether a row waits for the end of a request whose outcome is unknown. */
 export function hasInFlight(store: Store, rules: FeedRules, nowMs: number): boolean {
-  return (
-    store
-      .prepare(
-        `SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_doubt
-         WHERE feed_id = ? AND doubt_record IS NOT NULL AND (doubt_until_ms IS NULL OR doubt_until_ms > ?) LIMIT 1`,
-      )
-      .get(rules.feedId, nowMs) !== undefined
-  );
+  return isAny(store, `${UNKNOWN_OUTCOME} AND (doubt_until_ms IS NULL OR doubt_until_ms > ?)`, [rules.feedId, nowMs]);
 }
 
-/** Whether what became of a row is unknown that waits to be sent. */
+/** Whether the outcome of a request is unknown in which a row was that waits to be sent. */
 export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
-  return (
-    store
-      .prepare(
-        `SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_doubt
-         WHERE feed_id = ? AND doubt_record IS NOT NULL AND state <> 'refused' LIMIT 1`,
-      )
-      .get(rules.feedId) !== undefined
-  );
+  return isAny(store, `${UNKNOWN_OUTCOME} AND state <> 'refused'`, [rules.feedId]);
+}
+
+const UNKNOWN_OUTCOME = "FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = ? AND doubt_record IS NOT NULL";
+
+function isAny(store: Store, from: string, values: readonly number[]): boolean {
+  return store.prepare(`SELECT 1 ${from} LIMIT 1`).get(...values) !== undefined;
 }
 
 /**
@@ -290,14 +309,14 @@ export function saveAcknowledged(
 export function saveAcceptance(
   store: Store,
   rules: FeedRules,
-  accepted: { at: string; told: "status" | "records"; liveChange: number; drops: number; dropsSince: string },
+  accepted: { at: string; reportedBy: "status" | "records"; liveChange: number; drops: number; dropsSince: string },
 ): void {
   store
     .prepare(
       `UPDATE feeds SET accepted_at = coalesce(accepted_at, ?), accepted_by = ?, last_accepted_at = ?,
          live_count = max(0, live_count + ?) WHERE feed_id = ?`,
     )
-    .run(accepted.at, accepted.told, accepted.at, accepted.liveChange, rules.feedId);
+    .run(accepted.at, accepted.reportedBy, accepted.at, accepted.liveChange, rules.feedId);
   if (accepted.drops === 0) return;
   store
     .prepare("INSERT INTO feed_drops (feed_id, at, count) VALUES (?, ?, ?)")
@@ -306,208 +325,25 @@ export function saveAcceptance(
 }
 
 /** The records that the site keeps, for a service that wants the whole table in each request. */
-export function loadPresent(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
-  const rows = store
-    .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
-      "SELECT k0, k1, k2, k3, record FROM feed_sent WHERE feed_id = ? AND gone = 0 ORDER BY k0, k1, k2, k3",
-    )
-    .all(rules.feedId);
-  return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
+export function loadPresent(store: Store, rules: FeedRules): KeyedRecord[] {
+  return loadRecords(store, rules, "record FROM feed_sent WHERE feed_id = ? AND gone = 0");
 }
 
 /** What rows that are not acknowledged may have put on the site: their requests left, and no answer came. */
-export function loadUnknown(store: Store, rules: FeedRules): { key: string[]; record: string }[] {
-  const rows = store
+export function loadUnknown(store: Store, rules: FeedRules): KeyedRecord[] {
+  return loadRecords(store, rules, `doubt_record AS record ${UNKNOWN_OUTCOME}`);
+}
+
+interface KeyedRecord {
+  key: string[];
+  record: string;
+}
+
+function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[] {
+  return store
     .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
-      `SELECT k0, k1, k2, k3, doubt_record AS record FROM feed_outbox INDEXED BY feed_outbox_doubt
-       WHERE feed_id = ? AND doubt_record IS NOT NULL ORDER BY k0, k1, k2, k3`,
+      `SELECT k0, k1, k2, k3, ${from} ORDER BY k0, k1, k2, k3`,
     )
-    .all(rules.feedId);
-  return rows.map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
-}
-
-// ------------------------------------------------------------------------------------------------------ refusals
-
-/** The service refused it alone, and nothing shows yet that this says something of the record: it waits. */
-export function saveSetAside(
-  store: Store,
-  row: Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">,
-  refused: { error: string; retryMs: number; isForGood: boolean },
-): void {
-  store
-    .prepare(
-      `UPDATE feed_outbox SET refusal = iif(refusal = 'passing' AND NOT ?, 'passing', 'unproven'), retry_ms = ?, tries = tries + 1, doubt_record = ?, doubt_until_ms = ?,
-         last_error = ? WHERE id = ?`,
-    )
-    .run(Number(refused.isForGood), refused.retryMs, row.doubtRecord, row.doubtUntilMs, refused.error, row.id);
-}
-
-/** Others are accepted, and this one is refused in a way that is not for good: it waits for its own time. */
-export function savePassingRefusal(store: Store, id: number): void {
-  store.prepare("UPDATE feed_outbox SET refusal = 'passing' WHERE id = ?").run(id);
-}
-
-/** The service accepts something: rows that were set aside before find out now whether it takes them too. As {@link wakeRefused}. */
-export function wakeSetAside(
-  store: Store,
-  rules: FeedRules,
-  { nowMs, limit }: { nowMs: number; limit: number },
-): number {
-  return store
-    .prepare(
-      `UPDATE feed_outbox SET retry_ms = @nowMs
-       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
-         WHERE feed_id = @feed AND state = 'waiting' AND refusal = 'unproven' AND retry_ms > @nowMs LIMIT @limit)`,
-    )
-    .run({ feed: rules.feedId, nowMs, limit }).changes;
-}
-
-/** Rows that are set aside with nothing accepted since, up to `limit`. */
-export function countUnproven(store: Store, rules: FeedRules, limit: number): number {
-  const { n } = onlyRow(
-    store
-      .prepare<{ n: number }>(
-        `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
-       WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' LIMIT ?)`,
-      )
-      .get(rules.feedId, limit),
-  );
-  return n;
-}
-
-/**
- * What was said of rows that wait was said under other rules, or a person wants them tried: they go now. Returns how many
- * rows those are: call it until it is none.
- */
-export function clearSetAside(store: Store, feedId: number, limit: number): number {
-  return store
-    .prepare(
-      `UPDATE feed_outbox SET refusal = NULL, retry_ms = NULL, tries = 0, last_error = NULL
-       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
-         WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL LIMIT ?)`,
-    )
-    .run(feedId, limit).changes;
-}
-
-/** The service does not want it; whether an earlier value is in doubt is what `row` says. */
-export function markRefused(
-  store: Store,
-  row: Pick<OutboxRow, "id" | "doubtRecord" | "doubtUntilMs">,
-  refused: { error: string; retryMs: number; tries: number },
-): void {
-  store
-    .prepare(
-      `UPDATE feed_outbox SET state = 'refused', refusal = NULL, retry_ms = ?, tries = ?, doubt_record = ?,
-         doubt_until_ms = ?, last_error = ? WHERE id = ?`,
-    )
-    .run(refused.retryMs, refused.tries, row.doubtRecord, row.doubtUntilMs, refused.error, row.id);
-}
-
-/** The service refuses what it had accepted before, because it is sent the whole table each time. */
-export function saveRefused(
-  store: Store,
-  rules: FeedRules,
-  refused: { key: readonly string[]; record: string; error: string; at: string; retryMs: number },
-): void {
-  store
-    .prepare(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error, retry_ms)
-       VALUES (?, ?, ?, ?, ?, ?, 'refused', ?, ?, ?) ON CONFLICT DO NOTHING`,
-    )
-    .run(rules.feedId, ...paddedKey(refused.key), refused.record, refused.at, refused.error, refused.retryMs);
-}
-
-/** Quarantined rows that go to zero or away and whose time has come: they are counted by the guard before they go. */
-export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number, limit: number): OutboxRow[] {
-  const rows = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_retry
-       WHERE feed_id = ? AND state = 'refused' AND retry_ms <= ? AND record <> 'null' AND drop_round IS NOT NULL
-       ORDER BY retry_ms, id LIMIT ?`,
-    )
-    .all(rules.feedId, nowMs, limit);
-  return rows.map((row) => outboxRow(rules, row));
-}
-
-/** Quarantined rows whose time has come to be tried again by themselves, those that wait longest first. */
-export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
-  const rows = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_retry
-       WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs AND record <> 'null' AND ${MAY_GO}
-         AND drop_round IS NULL AND ${PARENT_IS_THERE}
-       ORDER BY retry_ms, id LIMIT @limit`,
-    )
-    .all({ ...limits, feed: rules.feedId, limit });
-  return rows.map((row) => outboxRow(rules, row));
-}
-
-/** Quarantined rows are tried again no sooner than then. */
-export function saveRetryTime(
-  store: Store,
-  rows: readonly Pick<OutboxRow, "id">[],
-  retry: { atMs: number; isTried: boolean },
-): void {
-  const save = store.prepare(
-    "UPDATE feed_outbox SET retry_ms = ?, tries = tries + ? WHERE id = ? AND state = 'refused'",
-  );
-  for (const { id } of rows) save.run(retry.atMs, Number(retry.isTried), id);
-}
-
-/** A hold of the feed has ended: whatever was refused before is tried once more, soon. Returns how many rows: call it until it is none. */
-export function wakeRefused(
-  store: Store,
-  rules: FeedRules,
-  { nowMs, limit }: { nowMs: number; limit: number },
-): number {
-  return store
-    .prepare(
-      `UPDATE feed_outbox SET retry_ms = @nowMs
-       WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_retry
-         WHERE feed_id = @feed AND state = 'refused' AND retry_ms > @nowMs LIMIT @limit)`,
-    )
-    .run({ feed: rules.feedId, nowMs, limit }).changes;
-}
-
-/** Some of the rows that the service refused, each by itself; those that cannot be rendered are not among them. */
-export function loadRefused(store: Store, rules: FeedRules, limit: number): OutboxRow[] {
-  const rows = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
-       WHERE feed_id = ? AND state = 'refused' AND record <> 'null' ORDER BY id LIMIT ?`,
-    )
-    .all(rules.feedId, limit);
-  return rows.map((row) => outboxRow(rules, row));
-}
-
-/** Rows below this one that were refused, perhaps because it was not there. */
-export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonly string[]): OutboxRow[] {
-  const rows = store
-    .prepare<RawOutboxRow>(
-      `SELECT ${OUTBOX} FROM feed_outbox x INDEXED BY feed_outbox_refused
-       WHERE feed_id = ? AND state = 'refused' AND record <> 'null' AND parent = ? ORDER BY id`,
-    )
-    .all(rules.feedId, key[0] ?? "");
-  return rows.map((row) => outboxRow(rules, row));
-}
-
-/** It was not the row's fault: it waits again, and nothing is held against it. */
-export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
-  markWaiting(store, row.id);
-  store
-    .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'")
-    .run(rules.name, row.reference);
-}
-
-/**
- * A refused row goes again; what the guard let through before is counted anew. `proven`: it was blamed by right, and is
- * held again where it is refused again.
- */
-export function markWaiting(store: Store, id: number, refusal: "proven" | null = null): void {
-  store
-    .prepare(
-      `UPDATE feed_outbox SET state = 'waiting', last_error = NULL, refusal = @refusal, retry_ms = NULL,
-         tries = iif(@refusal IS NULL, 0, tries), drop_round = iif(drop_round IS NULL, NULL, @unshown) WHERE id = @id`,
-    )
-    .run({ refusal, unshown: UNSHOWN, id });
+    .all(rules.feedId)
+    .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }

@@ -1,5 +1,5 @@
 /*
- * Names what a feed has sent and owes by other key columns. Rows are moved aside under their new names, some at a time,
+ * Names what a feed has sent and has waiting by other key columns. Rows are moved aside under their new names, some at a time,
  * and then back: no new name meets an old one, and after a crash the same steps go on from where they were.
  */
 
@@ -16,14 +16,9 @@ export interface Rekey {
 }
 
 export function loadRekey(store: Store, rules: FeedRules): Rekey | undefined {
-  const row = onlyRow(
-    store
-      .prepare<{
-        text: string | null;
-      }>("SELECT rekey_from AS text FROM feeds WHERE feed_id = ?")
-      .get(rules.feedId),
-  );
-  return row.text === null ? undefined : (JSON.parse(row.text) as Rekey);
+  const sql = "SELECT rekey_from FROM feeds WHERE feed_id = ?";
+  const text = onlyRow(store.prepare<string | null>(sql).pluck().get(rules.feedId));
+  return text === null ? undefined : (JSON.parse(text) as Rekey);
 }
 
 export function saveRekey(store: Store, rules: FeedRules, rekey: Rekey | null): void {
@@ -87,7 +82,7 @@ export function moveSent(
   return { moved: rows.length, lost };
 }
 
-/** The same for what is owed: only what may be on the site without an acknowledgement is kept, the rest is found anew. */
+/** The same for the outbox: only what may be on the site without an acknowledgement is kept, the rest is found anew. */
 export function moveQueued(
   store: Store,
   rules: FeedRules,
@@ -100,8 +95,8 @@ export function moveQueued(
       k1: string;
       k2: string;
       k3: string;
-      doubt: string | null;
-    }>(`SELECT id, k0, k1, k2, k3, doubt_record AS doubt FROM feed_outbox WHERE feed_id = ? LIMIT ?`)
+      flight: string | null;
+    }>(`SELECT id, k0, k1, k2, k3, doubt_record AS flight FROM feed_outbox WHERE feed_id = ? LIMIT ?`)
     .all(rules.feedId, step.limit);
   const drop = store.prepare("DELETE FROM feed_outbox WHERE id = ?");
   const keep = store.prepare(
@@ -111,9 +106,9 @@ export function moveQueued(
   );
   for (const row of rows) {
     const key =
-      row.doubt === null
+      row.flight === null
         ? undefined
-        : step.rename([row.k0, row.k1, row.k2, row.k3].slice(0, step.formerKeys), row.doubt);
+        : step.rename([row.k0, row.k1, row.k2, row.k3].slice(0, step.formerKeys), row.flight);
     if (key === undefined) drop.run(row.id);
     else keep.run(-rules.feedId, ...paddedKey(key), row.id);
   }

@@ -1,5 +1,5 @@
 /*
- * The bridge's side of a feed: what is owed and what was acknowledged, one row a key each. A row in doubt is committed
+ * The bridge's side of a feed: what waits and what was acknowledged, one row a key each. A row in flight is committed
  * as such before its request leaves; after a crash it is therefore sent again with its newest value, never forgotten.
  */
 
@@ -21,13 +21,13 @@ export interface FeedRow {
   guardSince: string | null;
   approvedRound: number;
   chunk: number | null;
-  /** JSON, as the migration tells. */
+  /** JSON, as the migration says. */
   keyColumns: string | null;
   rekeyFrom: string | null;
   sentHow: string | null;
   formerLevels: string | null;
-  /** Acknowledgements since then are in doubt, and are marked so by the next pass. */
-  doubtSince: string | null;
+  /** Acknowledgements since then do not count, and are marked so by the next pass. */
+  invalidSince: string | null;
 }
 
 /** The round of a row that goes to zero or away and that the guard has not shown to anybody: no approval covers it. */
@@ -46,14 +46,14 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
         `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
          live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
          key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels,
-         doubt_since AS doubtSince
+         doubt_since AS invalidSince
        FROM feeds WHERE name = ?`,
       )
       .get(name),
   );
 }
 
-/** A full comparison is owed. A reason that stands already is kept: it came first. */
+/** A full comparison is due. A reason that stands already is kept: it came first. */
 export function requestCompare(store: Store, name: FeedName, because: Message): void {
   store
     .prepare("UPDATE feeds SET compare_because = coalesce(compare_because, ?) WHERE name = ?")
@@ -71,78 +71,8 @@ export function markCompared(store: Store, rules: FeedRules, at: string): void {
 }
 
 /**
- * What the service acknowledged is not known any more. A new epoch takes every acknowledgement for what was on the site, not for
- * what is: each row goes again with its newest value, rows that are gone go as gone.
- * @param because for the log
- */
-export function beginEpoch(store: Store, name: FeedName, because: Message): void {
-  store
-    .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
-    .run(store.textOf(because), name);
-}
-
-/** The epoch of an acknowledgement that is in doubt, whatever the feed's. */
-const INVALID_EPOCH = -1;
-
-/**
- * What these feeds were told to be accepted since then is not known any more: those rows go once more, with their newest
- * values, rows that are gone as gone. The passes of the feeds mark them: see {@link markInvalidated}.
- * @param doubt.since by this machine's clock; `""`: all of them. After `at` it is of a clock that was set back, and all are meant.
- * @param doubt.because for the log
- */
-export function invalidateAcknowledged(
-  store: Store,
-  names: readonly FeedName[],
-  { since, at, because }: { since: string; at: string; because: Message },
-): void {
-  const doubt = store.prepare(
-    `UPDATE feeds SET doubt_since = min(coalesce(doubt_since, @since), @since),
-       compare_because = coalesce(compare_because, @because) WHERE name = @name`,
-  );
-  for (const name of names) doubt.run({ name, since: since > at ? "" : since, because: store.textOf(because) });
-}
-
-/** The feeds whose rows go to one path. */
-export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
-  return store.prepare<FeedName>("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path);
-}
-
-/**
- * Marks some of the rows that are in doubt, those after a key. Returns the last key that was looked at; undefined: all are
- * marked.
- */
-export function markInvalidated(
-  store: Store,
-  rules: FeedRules,
-  step: { since: string; after: readonly string[] | undefined; limit: number },
-): string[] | undefined {
-  const after = paddedKey(step.after ?? []);
-  const keys = store
-    .prepare<string[]>(
-      `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) ${step.after === undefined ? ">=" : ">"} (?, ?, ?, ?)
-       ORDER BY k0, k1, k2, k3 LIMIT ?`,
-    )
-    .raw(true)
-    .all(rules.feedId, ...after, step.limit);
-  const last = keys.at(-1);
-  if (last === undefined) {
-    store
-      .prepare("UPDATE feeds SET doubt_since = NULL WHERE feed_id = ? AND doubt_since = ?")
-      .run(rules.feedId, step.since);
-    return undefined;
-  }
-  store
-    .prepare(
-      `UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)
-         AND (k0, k1, k2, k3) <= (?, ?, ?, ?) AND sent_at >= ?`,
-    )
-    .run(rules.feedId, ...after, ...last, step.since);
-  return last;
-}
-
-/**
  * Other rules than those that the feed was filled with: what was accepted or refused under the old ones says nothing
- * of the new. Rows that went to another address are owed to this one.
+ * of the new. Rows that went to another address go to this one as well.
  */
 export function saveFeedRules(store: Store, rules: FeedRules, formerLevels: readonly RecordPlace[]): void {
   store
@@ -170,7 +100,7 @@ export function saveSentHow(store: Store, rules: FeedRules): void {
   store.prepare("UPDATE feeds SET sent_how = ? WHERE feed_id = ?").run(sentHow(rules), rules.feedId);
 }
 
-/** What is owed is looked at once more: some of it, after the row `afterId`. Gives the last of these; undefined: there is none. */
+/** Rows of the outbox are planned once more: some of them, after the row `afterId`. Gives the last of these; undefined: there is none. */
 export function markQueuedDirty(
   store: Store,
   rules: FeedRules,
@@ -239,7 +169,7 @@ interface KeyStateRow {
   record: string | null;
   gone: number;
   state: OutboxState["state"];
-  doubtRecord: string | null;
+  flightRecord: string | null;
   lastError: string | null;
   parent: string | null;
 }
@@ -261,7 +191,7 @@ export function loadDifferent(
          SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
          FROM jsonb_each(@found))
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
-         o.state, o.doubt_record AS doubtRecord, o.last_error AS lastError, o.parent
+         o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
          LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "found")}
          LEFT JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "found")}
@@ -273,25 +203,20 @@ export function loadDifferent(
       found: JSON.stringify(found.map(({ key, record, parent }) => [...key, record, parent])),
     });
   if (rows.length === 0) return [];
-  const { former } = onlyRow(
-    store
-      .prepare<{
-        former: string | null;
-      }>("SELECT former_levels AS former FROM feeds WHERE feed_id = ?")
-      .get(rules.feedId),
-  );
+  const loadFormer = store.prepare<string | null>("SELECT former_levels FROM feeds WHERE feed_id = ?").pluck();
+  const former = onlyRow(loadFormer.get(rules.feedId));
   const formerLevels = former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] };
   return rows.map((row) => ({ at: row.at, known: { ...formerLevels, ...keyState(row) } }));
 }
 
 function keyState(row: KeyStateRow): FeedKeyState {
-  const { sentRecord, sentGone, live, current, record, gone, state, doubtRecord, lastError, parent } = row;
+  const { sentRecord, sentGone, live, current, record, gone, state, flightRecord, lastError, parent } = row;
   return {
     sent:
       sentRecord === null
         ? undefined
         : { record: sentRecord, gone: sentGone === 1, live: live === 1, current: current === 1 },
-    outbox: record === null ? undefined : { record, gone: gone === 1, state, doubtRecord, lastError, parent },
+    outbox: record === null ? undefined : { record, gone: gone === 1, state, flightRecord, lastError, parent },
   };
 }
 
@@ -317,16 +242,16 @@ export interface QueuedRow {
 export function saveQueued(
   store: Store,
   rules: FeedRules,
-  owed: readonly QueuedRow[],
+  queued: readonly QueuedRow[],
   now: { at: string; nowMs: number },
 ): void {
-  if (owed.length === 0) return;
+  if (queued.length === 0) return;
   const [record, gone, drop, priority, parent] = [0, 1, 2, 3, 4].map((at) => `value ->> ${rules.keys.length + at}`);
   store
     .prepare(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
        SELECT @feed, ${keyInJson(rules)}, ${record}, ${gone}, iif(${gone}, @nowMs, NULL), iif(${drop}, ${UNSHOWN}, NULL),
-         ${priority}, ${parent}, @at FROM jsonb_each(@owed) WHERE true
+         ${priority}, ${parent}, @at FROM jsonb_each(@queued) WHERE true
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
          parent = excluded.parent,
          drop_round = excluded.drop_round, last_error = NULL, refusal = NULL, retry_ms = NULL, tries = 0,
@@ -337,8 +262,8 @@ export function saveQueued(
     .run({
       feed: rules.feedId,
       ...now,
-      owed: JSON.stringify(
-        owed.map(({ key, record, gone, isDrop, priority, parent }) => [
+      queued: JSON.stringify(
+        queued.map(({ key, record, gone, isDrop, priority, parent }) => [
           ...key,
           record,
           Number(gone),
@@ -350,7 +275,7 @@ export function saveQueued(
     });
 }
 
-/** Marks a row that cannot be rendered; a doubt about an earlier value stays with it. */
+/** Marks a row that cannot be rendered; an earlier value whose outcome is unknown stays with it. */
 export function saveUnsendable(
   store: Store,
   rules: FeedRules,
@@ -381,57 +306,6 @@ export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (rea
     .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
 }
 
-/** Whether there is any row of the feed, also of keys that are gone. */
-export function hasAnyKeys(store: Store, rules: FeedRules): boolean {
-  const isIn = (table: string) => store.prepare(`SELECT 1 FROM ${table} WHERE feed_id = ? LIMIT 1`).get(rules.feedId);
-  return isIn("feed_sent") !== undefined || isIn("feed_outbox") !== undefined;
-}
-
-/** Whether any key is known as present. */
-export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
-  const { known } = onlyRow(
-    store
-      .prepare<{ known: number }>(
-        `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
-         OR EXISTS (SELECT 1 FROM feed_outbox WHERE feed_id = @feed) AS known`,
-      )
-      .get({ feed: rules.feedId }),
-  );
-  return known === 1;
-}
-
-/** The next keys that the bridge knows as present, after `after`, in steps: acknowledged ones, or owed ones. */
-export function loadKnownKeys(
-  store: Store,
-  rules: FeedRules,
-  options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
-): string[][] {
-  const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
-  // What is owed as gone is planned anew with the rest: it may have been rendered under other rules.
-  const goneMax = options.table === "feed_sent" ? 0 : 1;
-  const epoch = options.table === "feed_sent" ? "epoch" : "0";
-  return store
-    .prepare<string[]>(
-      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${INVALID_EPOCH}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
-    )
-    .raw(true)
-    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);
-}
-
-/** Of these keys those that are not owed as gone. */
-export function withoutGone(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
-  if (keys.length === 0) return [];
-  const gone = store
-    .prepare<number>(
-      `SELECT r.at FROM (SELECT key AS at, ${keyInJson(rules)} FROM jsonb_each(@keys)) r
-         CROSS JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")} WHERE o.gone = 1`,
-    )
-    .pluck()
-    .all({ feed: rules.feedId, keys: JSON.stringify(keys) });
-  const places = new Set(gone);
-  return keys.filter((_, at) => !places.has(at));
-}
-
 /** Rows that no key can name and that are not there any more, by what they were: nothing is held of them. */
 export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Buffer[]): number {
   const held = store
@@ -453,23 +327,20 @@ export function countDrops(
   rules: FeedRules,
   options: { since: string; awayBeforeMs: number },
 ): { pending: number; recent: number } {
-  const { pending } = onlyRow(
-    store
-      .prepare<{ pending: number }>(
-        `SELECT count(*) AS pending FROM feed_outbox INDEXED BY feed_outbox_drops
+  const pending = store
+    .prepare<number>(
+      `SELECT count(*) FROM feed_outbox INDEXED BY feed_outbox_drops
        WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
          AND drop_round > (SELECT approved_round FROM feeds WHERE feed_id = @feed) AND (gone = 0 OR away_since_ms <= @away)`,
-      )
-      .get({ feed: rules.feedId, away: options.awayBeforeMs }),
-  );
-  const { recent } = onlyRow(
-    store
-      .prepare<{ recent: number }>(
-        "SELECT coalesce(sum(count), 0) AS recent FROM feed_drops WHERE feed_id = ? AND at >= ?",
-      )
-      .get(rules.feedId, options.since),
-  );
-  return { pending, recent };
+    )
+    .pluck();
+  const recent = store
+    .prepare<number>("SELECT coalesce(sum(count), 0) FROM feed_drops WHERE feed_id = ? AND at >= ?")
+    .pluck();
+  return {
+    pending: onlyRow(pending.get({ feed: rules.feedId, away: options.awayBeforeMs })),
+    recent: onlyRow(recent.get(rules.feedId, options.since)),
+  };
 }
 
 export function saveGuard(store: Store, name: FeedName, since: string | null): void {

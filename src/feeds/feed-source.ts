@@ -1,6 +1,6 @@
 /*
- * The ERP's side of a feed: its table, read as it is, and the keys that were noted as touched. Reading takes no lock
- * that anybody waits for; a crash between reading and writing loses nothing, because a touch is forgotten only in the
+ * The ERP's side of a feed: its table, read as it is, and the keys that are dirty. Reading takes no lock
+ * that anybody waits for; a crash between reading and writing loses nothing, because a dirty key is deleted only in the
  * transaction that dealt with it.
  */
 
@@ -9,6 +9,7 @@ import { onlyRow } from "../database/only-row.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
+import { paddedKey } from "./feed-rows.ts";
 
 /** Text that is not UTF-8, which no JavaScript string can carry: a key of it finds its row again only by its bytes. */
 export class RawText {
@@ -33,7 +34,7 @@ export function textsOf(values: KeyValues): string[] | undefined {
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-/** Keys that were touched, as the triggers noted them. */
+/** Dirty keys, as the triggers noted them. */
 export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): KeyValues[] {
   const columns = ["k0", "k1", "k2", "k3"].slice(0, rules.keys.length);
   return readValues(store, columns, {
@@ -42,7 +43,14 @@ export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): Ke
   });
 }
 
-/** What was noted of a key is dealt with. */
+/** The row is to be read again, as if the ERP had written it. */
+export function markKeyDirty(store: Store, rules: FeedRules, key: readonly string[]): void {
+  store
+    .prepare("INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
+    .run(rules.feedId, ...paddedKey(key));
+}
+
+/** The key is dealt with. */
 export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): void {
   const parts = [...key, "", "", "", ""].slice(0, 4);
   const where = parts.map((value, index) => `k${index} = ${markOf(value)}`).join(" AND ");

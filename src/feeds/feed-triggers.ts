@@ -1,6 +1,6 @@
 import { m } from "../messages/messages.ts";
 /*
- * The triggers on the ERP's tables that note which keys were touched by whatever program. They only remember keys, so
+ * The triggers on the ERP's tables that note which keys were changed by whatever program. They only remember keys, so
  * they hold for any writer, cost little, and never make a write of the ERP fail. They are compared by name, table and
  * text, because a table that was renamed keeps its triggers and one that was made again has none.
  */
@@ -250,7 +250,7 @@ interface UniqueColumn {
 
 /**
  * Columns besides the feed's key that no two rows may share, the rowid too: a REPLACE that meets another row there
- * deletes it, and no delete trigger is told. Unique indexes of a part of the rows, or over an expression, are left to
+ * deletes it, and no delete trigger runs. Unique indexes of a part of the rows, or over an expression, are left to
  * the nightly comparison.
  */
 function readOtherKeys(store: Store, rules: FeedRules): UniqueColumn[][] {

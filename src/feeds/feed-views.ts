@@ -1,7 +1,7 @@
 /*
  * The views in which the ERP reads what is on the site (`stock_sent` and its like). Their first columns are the feed's
  * own key, so each is made again when the feed's key changes. Looking one key up costs one step in the primary key of
- * what was acknowledged and one in what is owed; they work with SQLite 3.38, which knows no full join.
+ * what was acknowledged and one in the outbox; they work with SQLite 3.38, which knows no full join.
  */
 
 import type { FeedName } from "../config/feed-names.ts";
@@ -56,7 +56,7 @@ export function sentViewSql(name: FeedName, keys: readonly string[]): string {
     [0, 1, 2, 3].map((index) => `${a}.k${index} = ${b}.k${index}`).join(" AND ");
   return `CREATE VIEW ${SENT_VIEWS[name]} AS
 SELECT ${names("s")}, s.record AS sent, s.sent_at, o.waiting_since,
-  CASE WHEN o.id IS NULL AND NOT EXISTS (SELECT 1 FROM feed_dirty d WHERE d.feed_id = ${id} AND ${touched(keys)}) THEN 'sent'
+  CASE WHEN o.id IS NULL AND NOT EXISTS (SELECT 1 FROM feed_dirty d WHERE d.feed_id = ${id} AND ${dirtyKey(keys)}) THEN 'sent'
     ELSE ${stateOf(name)} END AS state,
   o.last_error
 FROM feed_sent s LEFT JOIN feed_outbox o ON o.feed_id = ${id} AND ${sameKey("o", "s")}
@@ -68,7 +68,7 @@ WHERE o.feed_id = ${id} AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_i
 }
 
 /** A key as a trigger noted it: as the table holds it, text or integer. The plus keeps the column's affinity out of it. */
-function touched(keys: readonly string[]): string {
+function dirtyKey(keys: readonly string[]): string {
   return [0, 1, 2, 3]
     .map((index) =>
       index < keys.length ? `d.k${index} IN (+s.k${index}, CAST(s.k${index} AS INTEGER))` : `d.k${index} = ''`,

@@ -12,11 +12,11 @@ const SEPARATORS = ["/", ":", "|"];
 
 /** What a 2xx answer to an import says of the records in it. */
 export type ImportResult =
-  /** `told`: by the status code alone, or by an answer that reports single records. */
+  /** `reportedBy`: by the status code alone, or by an answer that reports single records. */
   | {
       kind: "accepted";
       rejected: { index: number; message: string }[];
-      told: "status" | "records";
+      reportedBy: "status" | "records";
       /** The whole of the answer, where that is all that it says of the records. */
       acceptance?: Acceptance & { kind: "accepted" };
       /** Its numbers. */
@@ -48,7 +48,7 @@ export function readImportResult(
   const counts = readCounts(answer.body, root);
   if (isReport) return read.kind === "accepted" ? { ...read, counts } : read;
   if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
-  return { kind: "accepted", rejected: [], told: read === undefined ? "status" : "records", acceptance, counts };
+  return { kind: "accepted", rejected: [], reportedBy: read === undefined ? "status" : "records", acceptance, counts };
 }
 
 function readRejected(
@@ -61,8 +61,8 @@ function readRejected(
   if (repeated !== undefined) return { kind: "refused", words: String(m.feeds.answerRepeats({ place: repeated })) };
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
-  if (found.state === "null") return { kind: "accepted", rejected: [], told: "records" };
-  const none: ImportResult = { kind: "accepted", rejected: [], told: "records" };
+  if (found.state === "null") return { kind: "accepted", rejected: [], reportedBy: "records" };
+  const none: ImportResult = { kind: "accepted", rejected: [], reportedBy: "records" };
   const reports = reportsAt(bytes, found.span, result);
   if (reports === undefined) {
     if (isNothing(bytes, found.span)) return none;
@@ -83,7 +83,7 @@ function readRejected(
   // The error may sum the records up, or say that nothing was saved for their sake.
   const words = named.length === keys.length ? undefined : readErrorWords(bytes, root, "beside", found.span);
   if (words !== undefined && named.length > 0) return { kind: "partial", rejected: named, words };
-  return { kind: "accepted", rejected: named, told: "records" };
+  return { kind: "accepted", rejected: named, reportedBy: "records" };
 }
 
 /** A list of records, one record alone, or an object of reasons by key. Undefined: nothing that names records. */

@@ -16,7 +16,7 @@ export interface SentState {
   gone: boolean;
   /** Whether the site shows it as something to buy. */
   live: boolean;
-  /** Acknowledged at the present address; false: it tells what was on the site, but not what is. */
+  /** Acknowledged at the present address; false: it says what was on the site, but not what is. */
   current: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface OutboxState {
   gone: boolean;
   state: "waiting" | "refused";
   /** Sent once, outcome unknown: whatever is newest must be sent, even if it equals what was acknowledged. */
-  doubtRecord: string | null;
+  flightRecord: string | null;
   lastError: string | null;
   /** The key of the row that must be on the site before this one. */
   parent?: string | null;
@@ -37,16 +37,16 @@ export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: 
 
 export type RowPlan =
   | { kind: "keep" }
-  /** The service has it: nothing is owed. */
+  /** The service has it: nothing is to be sent. */
   | { kind: "settled" }
   | { kind: "bad"; reason: Message }
-  | { kind: "owe"; record: string; gone: boolean; isDrop: boolean; priority: number };
+  | { kind: "send"; record: string; gone: boolean; isDrop: boolean; priority: number };
 
 /** Zeros first, because they stop sales of what is not there; then decreases; then everything else. */
 const PRIORITY = { zero: 0, decrease: 1, rest: 2 } as const;
 
 /**
- * Decides what is owed for one key. Pure, so that the same rule serves changed keys, full comparisons and dry runs.
+ * Decides what is sent for one key. Pure, so that the same rule serves changed keys, full comparisons and dry runs.
  */
 export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState): RowPlan {
   const { sent, outbox } = known;
@@ -54,27 +54,27 @@ export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState):
   if (local.kind === "absent") return planAbsent(rules, known);
   // Waiting already, or refused with exactly this content: only another one is tried again.
   if (outbox !== undefined && !outbox.gone && outbox.record === local.record) return { kind: "keep" };
-  if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingOwed(outbox);
-  return { kind: "owe", record: local.record, gone: false, ...prioritize(rules, local.record, known) };
+  if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingToSend(outbox);
+  return { kind: "send", record: local.record, gone: false, ...prioritize(rules, local.record, known) };
 }
 
 function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   const { sent, outbox } = known;
-  const last = outbox?.doubtRecord ?? sent?.record;
+  const last = outbox?.flightRecord ?? sent?.record;
   const record = last === undefined ? undefined : renderDeletion(rules, last, known.formerLevels);
-  if (record === undefined) return nothingOwed(outbox);
+  if (record === undefined) return nothingToSend(outbox);
   if (outbox?.gone && outbox.record === record) return { kind: "keep" };
   const isSame = sent !== undefined && (sent.gone || (rules.scope === "changed" && isSameRecord(record, sent.record)));
-  if (isSettled(known) && isSame) return nothingOwed(outbox);
-  return { kind: "owe", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
+  if (isSettled(known) && isSame) return nothingToSend(outbox);
+  return { kind: "send", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
 }
 
-/** Nothing is in doubt, and what was acknowledged still counts. */
+/** No outcome is unknown, and what was acknowledged still counts. */
 function isSettled({ sent, outbox }: FeedKeyState): boolean {
-  return (outbox?.doubtRecord ?? null) === null && sent?.current === true;
+  return (outbox?.flightRecord ?? null) === null && sent?.current === true;
 }
 
-function nothingOwed(outbox: OutboxState | undefined): RowPlan {
+function nothingToSend(outbox: OutboxState | undefined): RowPlan {
   return { kind: outbox === undefined ? "keep" : "settled" };
 }
 
@@ -90,7 +90,7 @@ function prioritize(rules: FeedRules, record: string, known: FeedKeyState): { is
 /** Whether the site sells it, or may sell it because of a request whose answer never came. */
 function isOnSite(rules: FeedRules, { sent, outbox }: FeedKeyState): boolean {
   if (sent?.live) return true;
-  const doubt = outbox?.doubtRecord ?? null;
+  const doubt = outbox?.flightRecord ?? null;
   return doubt !== null && isLive(rules, { record: doubt, gone: false });
 }
 

@@ -15,7 +15,8 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { FeedContext, FeedPass } from "./absorb-feed.ts";
-import { type FeedRules, keyOfReference, referenceOf } from "./feed.ts";
+import { markInvalidated } from "./acknowledged-rows.ts";
+import { keyOfReference, referenceOf } from "./feed.ts";
 import { FeedChanges } from "./feed-changes.ts";
 import {
   hasInFlight,
@@ -24,26 +25,17 @@ import {
   loadRetryableDrops,
   loadSendable,
   loadSendableRow,
-  markWaiting,
   type OutboxRow,
   resetClocks,
   type SendLimits,
-  wakeRefused,
 } from "./feed-outbox.ts";
-import {
-  countDrops,
-  type FeedRow,
-  loadFeed,
-  markInvalidated,
-  markShown,
-  requestCompare,
-  saveGuard,
-} from "./feed-rows.ts";
+import { countDrops, type FeedRow, loadFeed, markShown, requestCompare, saveGuard } from "./feed-rows.ts";
 import { ROWS_PER_COMMIT } from "./flights.ts";
 import { ImageFiles } from "./images/find-images.ts";
 import { isGuarded } from "./plan-feed.ts";
+import { markWaiting, wake } from "./refused-rows.ts";
 import { retryRefused } from "./retry-refused.ts";
-import type { SendPass } from "./send-pass.ts";
+import type { SendOptions, SendPass } from "./send-pass.ts";
 import { SendRows } from "./send-rows.ts";
 import { sourceFault } from "./source-reader.ts";
 
@@ -57,10 +49,7 @@ const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "paymen
 /** No row that goes to zero or away is held back. */
 const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
 
-export interface PushOptions {
-  rules: FeedRules;
-  /** Deadline of one request: until then an answer that did not come may still have been an effect. */
-  timeoutMs: number;
+export interface PushOptions extends SendOptions {
   /** Feeds whose backlog goes first: stock before prices before catalog before images. */
   earlier: readonly PushImports[];
 }
@@ -182,7 +171,7 @@ export class PushImports implements Job {
     const { store, clock } = this.#context;
     const { rules, timeoutMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    const options = { nowMs, doubtUntilMs: nowMs + timeoutMs, limit: ROWS_PER_COMMIT };
+    const options = { nowMs, flightUntilMs: nowMs + timeoutMs, limit: ROWS_PER_COMMIT };
     await commitUntilDone(this.#context, signal, () => resetClocks(store, rules, options));
     this.#areClocksSet = true;
   }
@@ -191,7 +180,7 @@ export class PushImports implements Job {
   async #markInvalidated(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const { rules } = this.#options;
-    const { doubtSince: since } = loadFeed(store, rules.name);
+    const { invalidSince: since } = loadFeed(store, rules.name);
     if (since === null) return;
     let after: string[] | undefined;
     await commitUntilDone(this.#context, signal, () => {
@@ -299,7 +288,7 @@ export class PushImports implements Job {
   async #wakeRefused(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
-    await commitUntilDone(this.#context, signal, () => wakeRefused(store, this.#options.rules, options));
+    await commitUntilDone(this.#context, signal, () => wake(store, this.#options.rules, "refused", options));
     this.#retryAtMs = 0;
   }
 

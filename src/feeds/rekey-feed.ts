@@ -25,7 +25,7 @@ import { openRows, type SourceRows } from "./source-rows.ts";
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
 
-/** Names everything anew where that is owed. @throws BridgeError where the source cannot be read: nothing is moved then. */
+/** Names everything anew where that is due. @throws BridgeError where the source cannot be read: nothing is moved then. */
 export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
   const rekey = loadRekey(store, rules);

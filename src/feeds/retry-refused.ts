@@ -5,8 +5,9 @@
 import { commit } from "../pass/commit.ts";
 import type { FeedContext } from "./absorb-feed.ts";
 import type { FeedRules } from "./feed.ts";
-import { type OutboxRow, saveRetryTime } from "./feed-outbox.ts";
+import type { OutboxRow } from "./feed-outbox.ts";
 import { retryRefusedMs } from "./refusal-trial.ts";
+import { saveRetryTime } from "./refused-rows.ts";
 import type { SendPass } from "./send-pass.ts";
 import { entryOf, inFlight, type SendRequest } from "./send-request.ts";
 import { wholeTable } from "./send-whole.ts";

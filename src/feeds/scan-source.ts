@@ -1,7 +1,7 @@
 import { m } from "../messages/messages.ts";
 /*
  * Finds what changed among rows that no trigger can watch: those of a view, a SELECT or another file. All rows are read
- * as of one moment and compared with what was acknowledged or is owed; only what differs is looked at further. Nothing is
+ * as of one moment and compared with what was acknowledged or waits; only what differs is looked at further. Nothing is
  * kept of a reading, so that after a crash a change is met again. A reading that breaks off takes nothing up, and so
  * deletes nothing.
  */
@@ -14,9 +14,8 @@ import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "./feed.ts";
 import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "./feed-source.ts";
 import { loadRefusedKeys } from "./images/image-rows.ts";
 import { KeySet } from "./key-set.ts";
-import { proveSource } from "./prove-source.ts";
 import { RowStage } from "./row-stage.ts";
-import { openRows, type SourceRows } from "./source-rows.ts";
+import { openRows, proveSource, type SourceRows } from "./source-rows.ts";
 
 /** Rows that are read and compared as one set. */
 const ROWS_PER_READ = 1_000;

@@ -1,6 +1,6 @@
 /*
- * Sends rows of a feed in one request and finds out which of them the service has: all, none, single ones, or nobody
- * knows. A crash anywhere leaves each row acknowledged, in flight, refused or waiting, and never forgotten.
+ * Sends rows of a feed in one request and finds out which of them the service has: all, none, single ones, or an
+ * unknown part. A crash anywhere leaves each row acknowledged, in flight, refused or waiting, and never forgotten.
  */
 
 import { m } from "../messages/messages.ts";
@@ -17,19 +17,13 @@ import type { ServiceAnswer } from "../service/client.ts";
 import { sendImport } from "../service/imports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
+import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
 import { referenceOf } from "./feed.ts";
-import {
-  hasUnknownOutcome,
-  loadRefusedChildren,
-  markRefusedWaiting,
-  type OutboxRow,
-  saveAcceptance,
-  saveAcknowledged,
-} from "./feed-outbox.ts";
-import { invalidateAcknowledged, loadFeedsOfPath } from "./feed-rows.ts";
+import { hasUnknownOutcome, type OutboxRow, saveAcceptance, saveAcknowledged } from "./feed-outbox.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { readImportResult } from "./import-result.ts";
 import { isLive } from "./plan-feed.ts";
+import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
 
 /** Rows that are remembered; of others an acceptance says nothing about a new form. */
@@ -56,7 +50,7 @@ export class SendRequest {
     this.flights = new Flights(context, options.timeoutMs);
   }
 
-  /** @throws ServiceError where the feed or the way to the service is ill; the rows are then waiting, or their outcome is unknown. */
+  /** @throws ServiceError where the feed or the way to the service fails; the rows are then waiting, or their outcome is unknown. */
   async send(
     pass: SendPass,
     rows: readonly OutboxRow[],
@@ -132,7 +126,7 @@ export class SendRequest {
       const effect = { area: "imports", method: "POST", path: rules.path, effect: "unknown" } as const;
       throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
     }
-    await this.#accept(pass, rows, { named, told: result.told, judged, counted });
+    await this.#accept(pass, rows, { named, reportedBy: result.reportedBy, judged, counted });
     return { kind: "accepted", status, accepted: counted.size, named };
   }
 
@@ -163,7 +157,7 @@ export class SendRequest {
     return { ...short, isEarly: short.count === 0 && divided?.left === 1 };
   }
 
-  /** Nobody knows what an answer in a new form says, until all of them have been in it for long enough. */
+  /** What an answer in a new form says is unknown until all of them have been in it for long enough. */
   async #isAdopted(judged: JudgedAnswer, signal: AbortSignal): Promise<boolean> {
     const { store, clock, log } = this.#context;
     const { name, path } = this.#options.rules;
@@ -200,16 +194,16 @@ export class SendRequest {
     rows: readonly OutboxRow[],
     outcome: {
       named: readonly Named[];
-      told: "status" | "records";
+      reportedBy: "status" | "records";
       judged: JudgedAnswer | undefined;
       counted: Counted;
     },
   ): Promise<void> {
-    const { named, told, judged, counted } = outcome;
+    const { named, reportedBy, judged, counted } = outcome;
     const refused = new Set(named.map(({ key }) => JSON.stringify(key)));
     const isRefused = ({ key }: OutboxRow) => refused.size > 0 && refused.has(JSON.stringify(key));
     const accepted = rows.filter((row) => !isRefused(row));
-    const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, told);
+    const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, reportedBy);
     const also = () => {
       if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
       if (refused.size === 0) this.#forms.saveCounts(counted.counts, counted.size);
@@ -240,7 +234,7 @@ export class SendRequest {
     log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
   }
 
-  #saveAccepted(rows: readonly OutboxRow[], told: "status" | "records"): void {
+  #saveAccepted(rows: readonly OutboxRow[], reportedBy: "status" | "records"): void {
     const { store, clock } = this.#context;
     const { rules } = this.#options;
     const nowMs = clock.nowMs();
@@ -251,7 +245,13 @@ export class SendRequest {
     const drops = rows.filter(({ id, approved }, at) => before.has(id) && !accepted[at]?.live && !approved).length;
     for (const { key, isRefused } of rows) if (isRefused) releaseQuarantined(store, [rules.name], referenceOf(key));
     for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
-    saveAcceptance(store, rules, { at, told, liveChange, drops, dropsSince: isoTime(nowMs - rules.guard.overMs) });
+    saveAcceptance(store, rules, {
+      at,
+      reportedBy,
+      liveChange,
+      drops,
+      dropsSince: isoTime(nowMs - rules.guard.overMs),
+    });
   }
 
   /** What was refused below a row that is on the site now may have been refused for its sake. */
@@ -268,7 +268,7 @@ export function entryOf(row: OutboxRow): Entry {
 
 /** The service may have taken it, and nothing of that request is still on its way. */
 export function inFlight(row: OutboxRow): OutboxRow {
-  return { ...row, doubtRecord: row.record, doubtUntilMs: 0 };
+  return { ...row, flightRecord: row.record, flightUntilMs: 0 };
 }
 
 /** The halves of a divided request are known by these. */
@@ -282,7 +282,7 @@ function effectOf(error: unknown): FlightEnd {
   return error.status === undefined ? "nothing" : "over";
 }
 
-/** Most refusals may be about a record; credentials, payment, patience and an ill service are about the feed or the way. */
+/** Most refusals may be about a record; credentials, payment, patience and a service out of order are about the feed or the way. */
 function refusalOf(error: unknown): Refused | undefined {
   if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
   const { code, status } = error;

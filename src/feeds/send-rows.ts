@@ -54,7 +54,7 @@ export class SendRows {
 
   /**
    * Sends the rows, halving what is refused: about 2·log2(n) requests for one bad record.
-   * @throws ServiceError where the feed or the way to the service is ill, or every record is refused; rows are then
+   * @throws ServiceError where the feed or the way to the service fails, or every record is refused; rows are then
    *   waiting, or their outcome is unknown.
    */
   async send(pass: SendPass, rows: readonly OutboxRow[]): Promise<void> {
@@ -139,9 +139,9 @@ export class SendRows {
       }
       if (part.length > 1 || !(await this.#isAboutRow(pass, row))) throw error;
       pass.failure = error;
-      const doubtUntilMs = this.#context.clock.monotonicMs() + this.#options.timeoutMs;
+      const flightUntilMs = this.#context.clock.monotonicMs() + this.#options.timeoutMs;
       const { status = 0, words = "", message } = error;
-      const failed = { ...row, doubtRecord: row.record, doubtUntilMs };
+      const failed = { ...row, flightRecord: row.record, flightUntilMs };
       const refused = { row: failed, status, words: status === 0 ? message : wordsOf({ status, words }) };
       await this.#refusals.setAside(pass, pass.trial.refuseEach([refused]));
       return undefined;
@@ -165,7 +165,8 @@ export class SendRows {
     if (suspects.length === 0) return;
     const isGeneral = suspects.some(({ status }) => !isOfRecord(status));
     if (!hasAccepted && isGeneral && this.#mustHold(pass)) throw this.#trouble(pass);
-    await this.#refusals.prove(pass, hasAccepted ? pass.trial.accept() : suspects.filter(({ row }) => row.wasProven));
+    const proven = hasAccepted ? pass.trial.accept() : suspects.filter(({ row }) => row.wasProven);
+    if (proven.length > 0) await this.#refusals.prove(pass, proven);
   }
 
   /** Something was accepted, or each record was refused by name. */
@@ -177,7 +178,7 @@ export class SendRows {
     }
     const isFirst = !pass.trial.hasAccepted;
     const proven = [...pass.trial.accept(), ...refusedAlone(outcome)];
-    await this.#refusals.prove(pass, proven);
+    if (proven.length > 0) await this.#refusals.prove(pass, proven);
     if (named.length > 0) await this.#refusals.refuseKept(pass, named);
     if (isFirst && countUnproven(this.#context.store, this.#options.rules, 1) > 0) await this.#refusals.wake(pass);
   }
@@ -227,8 +228,8 @@ function refusedOf({ status, words }: Outcome & { kind: "partial" }): Refused {
 }
 
 /** It was set aside after the service had failed at it alone, and has not changed since. */
-function hasFailedAlone({ tries, doubtRecord, doubtUntilMs }: OutboxRow): boolean {
-  return tries > 0 && doubtRecord !== null && (doubtUntilMs ?? 0) > 0;
+function hasFailedAlone({ tries, flightRecord, flightUntilMs }: OutboxRow): boolean {
+  return tries > 0 && flightRecord !== null && (flightUntilMs ?? 0) > 0;
 }
 
 /** The service may have acted, and has said nothing of when to come back: an internal error, a reset, no answer in time. */

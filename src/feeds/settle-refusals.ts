@@ -7,17 +7,11 @@ import { saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
 import { type FeedRules, referenceOf } from "./feed.ts";
-import {
-  markRefused,
-  type OutboxRow,
-  savePassingRefusal,
-  saveRefused,
-  saveSetAside,
-  wakeSetAside,
-} from "./feed-outbox.ts";
+import type { OutboxRow } from "./feed-outbox.ts";
 import { loadKeyState } from "./feed-rows.ts";
 import { ROWS_PER_COMMIT } from "./flights.ts";
 import { isOfRecord, type RefusedAlone, retryRefusedMs, setAsideMs } from "./refusal-trial.ts";
+import { markRefused, savePassingRefusal, saveRefused, saveSetAside, wake } from "./refused-rows.ts";
 import type { Named, SendPass } from "./send-pass.ts";
 
 export class SettleRefusals {
@@ -44,7 +38,6 @@ export class SettleRefusals {
 
   /** The service took others in the same pass: what it refuses for good goes to quarantine, what it may take later waits. */
   async prove(pass: SendPass, refused: readonly RefusedAlone<OutboxRow>[]): Promise<void> {
-    if (refused.length === 0) return;
     const { store, clock } = this.#context;
     await commit(this.#context, pass.signal, () => {
       for (const { row, status, words } of refused) {
@@ -81,7 +74,7 @@ export class SettleRefusals {
   async wake({ signal }: SendPass): Promise<void> {
     const { store, clock } = this.#context;
     const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
-    await commitUntilDone(this.#context, signal, () => wakeSetAside(store, this.#rules, options));
+    await commitUntilDone(this.#context, signal, () => wake(store, this.#rules, "waiting", options));
   }
 
   /**

@@ -17,6 +17,16 @@ const functions = {
     reader = openSource(rules, "");
     return { makesWritersWait: reader.makesWritersWait, mayNotEnd: reader.mayNotEnd };
   },
+  /** Runs the statement to its end, with every column of every row worked out. */
+  count(_call: HelperCall, rules: SourceRules, databasePath: string): number {
+    functions.close();
+    reader = openSource(rules, databasePath);
+    try {
+      return reader.countRows();
+    } finally {
+      functions.close();
+    }
+  },
   /** From the first row on. */
   begin(_call: HelperCall, exactly: boolean): void {
     rows?.return?.();

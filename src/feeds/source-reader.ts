@@ -70,6 +70,18 @@ export class SourceReader {
     }
   }
 
+  /** The same, `count` at a time; the last step has fewer, or none. */
+  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
+    let step: SourceRow[] = [];
+    for (const row of this.rows(exactly)) {
+      step.push(row);
+      if (step.length < count) continue;
+      yield step;
+      step = [];
+    }
+    yield step;
+  }
+
   /** How many rows there are, with every column of each worked out. */
   countRows(): number {
     const columns = this.#rules.columns.map((column) => `max(${quoteName(column)})`).join(", ");

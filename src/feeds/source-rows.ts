@@ -10,10 +10,12 @@ import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-pr
 import { type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
 import { MissingColumns } from "./feed-triggers.ts";
 import type { SourceFunctions } from "./source-helper.ts";
-import { openSource, type SourceReader } from "./source-reader.ts";
+import { openSource } from "./source-reader.ts";
 
 /** Beside this file, in the sources and in the bundle alike. */
 const HELPER = fileURLToPath(new URL(`./source-helper${path.extname(import.meta.url)}`, import.meta.url));
+/** A query that takes longer to its end would not be done before the next pass either. */
+const PROVEN_WITHIN_MS = 60_000;
 /** A statement may take long until it gives its first row; it has been run to its end within this before. */
 const ROWS_WITHIN_MS = 60_000;
 
@@ -27,7 +29,7 @@ export interface SourceRows {
   /** All rows, `count` at a time; the last step has fewer, or none. */
   steps(exactly: boolean, count: number): AsyncIterable<SourceRow[]>;
   /** The rows of one key, at most two. */
-  find(key: readonly string[]): Promise<SourceRow[]>;
+  find(key: readonly string[]): Promise<SourceRow[]> | SourceRow[];
   close(): void;
 }
 
@@ -39,49 +41,10 @@ export interface SourcePlace {
 
 /** @throws BridgeError `table_missing`, also where the file does not answer; `database_busy`, `stopped` */
 export async function openRows(rules: SourceRules, place: SourcePlace): Promise<SourceRows> {
-  if (rules.file === null) return new OwnRows(openSource(rules, place.databasePath));
+  if (rules.file === null) return openSource(rules, place.databasePath);
   const file = new FileRows(rules, rules.file, place);
   await file.open();
   return file;
-}
-
-class OwnRows implements SourceRows {
-  readonly #reader: SourceReader;
-
-  constructor(reader: SourceReader) {
-    this.#reader = reader;
-  }
-
-  get makesWritersWait(): boolean {
-    return this.#reader.makesWritersWait;
-  }
-
-  get mayNotEnd(): boolean {
-    return this.#reader.mayNotEnd;
-  }
-
-  get sawReplaced(): boolean {
-    return this.#reader.sawReplaced;
-  }
-
-  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
-    let step: SourceRow[] = [];
-    for (const row of this.#reader.rows(exactly)) {
-      step.push(row);
-      if (step.length < count) continue;
-      yield step;
-      step = [];
-    }
-    yield step;
-  }
-
-  async find(key: readonly string[]): Promise<SourceRow[]> {
-    return this.#reader.find(key);
-  }
-
-  close(): void {
-    this.#reader.close();
-  }
 }
 
 class FileRows implements SourceRows {
@@ -93,10 +56,9 @@ class FileRows implements SourceRows {
   sawReplaced = false;
 
   constructor(rules: SourceRules, file: string, { isStopping }: SourcePlace) {
-    const { name, table, query, columns, keys } = rules;
-    this.#rules = { name, table, query, file, columns, keys };
+    this.#rules = sourceRules(rules);
     this.#call = { place: file, isStopping, leavesOpen: true };
-    this.#helper = helperFor(HELPER, file, name);
+    this.#helper = helperFor(HELPER, file, rules.name);
   }
 
   async open(): Promise<void> {
@@ -135,6 +97,35 @@ class FileRows implements SourceRows {
       throw error instanceof Unanswered ? unanswered(this.#rules, error) : error;
     }
   }
+}
+
+/**
+ * Runs a SELECT, or the view behind a table, to its end before it is read: a query that never ends would stop the whole
+ * program, and one that never stops giving rows would fill the disk. SQLite cannot be stopped from within the process that
+ * waits for it, and a process of its own can be killed.
+ * @returns how many rows the source has
+ * @throws BridgeError `table_missing` where it does not end in time, or cannot be read; `database_busy`, `stopped`
+ */
+export async function proveSource(
+  rules: SourceRules,
+  { databasePath, isStopping, limitMs = PROVEN_WITHIN_MS }: SourcePlace & { limitMs?: number },
+): Promise<number> {
+  const { name, file } = rules;
+  const place = file ?? databasePath;
+  const helper = helperFor<SourceFunctions>(HELPER, place, `${name}/proof`);
+  try {
+    const call = { place, withinMs: limitMs, isStopping, stopWithinMs: 0 };
+    return await helper.call("count", call, sourceRules(rules), databasePath);
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+    const text = m.feeds.endless({ name, source: sourceOf(rules), seconds: limitMs / 1000 });
+    throw new BridgeError("table_missing", text, { hint: m.feeds.correctQuery({ name }) });
+  }
+}
+
+/** What can be sent to another process. */
+function sourceRules({ name, table, query, file, columns, keys }: SourceRules): SourceRules {
+  return { name, table, query, file, columns, keys };
 }
 
 /** The feed waits; its own source alone is to blame. */

@@ -7,8 +7,8 @@ import { textOf } from "../answers/json-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "../feeds/feed.ts";
-import { retryFeedRow } from "../feeds/feed-retry.ts";
 import { requestCompare } from "../feeds/feed-rows.ts";
+import { retryFeedRow } from "../feeds/refused-rows.ts";
 import { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
@@ -92,7 +92,7 @@ function retryFeed({ store, feeds }: RetryOptions, name: FeedName, row: Quaranti
     return { outcome: "waiting", reason: m.quarantine.tableCompared, job: name };
   }
   const what = retryFeedRow(store, rules, row.reference);
-  if (what === "touched") return { outcome: "waiting", reason: m.quarantine.rowReadAgain, job: name };
+  if (what === "dirty") return { outcome: "waiting", reason: m.quarantine.rowReadAgain, job: name };
   markQuarantined(store, row.id, "released");
   return what === "settled"
     ? { outcome: "released", reason: null }

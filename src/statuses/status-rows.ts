@@ -11,12 +11,12 @@ import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
-import { findNotUtf8 } from "../feeds/utf8.ts";
 import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
 import type { OrderMoves, RequestedOrder, WantedStatus } from "./plan-status.ts";
+import { findNotUtf8 } from "./utf8.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
 const VALUES_BYTES_MAX = 1_000_000;

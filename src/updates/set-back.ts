@@ -9,7 +9,7 @@ import { parseTimestamp } from "../answers/timestamp.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { invalidateAcknowledged } from "../feeds/feed-rows.ts";
+import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
 import { reopenLost } from "../orders/echo-rows.ts";
 import { loadKeptBefore } from "../orders/missing-rows.ts";

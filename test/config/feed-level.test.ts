@@ -117,12 +117,12 @@ describe("under any template that is not refused", () => {
           };
           expect(known.sent.live).toBe(true);
           const away = planRow(rules, { kind: "absent" }, known);
-          expect(away).toMatchObject({ kind: "owe", isDrop: true });
-          if (away.kind !== "owe") return;
+          expect(away).toMatchObject({ kind: "send", isDrop: true });
+          if (away.kind !== "send") return;
           const left = levelOf(rules, away.record);
           expect(left === undefined || (parseDecimal(left)?.coefficient ?? 1n) <= 0n).toBe(true);
           const empty = rendered({ ...settings, available }, { ...ROW, quantity: 0n, reserved: 0n }).record;
-          expect(planRow(rules, { kind: "row", record: empty }, known)).toMatchObject({ kind: "owe", isDrop: true });
+          expect(planRow(rules, { kind: "row", record: empty }, known)).toMatchObject({ kind: "send", isDrop: true });
         },
       ),
       { numRuns: 2_000 },

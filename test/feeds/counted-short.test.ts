@@ -7,10 +7,6 @@ const differing = ({ erp, level }: Awaited<ReturnType<typeof startFeeds>>) =>
     ({ sku, quantity }) => level(sku) !== quantity,
   ).length;
 
-async function minutes(feeds: Awaited<ReturnType<typeof startFeeds>>, count: number) {
-  for (let passed = 0; passed < count; passed++) await feeds.minute();
-}
-
 describe("a service that takes only the first records of a request and counts them", () => {
   it("has all of them in the end", async () => {
     const feeds = await startFeeds();
@@ -22,14 +18,14 @@ describe("a service that takes only the first records of a request and counts th
     sandbox.service.setOptions({ limits: { takenRecords: 100 } });
     erp.exec("DELETE FROM stock");
     fillStock(erp, 250, 7);
-    await minutes(feeds, 5);
+    await feeds.minutes(5);
     expect(differing(feeds)).toBe(0);
     expect(logs.filter(({ message }) => message.includes("has counted fewer"))).not.toEqual([]);
     expect([holds(), quarantined()]).toEqual([[], []]);
     // The limit is known from then on.
     feeds.requests();
     erp.exec("UPDATE stock SET quantity = 8");
-    await minutes(feeds, 3);
+    await feeds.minutes(3);
     expect(differing(feeds)).toBe(0);
     expect(Math.max(...feeds.requests().map(({ records }) => records.length))).toBeLessThanOrEqual(100);
   });
@@ -50,10 +46,10 @@ describe("a service that takes only the first records of a request and counts th
     for (const accepted of [5, 3, 2, 2, 0, 1])
       sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: answer(accepted) });
     await run("stocks");
-    await minutes(feeds, 2);
+    await feeds.minutes(2);
     expect(quarantined()).toMatchObject([{ state: "held", reason: expect.stringContaining("0 of 1") }]);
     // The way back of any refused record.
-    await minutes(feeds, 90);
+    await feeds.minutes(90);
     expect(quarantined()).toMatchObject([{ state: "released" }]);
     expect([...service.imported("stocks").values()]).toHaveLength(6);
     expect(differing(feeds)).toBe(0);
@@ -76,7 +72,7 @@ describe("a service that counts only what was changed", () => {
       feeds.requests();
       erp.exec(`UPDATE stock SET quantity = ${quantity + 1} WHERE sku = 'S-7'`);
       clock.advance(IMPORT_TIMEOUT_MS);
-      await minutes(feeds, 40);
+      await feeds.minutes(40);
       expect(differing(feeds)).toBe(0);
       expect(holds()).toEqual([]);
       expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);

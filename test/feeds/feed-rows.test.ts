@@ -4,17 +4,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
 import {
-  clearSetAside,
   loadSendable,
   markInFlight,
-  markRefused,
   resetClocks,
   saveAcknowledged,
   saveFlightEnd,
-  saveSetAside,
   unmarkInFlight,
-  wakeRefused,
-  wakeSetAside,
 } from "../../src/feeds/feed-outbox.ts";
 import {
   approveGuarded,
@@ -27,6 +22,7 @@ import {
   saveQueued,
 } from "../../src/feeds/feed-rows.ts";
 import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
+import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/refused-rows.ts";
 import { stockRules } from "../support/rules.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -83,7 +79,7 @@ describe("a set of rows", () => {
           markInFlight(store, waiting);
           expect(sendable()).toEqual([]);
           saveFlightEnd(store, waiting, 0);
-          expect(loadSendable(store, twoKeys, NOW, -1).map(({ doubtRecord }) => doubtRecord)).toEqual(
+          expect(loadSendable(store, twoKeys, NOW, -1).map(({ flightRecord }) => flightRecord)).toEqual(
             rows.map(({ record }) => record),
           );
           unmarkInFlight(store, waiting);
@@ -143,7 +139,7 @@ describe("an acknowledgement", () => {
     expect(loadKeyState(store, rules, ["A"]).outbox).toBeUndefined();
     expect(loadKeyState(store, rules, ["B"])).toMatchObject({
       sent: { record: "1" },
-      outbox: { record: "2", doubtRecord: null },
+      outbox: { record: "2", flightRecord: null },
     });
   });
 });
@@ -181,7 +177,7 @@ describe("rows that may go", () => {
     saveFlightEnd(store, rows, 5_000);
     owe("A", "2");
     expect(sendable()).toEqual([]);
-    expect(sendable({ nowMs: 5_000 })).toMatchObject([{ record: "2", doubtRecord: "1" }]);
+    expect(sendable({ nowMs: 5_000 })).toMatchObject([{ record: "2", flightRecord: "1" }]);
   });
 });
 
@@ -202,7 +198,7 @@ describe("times of a clock that has begun anew", () => {
       1_500,
     );
     owe("away", "1", { gone: true, nowMs: 9e9 });
-    resetClocks(store, rules, { nowMs: 1_000, doubtUntilMs: 2_000, limit: 100 });
+    resetClocks(store, rules, { nowMs: 1_000, flightUntilMs: 2_000, limit: 100 });
     expect(skus({ nowMs: 1_999, awayBeforeMs: 1_000 })).toEqual(["soon", "away"]);
     expect(skus({ nowMs: 2_000, awayBeforeMs: 999 })).toEqual(["open", "old", "soon"]);
   });
@@ -224,11 +220,11 @@ describe("what is done to all rows of a feed", () => {
     for (const row of rows.slice(0, 14)) saveSetAside(store, row, { error: "no", retryMs: 9_000, isForGood: true });
     for (const row of rows.slice(14)) markRefused(store, row, { error: "no", retryMs: 9_000, tries: 0 });
     const now = { nowMs: 2_000, limit: 10 };
-    expect(steps(() => wakeSetAside(store, rules, now))).toEqual([10, 4]);
-    expect(steps(() => wakeRefused(store, rules, now))).toEqual([10, 1]);
+    expect(steps(() => wake(store, rules, "waiting", now))).toEqual([10, 4]);
+    expect(steps(() => wake(store, rules, "refused", now))).toEqual([10, 1]);
     expect(steps(() => clearSetAside(store, rules.feedId, 10))).toEqual([10, 4]);
     markInFlight(store, rows);
-    expect(steps(() => resetClocks(store, rules, { nowMs: 0, doubtUntilMs: 100, limit: 10 }))).toEqual([10, 10, 5]);
+    expect(steps(() => resetClocks(store, rules, { nowMs: 0, flightUntilMs: 100, limit: 10 }))).toEqual([10, 10, 5]);
     const dirty = () => store.db.prepare("SELECT count(*) FROM feed_dirty").pluck().get() as number;
     let afterId = 0;
     const touched = steps(() => {

@@ -31,7 +31,7 @@ describe("an answer to an import", () => {
     "42",
     '{"errors":0}',
   ])("%s is acceptance", (body) => {
-    expect(read(body)).toEqual({ kind: "accepted", rejected: [], told: "status" });
+    expect(read(body)).toEqual({ kind: "accepted", rejected: [], reportedBy: "status" });
   });
 
   it.each(['{"error":"no"}', '{"errors":["no"]}', '{"success":false}', '{"ok":false}', '{"errors":{"a":1}}'])(
@@ -57,7 +57,7 @@ describe("an answer that names rejected records", () => {
       '{"errors":[{"sku":"A","message":"bad"},{"sku":7},{"sku":"B/west","message":null},{"sku":"A","message":"again"}]}';
     expect(read(body, { result: RESULT })).toEqual({
       kind: "accepted",
-      told: "records",
+      reportedBy: "records",
       rejected: [
         { index: 0, message: "bad" },
         { index: 3, message: '{"sku":7}' },
@@ -75,8 +75,8 @@ describe("an answer that names rejected records", () => {
   });
 
   it("is told apart from one that lacks the list", () => {
-    expect(read('{"errors":null}', { result: RESULT })).toMatchObject({ kind: "accepted", told: "records" });
-    expect(read('{"done":1}', { result: RESULT })).toMatchObject({ kind: "accepted", told: "status" });
+    expect(read('{"errors":null}', { result: RESULT })).toMatchObject({ kind: "accepted", reportedBy: "records" });
+    expect(read('{"done":1}', { result: RESULT })).toMatchObject({ kind: "accepted", reportedBy: "status" });
     const twice = '{"rejected":[],"rejected":[{"sku":"A"}]}';
     expect(read(twice, { result: { ...RESULT, rejected: parsePath("$.rejected") } })).toMatchObject({
       kind: "refused",
@@ -116,7 +116,7 @@ describe("an answer that names rejected records", () => {
     "has rejected none where it says %s",
     (said) => {
       const result = { ...RESULT, rejected: parsePath("$.report") };
-      expect(read(`{"report":${said}}`, { result })).toEqual({ kind: "accepted", rejected: [], told: "records" });
+      expect(read(`{"report":${said}}`, { result })).toEqual({ kind: "accepted", rejected: [], reportedBy: "records" });
     },
   );
 
@@ -128,7 +128,7 @@ describe("an answer that names rejected records", () => {
   ])("may name them as %s", (_, said, messages, indexes) => {
     const result = { ...RESULT, rejected: parsePath("$.report") };
     const rejected = indexes.map((index, at) => ({ index, message: messages[at] }));
-    expect(read(`{"report":${said}}`, { result })).toEqual({ kind: "accepted", rejected, told: "records" });
+    expect(read(`{"report":${said}}`, { result })).toEqual({ kind: "accepted", rejected, reportedBy: "records" });
   });
 
   it.each(["3", "true", '"A,7"', '{"Z":"who?"}', '{"B":"which?"}', '{"count":2}', '["A",7]', "[null]", "[[]]"])(

@@ -18,7 +18,7 @@ const waiting = (quantity: number, over: Partial<OutboxState> = {}): OutboxState
   record: record(quantity),
   gone: false,
   state: "waiting",
-  doubtRecord: null,
+  flightRecord: null,
   lastError: null,
   ...over,
 });
@@ -26,7 +26,7 @@ const known = (over: Partial<FeedKeyState> = {}): FeedKeyState => ({ sent: undef
 
 describe("what a row owes", () => {
   it.each([
-    ["a new row is owed", row(5), known(), { kind: "owe", gone: false, isDrop: false, priority: 2 }],
+    ["a new row is owed", row(5), known(), { kind: "send", gone: false, isDrop: false, priority: 2 }],
     ["an equal row owes nothing", row("5.0"), known({ sent: sent(5) }), { kind: "keep" }],
     [
       "a row set back to what the site has is settled",
@@ -37,15 +37,15 @@ describe("what a row owes", () => {
     [
       "a row in doubt is owed although it equals what was acknowledged",
       row(5),
-      known({ sent: sent(5), outbox: waiting(4, { doubtRecord: record(4) }) }),
-      { kind: "owe" },
+      known({ sent: sent(5), outbox: waiting(4, { flightRecord: record(4) }) }),
+      { kind: "send" },
     ],
     ["a row that waits already stays as it is", row(4), known({ sent: sent(5), outbox: waiting(4) }), { kind: "keep" }],
     [
       "a refused row is tried again when it changes",
       row(3),
       known({ outbox: waiting(4, { state: "refused" }) }),
-      { kind: "owe" },
+      { kind: "send" },
     ],
     [
       "a refused row is not tried again as it is",
@@ -57,32 +57,32 @@ describe("what a row owes", () => {
       "what another address acknowledged is owed to this one",
       row(5),
       known({ sent: sent(5, { current: false }) }),
-      { kind: "owe" },
+      { kind: "send" },
     ],
     [
       "a row that comes back after its deletion is owed",
       row(0),
       known({ sent: sent(0, { gone: true }) }),
-      { kind: "owe" },
+      { kind: "send" },
     ],
     [
       "a decrease goes before an increase",
       row(4),
       known({ sent: sent(5) }),
-      { kind: "owe", priority: 1, isDrop: false },
+      { kind: "send", priority: 1, isDrop: false },
     ],
     [
       "a zero goes first, and counts as a drop where the site sells it",
       row(0),
       known({ sent: sent(5) }),
-      { kind: "owe", priority: 0, isDrop: true },
+      { kind: "send", priority: 0, isDrop: true },
     ],
-    ["a zero of what the site does not sell is no drop", row(0), known(), { kind: "owe", priority: 0, isDrop: false }],
+    ["a zero of what the site does not sell is no drop", row(0), known(), { kind: "send", priority: 0, isDrop: false }],
     [
       "a zero of what the site may sell, its answer lost, is a drop",
       row(0),
-      known({ outbox: waiting(5, { doubtRecord: record(5) }) }),
-      { kind: "owe", isDrop: true },
+      known({ outbox: waiting(5, { flightRecord: record(5) }) }),
+      { kind: "send", isDrop: true },
     ],
   ] as const)("%s", (_, local, state, plan) => {
     expect(planRow(rules, local, state)).toMatchObject(plan);
@@ -94,14 +94,14 @@ describe("what an absent row owes", () => {
     [
       "its deletion, which is a drop",
       known({ sent: sent(5) }),
-      { kind: "owe", gone: true, record: record(0), isDrop: true, priority: 0 },
+      { kind: "send", gone: true, record: record(0), isDrop: true, priority: 0 },
     ],
     ["nothing where the site never had it", known(), { kind: "keep" }],
     ["nothing where it waited and the site never had it", known({ outbox: waiting(5) }), { kind: "settled" }],
     [
       "its deletion where the site may have it",
-      known({ outbox: waiting(5, { doubtRecord: record(5) }) }),
-      { kind: "owe", gone: true, isDrop: true },
+      known({ outbox: waiting(5, { flightRecord: record(5) }) }),
+      { kind: "send", gone: true, isDrop: true },
     ],
     ["nothing where the site shows zero already", known({ sent: sent(0) }), { kind: "keep" }],
     ["nothing where it was deleted", known({ sent: sent(0, { gone: true }) }), { kind: "keep" }],
@@ -121,7 +121,7 @@ describe("what an absent row owes", () => {
 
   it("is its absence where the whole table is sent, although its record stays the same", () => {
     const whole = { ...rules, scope: "whole", onDelete: null } as const;
-    expect(planRow(whole, absent, known({ sent: sent(0) }))).toMatchObject({ kind: "owe", gone: true });
+    expect(planRow(whole, absent, known({ sent: sent(0) }))).toMatchObject({ kind: "send", gone: true });
   });
 });
 

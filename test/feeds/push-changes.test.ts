@@ -121,7 +121,7 @@ describe("an equal rewrite of the whole table sends nothing", () => {
   });
 
   it("by delete and insert in autocommit with a pass in between", async () => {
-    const { erp, run, requests, minute, holds } = await startFeeds();
+    const { erp, run, requests, minute, holds, minutes } = await startFeeds();
     fillStock(erp, 50);
     erp.exec("CREATE TABLE copy AS SELECT sku, quantity FROM stock");
     await run("stocks");
@@ -131,7 +131,7 @@ describe("an equal rewrite of the whole table sends nothing", () => {
     await minute();
     expect(holds()).toEqual([]);
     erp.exec("INSERT INTO stock (sku, quantity) SELECT sku, quantity FROM copy");
-    for (let passed = 0; passed < 3; passed++) await minute();
+    await minutes(3);
     expect(requests()).toEqual([]);
   });
 });

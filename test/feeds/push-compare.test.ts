@@ -12,7 +12,7 @@ const EAN = {
 
 describe("the nightly comparison", () => {
   it("is not needed for a row that a REPLACE removed through another unique key", async () => {
-    const { erp, run, minute, level } = await startFeeds({ settings: EAN, arm: [] });
+    const { erp, run, minutes, level } = await startFeeds({ settings: EAN, arm: [] });
     erp.exec(
       `CREATE TABLE goods (id INTEGER PRIMARY KEY, sku TEXT UNIQUE, ean UNIQUE, n);
        INSERT INTO goods VALUES (1, 'A', 1, 5), (2, 'B', 2, 6), (3, 'C', 3, 7)`,
@@ -21,22 +21,22 @@ describe("the nightly comparison", () => {
     erp.exec(
       "INSERT OR REPLACE INTO goods (sku, ean, n) VALUES ('D', 1, 8); UPDATE OR REPLACE goods SET id = 3 WHERE id = 2",
     );
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(["A", "B", "C", "D"].map(level)).toEqual([0, 6, 0, 8]);
   });
 
   it("finds a row that a REPLACE removed through a unique index of some rows", async () => {
-    const { erp, run, minute, compare, level } = await startFeeds({ settings: EAN, arm: [] });
+    const { erp, run, minutes, compare, level } = await startFeeds({ settings: EAN, arm: [] });
     erp.exec(
       `CREATE TABLE goods (sku TEXT PRIMARY KEY, ean, n); CREATE UNIQUE INDEX goods_ean ON goods (ean) WHERE ean > 0;
        INSERT INTO goods VALUES ('A', 1, 5), ('B', 2, 6)`,
     );
     await run("stocks");
     erp.exec("INSERT OR REPLACE INTO goods VALUES ('C', 1, 7)");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([level("A"), level("C")]).toEqual([5, 7]);
     await compare();
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([level("A"), level("B"), level("C")]).toEqual([0, 6, 7]);
   });
 

@@ -33,14 +33,14 @@ describe("a deleted row", () => {
   });
 
   it("is not deleted on the site where its key comes back sooner", async () => {
-    const { erp, run, minute, requests } = await startFeeds();
+    const { erp, run, minute, requests, minutes } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");
     requests();
     erp.exec("DELETE FROM stock WHERE sku = 'S-2'");
     await minute();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 10)");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(requests()).toEqual([]);
   });
 
@@ -59,18 +59,18 @@ describe("a deleted row", () => {
   });
 
   it("that comes back later is sent", async () => {
-    const { erp, run, minute, levels } = await startFeeds();
+    const { erp, run, minutes, levels } = await startFeeds();
     fillStock(erp, 1);
     await run("stocks");
     erp.exec("DELETE FROM stock");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-1', 10)");
     await run("stocks");
     expect(levels("S-1")).toEqual([10, 0, 10]);
   });
 
   it("that was never sent is forgotten", async () => {
-    const { erp, run, minute, requests, rows } = await startFeeds();
+    const { erp, run, minutes, requests, rows } = await startFeeds();
     const hold = "INSERT INTO holds (area, reason, since, next_probe_at) VALUES ('stocks', 'refused', ?, ?)";
     erp.prepare(hold).run("2026-03-01T00:00:00Z", "2100-01-01T00:00:00Z");
     fillStock(erp, 2);
@@ -78,31 +78,31 @@ describe("a deleted row", () => {
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 2 }]);
     erp.exec("DELETE FROM stock; DELETE FROM holds");
     requests();
-    for (let passed = 0; passed < 6; passed++) await minute();
+    await minutes(6);
     expect(requests()).toEqual([]);
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
   });
 
   it("that may have been taken, its answer lost, is deleted on the site", async () => {
-    const { erp, run, minute, level, sandbox } = await startFeeds();
+    const { erp, run, minutes, level, sandbox } = await startFeeds();
     sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
     fillStock(erp, 1);
     await run("stocks");
     expect(level("S-1")).toBe(10);
     erp.exec("DELETE FROM stock");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(level("S-1")).toBe(0);
   });
 
   it("is left alone on the site where on_delete is ignore", async () => {
-    const { erp, run, minute, requests, level } = await startFeeds({
+    const { erp, run, minutes, requests, level } = await startFeeds({
       settings: { imports: { stocks: { on_delete: "ignore" } } },
     });
     fillStock(erp, 1);
     await run("stocks");
     requests();
     erp.exec("DELETE FROM stock");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([requests(), level("S-1")]).toEqual([[], 10]);
   });
 

@@ -37,14 +37,14 @@ describe("a row that changes while its push is in flight", () => {
 
   it("is deleted on the site where the ERP deletes it meanwhile", async () => {
     let erpWrites: (() => void) | undefined;
-    const { erp, run, levels, minute } = await startFeeds({ sandbox: { onRequest: () => erpWrites?.() } });
+    const { erp, run, levels, minutes } = await startFeeds({ sandbox: { onRequest: () => erpWrites?.() } });
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
     erpWrites = () => {
       erpWrites = undefined;
       erp.exec("DELETE FROM stock");
     };
     await run("stocks");
-    for (let passed = 0; passed < 3; passed++) await minute();
+    await minutes(3);
     expect(levels("A")).toEqual([5, 0]);
   });
 });
@@ -156,7 +156,7 @@ describe("a request that was refused", () => {
   it.each([302, 400, 401, 402, 403, 404, 409, 413, 422, 423, 425, 429])(
     "may have been taken all the same: a value set back is sent (%i)",
     async (status) => {
-      const { erp, run, minute, level, sandbox, requests } = await startFeeds();
+      const { erp, run, minute, level, sandbox, requests, minutes } = await startFeeds();
       fillStock(erp, 3, 0);
       await run("stocks");
       const refused = { match: { path: "import" as const }, when: "after" as const, times: 30 };
@@ -167,7 +167,7 @@ describe("a request that was refused", () => {
       expect(level("S-1")).toBe(10);
       sandbox.faults.clear();
       erp.exec("UPDATE stock SET quantity = 0");
-      for (let passed = 0; passed < 35; passed++) await minute();
+      await minutes(35);
       expect([level("S-1"), level("S-2"), level("S-3")]).toEqual([0, 0, 0]);
       requests();
       await minute();
@@ -176,12 +176,12 @@ describe("a request that was refused", () => {
   );
 
   it("may have been taken in part: a new row that goes away is taken off", async () => {
-    const { erp, run, minute, level, sandbox } = await startFeeds();
+    const { erp, run, minutes, level, sandbox } = await startFeeds();
     sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "status", status: 403 } });
     fillStock(erp, 2);
     await run("stocks");
     erp.exec("DELETE FROM stock");
-    for (let passed = 0; passed < 12; passed++) await minute();
+    await minutes(12);
     expect([level("S-1"), level("S-2")]).toEqual([0, 0]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { referenceOf } from "../../src/feeds/feed.ts";
-import { retryFeedRow } from "../../src/feeds/feed-retry.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { retryFeedRow } from "../../src/feeds/refused-rows.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { stockRules } from "../support/rules.ts";
 
@@ -140,7 +140,7 @@ describe("the guard", () => {
   });
 
   it("holds rows that may be on the site because an answer was lost at the very first push", async () => {
-    const { erp, run, minute, zeros, holds, sandbox } = await startFeeds().then((test) =>
+    const { erp, run, minutes, zeros, holds, sandbox } = await startFeeds().then((test) =>
       Object.assign(test, {
         zeros: () =>
           Object.values(test.site()).filter((record) => (record as { quantity: number }).quantity === 0).length,
@@ -150,16 +150,16 @@ describe("the guard", () => {
     fillStock(erp, 50);
     await run("stocks");
     erp.exec("UPDATE stock SET quantity = 0");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([zeros(), holds()]).toEqual([0, GUARDED]);
   });
 
   it("holds a mass delete by DROP and a table made again empty, and lets it through when approved", async () => {
-    const { erp, minute, zeros, holds, bridge } = await startFilled();
+    const { erp, minute, zeros, holds, bridge, minutes } = await startFilled();
     erp.exec(
       "DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT DEFAULT '', quantity, reserved DEFAULT 0, PRIMARY KEY (sku, warehouse))",
     );
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([zeros(), holds()]).toEqual([0, GUARDED]);
     bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
     await minute();
@@ -167,13 +167,13 @@ describe("the guard", () => {
   });
 
   it("lets an approval cover the rows that it showed, not those still inside delete_after", async () => {
-    const { erp, run, minute, zero, zeros, bridge, rows } = await startFilled();
+    const { erp, run, minute, zero, zeros, bridge, rows, minutes } = await startFilled();
     zero(1, 31);
     erp.exec("DELETE FROM stock WHERE CAST(substr(sku, 3) AS INTEGER) > 31");
     await run("stocks");
     expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringMatching(/^31 of 100 rows/) });
     expect(bridge.store.write(() => approveGuarded(bridge.store, "stocks"))).toBe(31);
-    for (let passed = 0; passed < 6; passed++) await minute();
+    await minutes(6);
     expect(zeros()).toBe(31);
     expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringMatching(/^69 of 69 rows/) });
     expect(bridge.store.write(() => approveGuarded(bridge.store, "stocks"))).toBe(69);
@@ -182,13 +182,13 @@ describe("the guard", () => {
   });
 
   it("counts a row anew that was let through, refused, and is tried again", async () => {
-    const { run, minute, zero, zeros, bridge, sandbox, rows } = await startFilled();
+    const { run, minute, zero, zeros, bridge, sandbox, rows, minutes } = await startFilled();
     zero(1, 40);
     await run("stocks");
     bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
     const skus = Array.from({ length: 40 }, (_, index) => `S-${index + 1}`);
     sandbox.service.setOptions({ reject: { skus } });
-    for (let passed = 0; passed < 6; passed++) await minute();
+    await minutes(6);
     sandbox.service.setOptions({ reject: { skus: [] } });
     bridge.store.write(() => {
       for (const { k0, k1 } of rows<{ k0: string; k1: string }>(

@@ -9,13 +9,13 @@ const GOODS = {
 
 describe("the feed's table", () => {
   it("dropped holds the feed, says so, and deletes nothing on the site", async () => {
-    const { erp, run, minute, holds, requests, level, rows } = await startFeeds();
+    const { erp, run, minutes, holds, requests, level, rows } = await startFeeds();
     fillStock(erp, 30);
     await run("stocks");
     requests();
     erp.exec("DROP TABLE stock");
     expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "table_missing" } });
-    for (let passed = 0; passed < 5; passed++) await minute();
+    await minutes(5);
     expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
     expect(rows("SELECT detail FROM holds")[0]).toEqual({
       detail: expect.stringContaining("there is no table stock in the database"),
@@ -24,7 +24,7 @@ describe("the feed's table", () => {
   });
 
   it("dropped and made again with the same rows sends nothing and ends the hold", async () => {
-    const { erp, run, minute, holds, requests } = await startFeeds();
+    const { erp, run, minute, holds, requests, minutes } = await startFeeds();
     fillStock(erp, 30);
     erp.exec("CREATE TABLE copy AS SELECT * FROM stock");
     await run("stocks");
@@ -32,7 +32,7 @@ describe("the feed's table", () => {
     erp.exec("DROP TABLE stock");
     await minute();
     erp.exec("CREATE TABLE stock (sku, warehouse, quantity, reserved); INSERT INTO stock SELECT * FROM copy");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([holds(), requests()]).toEqual([[], []]);
     erp.exec("UPDATE stock SET quantity = 11 WHERE sku = 'S-4'");
     await run("stocks");
@@ -53,7 +53,7 @@ describe("the feed's table", () => {
   });
 
   it("made again with integer keys yields the same text keys, and nothing is sent", async () => {
-    const { erp, run, minute, requests } = await startFeeds();
+    const { erp, run, minutes, requests } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('123', 4), ('456', 5)");
     await run("stocks");
     requests();
@@ -61,13 +61,13 @@ describe("the feed's table", () => {
       "DROP TABLE stock; CREATE TABLE stock (sku INTEGER, warehouse TEXT, quantity REAL, reserved REAL, PRIMARY KEY (sku, warehouse))",
     );
     erp.exec("INSERT INTO stock VALUES (123, '', 4, 0), (456, '', 5, 0)");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(requests()).toEqual([]);
     erp.exec("UPDATE stock SET quantity = 6 WHERE sku = 123");
     await run("stocks");
     expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "123", warehouse: "", quantity: 6 }]);
     erp.exec("DELETE FROM stock WHERE sku = 456");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "456", warehouse: "", quantity: 0 }]);
   });
 
@@ -91,7 +91,7 @@ describe("the feed's table", () => {
   it.each(["arms its triggers", "makes its index", "ends the hold"])(
     "made again once more just after the pass that %s is looked at again",
     async (moment) => {
-      const { bridge, erp, run, minute, level, rows } = await startFeeds({ settings: GOODS, arm: [] });
+      const { bridge, erp, run, minute, level, rows, minutes } = await startFeeds({ settings: GOODS, arm: [] });
       const make = (n: number) =>
         `DROP TABLE IF EXISTS goods; CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', ${n}), ('B', ${n})`;
       erp.exec(make(1));
@@ -120,13 +120,13 @@ describe("the feed's table", () => {
       await minute();
       expect([isAgain, level("A")]).toEqual([true, 3]);
       erp.exec("UPDATE goods SET n = 4 WHERE sku = 'A'; DELETE FROM goods WHERE sku = 'B'");
-      for (let passed = 0; passed < 4; passed++) await minute();
+      await minutes(4);
       expect([level("A"), level("B")]).toEqual([4, 0]);
     },
   );
 
   it("with more rows than an index is made over at once is read like a view until the ERP makes one", async () => {
-    const { erp, run, minute, level, rows } = await startFeeds({ settings: GOODS, arm: [] });
+    const { erp, run, minutes, level, rows } = await startFeeds({ settings: GOODS, arm: [] });
     erp.exec(
       `CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1), ('B', 1);
        WITH RECURSIVE i (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 200000) INSERT INTO goods (n) SELECT i FROM i`,
@@ -134,7 +134,7 @@ describe("the feed's table", () => {
     const own = () => rows("SELECT name FROM sqlite_schema WHERE name LIKE 'erp_bridge_stocks%' ORDER BY name");
     await run("stocks");
     erp.exec("UPDATE goods SET n = 2 WHERE sku = 'A'; DELETE FROM goods WHERE sku = 'B'");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([level("A"), level("B"), own()]).toEqual([2, 0, []]);
     erp.exec("CREATE INDEX my_goods ON goods (sku)");
     await run("stocks");
@@ -243,7 +243,7 @@ describe("a table of the ERP's own", () => {
         },
       },
     };
-    const { erp, run, sandbox, rows, minute } = await startFeeds({ settings, arm: [] });
+    const { erp, run, sandbox, rows, minutes } = await startFeeds({ settings, arm: [] });
     erp.exec('CREATE TABLE tovar ("Код" INTEGER PRIMARY KEY, "Остаток" REAL, "Резерв" REAL, "ЕдИзм" TEXT)');
     erp.exec("INSERT INTO tovar VALUES (7, 10, 2.5, 'кг'), (8, 1, NULL, NULL)");
     await run("stocks");
@@ -257,7 +257,7 @@ describe("a table of the ERP's own", () => {
     ]);
     expect(rows("SELECT name FROM sqlite_schema WHERE name LIKE 'erp_bridge_stocks_key'")).toEqual([]);
     erp.exec('UPDATE tovar SET "Код" = 9 WHERE "Код" = 7; DELETE FROM tovar WHERE "Код" = 8');
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([...sandbox.service.imported("stocks").values()].map((text) => JSON.parse(text) as unknown)).toEqual([
       { sku: 7, quantity: 0, unit: "кг" },
       { sku: 8, quantity: 0, unit: null },
@@ -276,12 +276,12 @@ describe("a table of the ERP's own", () => {
         },
       },
     };
-    const { erp, run, minute, level } = await startFeeds({ settings, arm: [] });
+    const { erp, run, minutes, level } = await startFeeds({ settings, arm: [] });
     erp.exec("CREATE TABLE goods (code TEXT COLLATE NOCASE PRIMARY KEY, n)");
     erp.exec("INSERT INTO goods VALUES ('abc', 5)");
     await run("stocks");
     erp.exec("UPDATE goods SET code = 'ABC'");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([level("abc"), level("ABC")]).toEqual([0, 5]);
   });
 
@@ -399,11 +399,11 @@ describe("a row that leaves a table of the ERP's", () => {
       [0, 6],
     ],
   ])("%s is taken off sale", async (_, table, first, change, keys, levels) => {
-    const { erp, run, minute, level, rows } = await startFeeds({ settings, arm: [] });
+    const { erp, run, minutes, level, rows } = await startFeeds({ settings, arm: [] });
     erp.exec(`${table}; ${first}`);
     await run("stocks");
     erp.exec(change);
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(keys.map(level)).toEqual(levels);
     erp.exec("UPDATE goods SET n = n");
     expect(rows("SELECT * FROM feed_dirty")).toEqual([]);
@@ -420,7 +420,7 @@ describe("a unique column that the feed does not name", () => {
        ALTER TABLE goods DROP COLUMN barcode; COMMIT`,
     ],
   ])("can be dropped %s", async (_, before, change) => {
-    const { erp, run, minute, level } = await startFeeds({ settings: GOODS, arm: [] });
+    const { erp, run, minutes, level } = await startFeeds({ settings: GOODS, arm: [] });
     erp.exec("CREATE TABLE goods (sku, n, barcode, code UNIQUE); CREATE UNIQUE INDEX goods_bc ON goods (barcode)");
     erp.exec("INSERT INTO goods VALUES ('A', 5, 'x', 'a')");
     await run("stocks");
@@ -428,7 +428,7 @@ describe("a unique column that the feed does not name", () => {
     await run("stocks");
     erp.exec(change);
     erp.exec("REPLACE INTO goods VALUES ('B', 6, 'a')");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect([level("A"), level("B")]).toEqual([0, 6]);
   });
 });

@@ -24,14 +24,14 @@ describe("a feed whose requests are the whole table", () => {
     "deletes by absence after delete_after, whatever on_delete says (%s)",
     async (on_delete) => {
       const settings = { imports: { stocks: { ...WHOLE.imports.stocks, on_delete } } };
-      const { erp, run, minute, requests, site } = await startFeeds({ settings, sandbox: REPLACE });
+      const { erp, run, minutes, requests, site } = await startFeeds({ settings, sandbox: REPLACE });
       fillStock(erp, 7);
       await run("stocks");
       erp.exec("DELETE FROM stock WHERE sku = 'S-3'; UPDATE stock SET quantity = 9 WHERE sku = 'S-1'");
       await run("stocks");
       expect(Object.keys(site())).toContain("S-3");
       requests();
-      for (let passed = 0; passed < 4; passed++) await minute();
+      await minutes(4);
       expect(Object.keys(site())).toEqual(["S-1", "S-2", "S-4", "S-5", "S-6", "S-7"]);
       expect(requests()).toHaveLength(1);
       erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-3', 10)");
@@ -41,11 +41,11 @@ describe("a feed whose requests are the whole table", () => {
   );
 
   it("keeps guarded rows in the table as they were", async () => {
-    const { erp, run, minute, holds, site, bridge } = await startWhole();
+    const { erp, run, minute, holds, site, bridge, minutes } = await startWhole();
     fillStock(erp, 40);
     await run("stocks");
     erp.exec("DELETE FROM stock WHERE sku <> 'S-1'; UPDATE stock SET quantity = 3");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(holds()).toEqual([{ area: "stocks", reason: "guard" }]);
     expect(Object.keys(site())).toHaveLength(40);
     expect(site()["S-1"]).toMatchObject({ quantity: 3 });
@@ -55,14 +55,14 @@ describe("a feed whose requests are the whole table", () => {
   });
 
   it("is never sent from an empty table, not even when approved", async () => {
-    const { erp, run, minute, holds, site, bridge, requests } = await startWhole();
+    const { erp, run, minute, holds, site, bridge, requests, minutes } = await startWhole();
     fillStock(erp, 40);
     await run("stocks");
     erp.exec("DELETE FROM stock");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     bridge.store.write(() => approveGuarded(bridge.store, "stocks"));
     requests();
-    for (let passed = 0; passed < 3; passed++) await minute();
+    await minutes(3);
     expect([holds(), requests()]).toEqual([[{ area: "stocks", reason: "table" }], []]);
     expect(Object.keys(site())).toHaveLength(40);
     fillStock(erp, 40);
@@ -71,11 +71,11 @@ describe("a feed whose requests are the whole table", () => {
   });
 
   it("is never sent without a record", async () => {
-    const { erp, run, minute, site, quarantined } = await startWhole();
+    const { erp, run, minutes, site, quarantined } = await startWhole();
     fillStock(erp, 3);
     await run("stocks");
     erp.exec("DELETE FROM stock; INSERT INTO stock (sku, quantity) VALUES ('BAD', 'many')");
-    for (let passed = 0; passed < 4; passed++) await minute();
+    await minutes(4);
     expect(quarantined()).toHaveLength(1);
     expect(Object.keys(site())).toHaveLength(3);
   });

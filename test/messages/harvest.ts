@@ -23,7 +23,10 @@ const WITHOUT_MESSAGES: readonly [RegExp, string][] = [
   [/^src\/web\/(?!web-server)/, "pages for machines, and the status page with words of its own"],
   [/^src\/config\/(reference|example|open-questions)\.ts$/, "documents and files, which are written in English"],
   [/^src\/health\/(health|condition-traits|alert-names)\.ts$/, "names for machines, and what is typed"],
-  [/\/(schema|status-rows|echo-rows|observations|position-rows|remap-rows|wide-views|reconcile-rows)\.ts$/, "SQL only"],
+  [
+    /\/(schema|feed-outbox|refused-rows|status-rows|echo-rows|observations|position-rows|remap-rows|wide-views|reconcile-rows)\.ts$/,
+    "SQL only",
+  ],
 ];
 
 /** Texts that no person meets as a message, and why. */

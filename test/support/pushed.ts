@@ -25,6 +25,8 @@ export interface PushedFeeds extends TestBridge {
   requests(): { feed: string; records: Record<string, unknown>[]; status: number | null; at: number }[];
   /** All feeds' passes, as one minute of the schedule would make them. */
   minute(...jobs: JobName[]): Promise<void>;
+  /** So many minutes with all feeds' passes. */
+  minutes(count: number): Promise<void>;
   /** The nightly comparison. */
   compare(job?: "stocks" | "prices" | "catalog" | "images"): Promise<void>;
   quarantined(): { reference: string | null; reason: string; state: string }[];
@@ -50,6 +52,10 @@ export async function startFeeds(
   for (const job of options.arm ?? (["stocks"] as const)) await test.run(job);
   let seen = 0;
   const { sandbox } = test;
+  const minute = async (...jobs: JobName[]) => {
+    test.clock.advance(MINUTE_MS);
+    for (const job of jobs.length === 0 ? (["stocks"] as const) : jobs) await test.run(job);
+  };
   const own = {
     erp,
     site: (feed: Feed = "stocks") =>
@@ -68,9 +74,9 @@ export async function startFeeds(
         at,
       }));
     },
-    minute: async (...jobs: JobName[]) => {
-      test.clock.advance(MINUTE_MS);
-      for (const job of jobs.length === 0 ? (["stocks"] as const) : jobs) await test.run(job);
+    minute,
+    minutes: async (count: number) => {
+      for (let passed = 0; passed < count; passed++) await minute();
     },
     compare: async (job: "stocks" | "prices" | "catalog" | "images" = "stocks") => {
       const { store } = test.bridge;

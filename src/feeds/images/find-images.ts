@@ -1,5 +1,5 @@
 /*
- * The files behind the rows of the images feed. Looks at them before their rows are taken up, so that what is owed
+ * The files behind the rows of the images feed. Looks at them before their rows are taken up, so that a row of the outbox
  * names the content (its SHA-256) and never holds it; reads the bytes only when a request is built, and only those that
  * were committed. A file that changed in between is looked at again and its row taken up anew: the newest wins. After a
  * crash at any point the files are simply looked at once more.
@@ -17,7 +17,7 @@ import { BridgeError } from "../../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../../platform/helper-process.ts";
 import type { ColumnValue, FeedRules, SourceRow } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
-import { loadSourceRows } from "../feed-source.ts";
+import { loadSourceRows, markKeyDirty } from "../feed-source.ts";
 import {
   fileMark,
   filesIn,
@@ -35,7 +35,6 @@ import {
   loadFilesOf,
   loadImageFile,
   markFileUnknown,
-  markKeyDirty,
   saveImageFile,
 } from "./image-rows.ts";
 import { type Look, unreadable } from "./read-image.ts";
@@ -53,7 +52,7 @@ const TWINS_MAX = 5;
 /** A row with what is known of its file: what to render, why not, or that nobody has looked at the file yet. */
 export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: Message } | { kind: "unseen" };
 
-/** Inside the transaction that decides what the row owes. */
+/** Inside the transaction that decides what becomes of the row. */
 export function seeRow(store: Store, images: ImageRules, row: SourceRow): SeenRow {
   const place = imagePlaceOf(images, row[images.source]);
   if (place.kind === "address") return { kind: "row", row };
@@ -186,7 +185,7 @@ export class ImageFiles {
 
   /**
    * Reads the files of the next request: as many rows, from the first on, as one request may carry. Rows whose file is
-   * not what was committed are left out and noted as touched.
+   * not what was committed are left out and marked as dirty.
    * @returns `stale`: how many were left out.
    */
   async take(rows: readonly OutboxRow[], signal: AbortSignal): Promise<{ rows: OutboxRow[]; stale: number }> {

@@ -1,12 +1,11 @@
 /*
  * What the bridge knows of the files that images are read from. A cache and nothing more: a row that is missing or old
- * costs one more reading of its file. What a row of the feed owes is decided from it inside the transaction that writes
- * what is owed, so that both are of one moment.
+ * costs one more reading of its file. What becomes of a row of the feed is decided from it inside the transaction that writes
+ * the outbox, so that both are of one moment.
  */
 
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
-import { paddedKey } from "../feed-rows.ts";
 import type { ImageFacts } from "./image-file.ts";
 
 /** `identity`: the same text means that the file was not written since; null where it has to be looked at again. */
@@ -48,30 +47,18 @@ export function deleteUnnamedFiles(store: Store): number {
   return store.prepare("DELETE FROM image_files WHERE path NOT IN (SELECT path FROM temp.named_files)").run().changes;
 }
 
-/** The row is to be read again, as if the ERP had written it. */
-export function markKeyDirty(store: Store, rules: FeedRules, key: readonly string[]): void {
-  store
-    .prepare("INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
-    .run(rules.feedId, ...paddedKey(key));
-}
-
 /** Keys of refused rows, after `afterId`, in steps: their files may have become good without the row being written. */
 export function loadRefusedKeys(
   store: Store,
   rules: FeedRules,
   options: { afterId: number; limit: number },
 ): { id: number; key: string[] }[] {
-  const rows = store
-    .prepare<{
-      id: number;
-      k0: string;
-      k1: string;
-      k2: string;
-      k3: string;
-    }>(
+  return store
+    .prepare<[number, string, string, string, string]>(
       `SELECT id, k0, k1, k2, k3 FROM feed_outbox INDEXED BY feed_outbox_refused
        WHERE feed_id = ? AND state = 'refused' AND id > ? ORDER BY id LIMIT ?`,
     )
-    .all(rules.feedId, options.afterId, options.limit);
-  return rows.map(({ id, k0, k1, k2, k3 }) => ({ id, key: [k0, k1, k2, k3].slice(0, rules.keys.length) }));
+    .raw(true)
+    .all(rules.feedId, options.afterId, options.limit)
+    .map(([id, ...key]) => ({ id, key: key.slice(0, rules.keys.length) }));
 }

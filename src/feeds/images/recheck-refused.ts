@@ -1,6 +1,6 @@
 /*
  * A row whose file was missing or wrong is not written again when the file becomes right. So each pass looks at the files
- * of some refused rows, in turn, and notes those rows as touched whose answer would be another one now. Nothing is
+ * of some refused rows, in turn, and marks those rows as dirty whose answer would be another one now. Nothing is
  * decided here: after a crash the next pass looks again.
  */
 
@@ -8,8 +8,8 @@ import { commit } from "../../pass/commit.ts";
 import type { FeedContext } from "../absorb-feed.ts";
 import { keysToTakeUp } from "../diff.ts";
 import { type FeedRules, keyTexts } from "../feed.ts";
-import { loadSourceRows } from "../feed-source.ts";
-import { loadRefusedKeys, markKeyDirty } from "./image-rows.ts";
+import { loadSourceRows, markKeyDirty } from "../feed-source.ts";
+import { loadRefusedKeys } from "./image-rows.ts";
 
 /** Looked at in one pass: some ten milliseconds, while a folder that lost all its files is still gone through in hours. */
 const ROWS_PER_PASS = 500;

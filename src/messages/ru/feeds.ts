@@ -90,7 +90,6 @@ export const feeds = {
   addColumns: ({ name, columns }) =>
     `Нет ${columns.length > 1 ? "столбцов" : "столбца"} ${columns.join(", ")}: добавьте или укажите в imports.${name}.record, key и available имеющиеся столбцы.`,
   answerRepeats: ({ place }) => `в ответе ${place} встречается больше одного раза`,
-  proofEnded: "Процесс, проверяющий источник, завершился раньше времени.",
   allRefused: ({ path, words }) =>
     `POST ${path}: отклоняется любая запись (${words}), поэтому ни одна не считается ошибочной.`,
   neverAccepted: ({ path, words, name }) =>

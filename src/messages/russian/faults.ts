@@ -216,7 +216,6 @@ export const faults = {
     "{name}: {source}: больше {max} строк, вдвое больше, чем только что.",
   "It is read again in the next pass. Nothing is deleted on the site meanwhile.":
     "Источник будет прочитан снова при следующем проходе. Пока на сайте ничего не удаляется.",
-  "The process that tries a source ended early.": "Процесс, проверяющий источник, завершился раньше времени.",
   "Add the {which~}, or set imports.{name}.record, key and available to columns that there are.":
     "Нет {which}: добавьте или укажите в imports.{name}.record, key и available имеющиеся столбцы.",
   "column {name}": "столбца {name}",

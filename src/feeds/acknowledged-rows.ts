@@ -1,0 +1,125 @@
+/*
+ * What a feed's acknowledgements say as a whole: which keys the bridge knows, and which acknowledgements count. An epoch
+ * that has passed, or none, says what was on the site and not what is: such rows go again.
+ */
+
+import type { FeedName } from "../config/feed-names.ts";
+import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import type { FeedRules } from "./feed.ts";
+import { keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
+
+/** Whether there is any row of the feed, also of keys that are gone. */
+export function hasAnyKeys(store: Store, rules: FeedRules): boolean {
+  const isIn = (table: string) => store.prepare(`SELECT 1 FROM ${table} WHERE feed_id = ? LIMIT 1`).get(rules.feedId);
+  return isIn("feed_sent") !== undefined || isIn("feed_outbox") !== undefined;
+}
+
+/** Whether any key is known as present. */
+export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
+    OR EXISTS (SELECT 1 FROM feed_outbox WHERE feed_id = @feed)`;
+  return store.prepare<number>(sql).pluck().get({ feed: rules.feedId }) === 1;
+}
+
+/** The next keys that the bridge knows as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
+export function loadKnownKeys(
+  store: Store,
+  rules: FeedRules,
+  options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
+): string[][] {
+  const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
+  // What waits as gone is planned anew with the rest: it may have been rendered under other rules.
+  const goneMax = options.table === "feed_sent" ? 0 : 1;
+  const epoch = options.table === "feed_sent" ? "epoch" : "0";
+  return store
+    .prepare<string[]>(
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${INVALID_EPOCH}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
+    )
+    .raw(true)
+    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);
+}
+
+/** Of these keys those that do not wait as gone. */
+export function withoutGone(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
+  if (keys.length === 0) return [];
+  const gone = store
+    .prepare<number>(
+      `SELECT r.at FROM (SELECT key AS at, ${keyInJson(rules)} FROM jsonb_each(@keys)) r
+         CROSS JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")} WHERE o.gone = 1`,
+    )
+    .pluck()
+    .all({ feed: rules.feedId, keys: JSON.stringify(keys) });
+  const places = new Set(gone);
+  return keys.filter((_, at) => !places.has(at));
+}
+
+/**
+ * What the service acknowledged is not known any more. A new epoch takes every acknowledgement for what was on the site, not for
+ * what is: each row goes again with its newest value, rows that are gone go as gone.
+ * @param because for the log
+ */
+export function beginEpoch(store: Store, name: FeedName, because: Message): void {
+  store
+    .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
+    .run(store.textOf(because), name);
+}
+
+/** The epoch of an acknowledgement that does not count, whatever the feed's. */
+const INVALID_EPOCH = -1;
+
+/**
+ * Acknowledgements of these feeds since then do not count any more: their rows go once more, with their newest
+ * values, rows that are gone as gone. The passes of the feeds mark them: see {@link markInvalidated}.
+ * @param invalid.since by this machine's clock; `""`: all of them. After `at` it is of a clock that was set back, and all are meant.
+ * @param invalid.because for the log
+ */
+export function invalidateAcknowledged(
+  store: Store,
+  names: readonly FeedName[],
+  { since, at, because }: { since: string; at: string; because: Message },
+): void {
+  const invalidate = store.prepare(
+    `UPDATE feeds SET doubt_since = min(coalesce(doubt_since, @since), @since),
+       compare_because = coalesce(compare_because, @because) WHERE name = @name`,
+  );
+  for (const name of names) invalidate.run({ name, since: since > at ? "" : since, because: store.textOf(because) });
+}
+
+/** The feeds whose rows go to one path. */
+export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
+  return store.prepare<FeedName>("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path);
+}
+
+/**
+ * Marks some of the acknowledgements that do not count, those after a key. Returns the last key that was looked at; undefined: all are
+ * marked.
+ */
+export function markInvalidated(
+  store: Store,
+  rules: FeedRules,
+  step: { since: string; after: readonly string[] | undefined; limit: number },
+): string[] | undefined {
+  const after = paddedKey(step.after ?? []);
+  const keys = store
+    .prepare<string[]>(
+      `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) ${step.after === undefined ? ">=" : ">"} (?, ?, ?, ?)
+       ORDER BY k0, k1, k2, k3 LIMIT ?`,
+    )
+    .raw(true)
+    .all(rules.feedId, ...after, step.limit);
+  const last = keys.at(-1);
+  if (last === undefined) {
+    store
+      .prepare("UPDATE feeds SET doubt_since = NULL WHERE feed_id = ? AND doubt_since = ?")
+      .run(rules.feedId, step.since);
+    return undefined;
+  }
+  store
+    .prepare(
+      `UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)
+         AND (k0, k1, k2, k3) <= (?, ?, ?, ?) AND sent_at >= ?`,
+    )
+    .run(rules.feedId, ...after, ...last, step.since);
+  return last;
+}
