@@ -50,24 +50,28 @@ const TOLD_MAX = 3;
 
 /** Counts of what is in the answer. */
 const COUNT_NAME =
-  /^(?:num|number|n)?(?:of)?(?:orders?|updates?|changes?|records?|items?|rows?|results?)?(?:count|size|length|returned|found|waiting|pending|remaining|left|количество|найдено|осталось)(?:of)?(?:orders|updates|changes|records|items|rows|results)?$/;
+  /^(?:odata)?(?:num|number|n)?(?:of)?(?:orders?|updates?|changes?|records?|items?|rows?|results?)?(?:count|size|length|returned|found|waiting|pending|remaining|left|количество|найдено|осталось)(?:of)?(?:orders|updates|changes|records|items|rows|results)?$/;
 /** They may as well count everything that there is. */
 const TOTAL_NAME =
   /^(?:(?:grand|overall)?total|totals?(?:count|size|records|items|rows|results|orders|updates|elements|pages)|(?:record|row|item|order|element)s?total|всего|итого)$/;
 /** They count the list that they stand beside, and not what waits. */
 const SIZE_NAME =
-  /^(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
+  /^(?:odata)?(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
 /** They count the pages that all records would make. */
 const PAGES_NAME =
   /^(?:(?:num|number(?:of)?|count|total)?pages(?:count|total)?|(?:page|pages)count|lastpage|(?:всего)?страниц)$/;
 /** They say of themselves that the list is not whole. */
-const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|неполный)$/;
+const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|complete|whole|неполный|полный)$/;
+/** Where `false` says so. */
+const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
 /** They count pages, or name the one that this is. */
 const ALL_PAGES_NAME = /^(?:pages|total(?:of)?pages|pages(?:count|total)|pagecount|lastpage|страниц)$/;
 const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
 /** They say what became of records that are not in the list. */
 const LEFT_OUT_NAME =
-  /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено)$/;
+  /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|deferred|postponed|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено|отложено)$/;
+/** The way to the rest of this very list, in the standards that have one: OData, HAL, and what Google's interfaces made usual. */
+const REST_PLACE = /(?:^|\.)(?:@?odata\.nextLink|_links\.next|nextPageToken)$/;
 /** They may as well speak of anything. */
 const WARNING_NAME = /^(?:warnings?|notices?|предупреждения)$/;
 /** They say of themselves that something follows. */
@@ -77,20 +81,28 @@ const MORE_FLAG =
 const NEXT_NAME =
   /^(?:next(?:page|url|uri|link|href|cursor|token|offset|pagetoken|pageurl)?|(?:continuation|page)token|следующая(?:страница)?)$/;
 
-/** @param ignored paths that the configuration reads: a position that is followed says nothing */
+/**
+ * @param ignored paths that the configuration reads: a position that is followed says nothing
+ * @param head what the head of the answer says
+ */
 export function* readMetadataInSlices(
   bytes: Buffer,
   { root, size }: { root: Span; size: number },
-  { list, mapping, ignored }: { list: JsonPath; mapping: OrderMapping; ignored: readonly JsonPath[] },
+  {
+    list,
+    mapping,
+    ignored,
+    head,
+  }: { list: JsonPath; mapping: OrderMapping; ignored: readonly JsonPath[]; head: readonly MetadataField[] },
 ): Slices<ListMetadata> {
-  if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, size };
+  if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, fields: head, size };
   const skipped = new Set(
     [list, ...ignored].flatMap((path) => {
       const found = resolvePath(bytes, root, path);
       return found.state === "value" ? [found.span.start] : [];
     }),
   );
-  const fields: MetadataField[] = [];
+  const fields: MetadataField[] = [...head];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let places = 0; waiting.length > 0 && places < PLACES_MAX; places++) {
     if (places % 100 === 99) yield;
@@ -209,7 +221,7 @@ function readField(
   if (isNumber && PAGES_NAME.test(name))
     return { kind: "pages", place, says: false, count: Number(text), isClear: false };
   if (kind === "boolean" && PART_FLAG.test(name) && !MORE_FLAG.test(name))
-    return { kind: "part", place, says: text === "true", isClear: false };
+    return { kind: "part", place, says: text === (WHOLE_FLAG.test(name) ? "false" : "true"), isClear: false };
   if (kind === "boolean" && MORE_FLAG.test(name))
     return { kind: "more", place, says: text === "true", isClear: text === "true" };
   if (!NEXT_NAME.test(name) && !MORE_FLAG.test(name)) return undefined;
@@ -239,7 +251,7 @@ function readLeftOut(
   value: Span,
   { name, place }: { name: string; place: string },
 ): MetadataField | undefined {
-  const isClear = LEFT_OUT_NAME.test(name);
+  const isClear = LEFT_OUT_NAME.test(name) || REST_PLACE.test(place);
   if (!isClear && !WARNING_NAME.test(name)) return undefined;
   const text = value.end - value.start > NAME_MAX ? "…" : textOf(bytes, value).replace(/\s/g, "");
   const says = !["[]", "{}", "0", "null", "false", '""', "[null]"].includes(text);

@@ -40,6 +40,7 @@ import {
 import { CompletenessCheck } from "./check-completeness.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
+import { readHeadMetadata } from "./head-metadata.ts";
 import { ingestRecord } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
@@ -192,7 +193,7 @@ export class StoreBatches {
   }
 
   async #read(
-    answer: Pick<ServiceAnswer, "status" | "contentType" | "body" | "limits" | "readWithinMs">,
+    answer: Pick<ServiceAnswer, "status" | "listHeaders" | "contentType" | "body" | "limits" | "readWithinMs">,
     signal: AbortSignal,
   ): Promise<ReadBatch | undefined> {
     const rules = this.#rules;
@@ -200,7 +201,8 @@ export class StoreBatches {
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
-    const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId] };
+    const head = readHeadMetadata(answer);
+    const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId], head };
     const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
     const metadata = await readInTurns(clock, answer, reading, signal);
     await this.#completeness.judge(metadata, signal);

@@ -13,13 +13,18 @@ export interface CacheSigns {
 /** What is younger is no older than what the next request brings. */
 const FRESH_S = 60;
 
+/** Where caches say what they did; the last is RFC 9211's. */
+const MARKS = ["X-Cache", "X-Cache-Status", "X-Proxy-Cache", "X-Varnish-Cache", "CF-Cache-Status", "Cache-Status"];
+/** `HIT`, `TCP_MEM_HIT`, `MISS, HIT`, `Hit from cloudfront`, `edge; hit`; what was asked for anew at the service is none. */
+const IS_HIT = /(?:^|[^a-z])(?<!refresh_)(?:hit(?!-for)|stale|updating)(?![a-z])/i;
+
 export function readCacheSigns(header: (name: string) => string | undefined): CacheSigns {
   const [age, warning] = [header("age"), header("warning")];
-  const marks = header("x-cache") === undefined ? "CF-Cache-Status" : "X-Cache";
+  const marks = MARKS.find((name) => IS_HIT.test(header(name.toLowerCase()) ?? "")) ?? "";
   const mark = header(marks.toLowerCase()) ?? "";
   const ageS = Number(age ?? 0);
   const isStale = /(?:^|,)\s*11[01]\b/.test(warning ?? "");
-  const isHit = /^\s*(?:hit|stale|updating)\b/i.test(mark);
+  const isHit = marks !== "";
   const sign =
     ageS > FRESH_S
       ? `Age: ${age}`

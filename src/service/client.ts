@@ -67,10 +67,26 @@ export interface ServiceAnswer extends Partial<CacheSigns> {
   date: string | undefined;
   contentType: string;
   body: Buffer;
+  /** What else its head says of a list in the body: {@link LIST_HEADERS} that are there. */
+  listHeaders?: Readonly<Record<string, string>>;
   /** How much it may hold; whoever reads the body keeps to it. */
   limits?: AnswerLimits | undefined;
   /** How long reading the body may take, from when it is begun: as long as the whole request. */
   readWithinMs?: number;
+}
+
+/** Headers by which services say that a list goes on elsewhere, or how many records there are. */
+const LIST_HEADERS = [
+  ...["content-range", "link", "x-total-count", "x-total", "total-count", "x-pagination-total-count"],
+  ...["x-has-more", "x-next-page", "x-next-cursor", "x-truncated", "x-partial"],
+];
+
+function readListHeaders(header: (name: string) => string | undefined): Pick<ServiceAnswer, "listHeaders"> {
+  const found = LIST_HEADERS.flatMap((name) => {
+    const value = header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return found.length === 0 ? {} : { listHeaders: Object.fromEntries(found) };
 }
 
 const DIRECT: Route = { proxy: null, authorities: [] };
@@ -267,6 +283,7 @@ export class ServiceClient {
       contentType: (header("content-type") ?? "").toLowerCase(),
       body,
       ...readCacheSigns(header),
+      ...readListHeaders(header),
       limits: this.#options.answerLimits,
       readWithinMs: totalMs,
     };

@@ -11,6 +11,7 @@ import { canonicalJson } from "../answers/json-value.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readTimestamp, type ServedTimestamp, type TimestampForm } from "../answers/timestamp.ts";
 import { KeySet } from "../feeds/key-set.ts";
+import { readHeadMetadata } from "../orders/head-metadata.ts";
 import { type ListMetadata, readMetadataInSlices } from "../orders/list-metadata.ts";
 import { type OrderMapping, readTimestampText } from "../orders/order-mapping.ts";
 import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
@@ -174,7 +175,8 @@ export class KnownPages {
     const list = await readInTurns(this.#clock, answer, readListInSlices(answer, this.#rules.changes), signal);
     const { changes, mapping, next } = this.#rules;
     const size = list.elements?.length ?? 0;
-    const beside = { list: changes, mapping, ignored: next === null ? [] : [next] };
+    const head = readHeadMetadata(answer);
+    const beside = { list: changes, mapping, ignored: next === null ? [] : [next], head };
     const metadata = readMetadataInSlices(list.mended?.bytes ?? answer.body, { root: list.root, size }, beside);
     return new ChangePage(list, await readInTurns(this.#clock, answer, metadata, signal), this.#rules);
   }

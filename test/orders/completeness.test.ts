@@ -37,7 +37,11 @@ function metadataOf(answer: object) {
   const bytes = Buffer.from(JSON.stringify(answer));
   const { orders } = answer as { orders?: unknown[] | null };
   return atOnce(
-    readMetadataInSlices(bytes, { root: scanJson(bytes), size: orders?.length ?? 0 }, { list, mapping, ignored: [] }),
+    readMetadataInSlices(
+      bytes,
+      { root: scanJson(bytes), size: orders?.length ?? 0 },
+      { list, mapping, ignored: [], head: [] },
+    ),
   );
 }
 

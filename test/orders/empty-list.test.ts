@@ -146,6 +146,11 @@ describe("a batch whose answer says that it is not whole", () => {
     ["the first page, counted from 0", { count: 2, page: 0, total_pages: 2 }],
     ["records that were left out", { count: 2, skipped: ["ЗК-7"] }],
     ["a number of them", { count: 2, failed: 1 }],
+    ["a list of those that are to come", { count: 2, deferred: ["6f1e9b7e-1c2d-4e3f-8a9b-000000000001"] }],
+    ["the next link of OData", { count: 2, "@odata.nextLink": "https://shop.example/orders?$skip=2" }],
+    ["the next link of HAL", { count: 2, _links: { self: { href: "/orders" }, next: { href: "/orders?page=2" } } }],
+    ["the token of the next page", { count: 2, nextPageToken: "abc" }],
+    ["a flag of the whole", { count: 2, complete: false }],
     ["a warning where there was none before", { count: 2, warnings: ["3 orders could not be loaded"] }],
   ])("is stored, and not confirmed until it is: %s", async (_name, beside) => {
     const { t, serve } = await startCounted();

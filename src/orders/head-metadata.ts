@@ -1,0 +1,36 @@
+/*
+ * What the head of an answer says of its list: that it is a part, goes on elsewhere, or how many records there are. It is read
+ * like what stands beside the list (`list-metadata.ts`). Pure.
+ */
+
+import type { ServiceAnswer } from "../service/client.ts";
+import type { MetadataField } from "./list-metadata.ts";
+
+export type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
+
+const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
+
+/** The last name of each place says what it is, as for a member of the body. */
+export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): MetadataField[] {
+  const signs: MetadataField[] = [];
+  const add = (kind: MetadataField["kind"], place: string, says: boolean, isClear = true) =>
+    signs.push({ kind, place, says, isClear });
+  // Accepted, a part, or not authoritative: of an empty list none says that there is nothing.
+  if (status !== 200 && status !== 204) add("records", `HTTP.${status}`, true);
+  if (status === 206 || listHeaders["content-range"] !== undefined) add("part", `${status}.partial`, true);
+  for (const [name, value] of Object.entries(listHeaders)) {
+    const isSaid = !FALSE.test(value);
+    if (/^x-(?:truncated|partial)$/.test(name)) add("part", `${name}.partial`, isSaid);
+    if (name === "x-has-more") add("more", `${name}.more`, isSaid);
+    if (name === "x-next-page" || name === "x-next-cursor") add("more", `${name}.next`, isSaid, false);
+    if (name === "link") {
+      const isNext = /;\s*rel="?[^";,]*\bnext\b/i.test(value);
+      add("more", "link.next", isNext);
+      add("omitted", "link.rest", isNext);
+    }
+    const count = /total/.test(name) && /^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined;
+    if (count !== undefined)
+      signs.push({ kind: "count", place: `${name}.count`, says: count > 0, count, isClear: false });
+  }
+  return signs;
+}
