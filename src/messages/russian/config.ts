@@ -87,7 +87,6 @@ export const config = {
   empty: "пустое значение",
   "a list": "список",
   text: "текст",
-  "a number": "число",
   "true or false": "true или false",
   "is not a known key": "неизвестный ключ",
   'is not a known key; did you mean "{name}"?': "неизвестный ключ; возможно, имелось в виду «{name}»?",
@@ -132,7 +131,6 @@ export const config = {
   "stands beside client_secret_file; keep one of the two": "указано вместе с client_secret_file; оставьте что-то одно",
   "lacks the secret: write client_secret_file, or give systemd the credential client-secret":
     "нет секрета: укажите client_secret_file или передайте через systemd учётные данные client-secret",
-  "is empty": "пустое значение",
   "must have {min#} to {max#} characters": "длина должна быть от {min} до {max} знаков",
   "holds a character that an HTTP header cannot carry (a line break, or no ASCII)":
     "содержит знак, недопустимый в заголовке HTTP (перевод строки или не ASCII)",
@@ -179,8 +177,6 @@ export const config = {
   "holds a ${ that is neither ${VAR} nor ${VAR:-default}": "содержит ${, но это не ${VAR} и не ${VAR:-default}",
   "names the environment variable {name}, which is not set": "использует переменную окружения {name}, а она не задана",
   // the small languages
-  "{what!} (column {column#})": "{what} (позиция {column})",
-  'column "{name}" does not hold a number': "в столбце «{name}» не число",
   '"{text}" stands': "стоит «{text}»",
   "{{name}} is unknown here; there are {{names}}": "{{name}} здесь неизвестно; есть {{names}}",
 } as const;

@@ -265,8 +265,6 @@ export const faults = {
   "Another erp-bridge works on {path}.": "С базой {path} уже работает другой erp-bridge.",
   "Stop it first (systemctl stop erp-bridge), or use a command that runs beside it.":
     "Сначала остановите его (systemctl stop erp-bridge) или используйте команду, которая работает рядом с ним.",
-  "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are put right by: erp-bridge remap":
-    "orders.fields, orders.line или orders.statuses изменены после сохранения заказов. Новые заказы читаются по ним; столбцы и строки сохранённых исправит: erp-bridge remap",
   // migrations
   "Install erp-bridge again.": "Установите erp-bridge заново.",
   "{tag} is dated before {before}": "{tag} датирована раньше, чем {before}",

@@ -11,15 +11,6 @@ export const service = {
     "{method} {path}: ответ больше, чем допустимо для ответа на POST ({max} байт)",
   "{method=} {path=} holds more values than an answer to a POST may ({max#})":
     "{method} {path}: значений больше, чем допустимо для ответа на POST ({max})",
-  "The answer holds more records than service.answer_records_max ({max#}).":
-    "В ответе больше записей, чем позволяет service.answer_records_max ({max}).",
-  "The answer holds more values than service.answer_values_max ({max#}).":
-    "В ответе больше значений, чем позволяет service.answer_values_max ({max}).",
-  "The answer holds a text or a number of more than {max#} bytes outside its records.":
-    "В ответе вне записей есть текст или число длиннее {max} байт.",
-  "The answer holds more than {max#} bytes of white space in a row.": "В ответе больше {max} байт пробелов подряд.",
-  "the record is larger than {max#} bytes": "запись больше {max} байт",
-  "the record holds more than {max#} values": "в записи больше {max} значений",
   "The answer could not be read within {seconds#} s.": "Ответ не удалось прочитать за {seconds} с.",
   "Lower service.answer_bytes_max, or raise service.timeouts.total.":
     "Уменьшите service.answer_bytes_max или увеличьте service.timeouts.total.",
@@ -54,7 +45,6 @@ export const service = {
   "{method=} {path=} was answered with {status#} to {place}: {words*}":
     "{method} {path}: ответ {status}, отсылает к {place}: {words}",
   "{method=} {path=} was answered with {status#} to {place}": "{method} {path}: ответ {status}, отсылает к {place}",
-  "{method=} {path=} was answered with {status#}: {words*}": "{method} {path}: ответ {status}: {words}",
   "{method=} {path=} was answered with {status#}": "{method} {path}: ответ {status}",
   "{method=} {path=} was not finished within {seconds} s": "{method} {path}: не завершён за {seconds} с",
   "{method=} {path=} found no connection in time": "{method} {path}: соединение не установлено вовремя",
@@ -72,60 +62,14 @@ export const service = {
   // answers
   "{feed}: the service has counted fewer than {size#} records as taken ({said~}).":
     "{feed}: по счёту сервиса принято меньше записей, чем {size} ({said}).",
-  "The list {path} of the answer is empty, but the answer says that there is something: {what~}.":
-    "Список {path} в ответе пуст, но сам ответ говорит, что данные есть: {what}.",
-  "The answer says that its batch holds more than the {count#} record[s] in it ({what~}); the batch is not confirmed.":
-    "Ответ говорит, что в пачке больше записей, чем пришло ({count}): {what}; пачка не подтверждена.",
-  "The answer says that there are more records ({what~}), and asking from the newest of {path} brings none.":
-    "Ответ говорит, что записи ещё есть ({what}), но запрос от самой новой из {path} ничего не приносит.",
-  "The answer has no {path}: {miss!} (it says: {words*}).": "В ответе нет {path}: {miss} (в нём сказано: {words}).",
-  "The answer has no {path}: {miss!}.": "В ответе нет {path}: {miss}.",
-  "The answer reports an error: {words*}": "В ответе сообщение об ошибке: {words}",
-  "The answer has {path} more than once.": "В ответе {path} встречается больше одного раза.",
   "the answer has {path} more than once": "в ответе {path} встречается больше одного раза",
-  "The answer is an object of more than {max} keys.": "Ответ — объект, в котором больше {max} ключей.",
-  "{path} of the answer is no list but {what~}.": "{path} в ответе — не список, а {what}.",
   "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?): {text*}":
     "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?): {text}",
-  "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)":
-    "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?)",
   "The answer is no complete JSON (at byte {at#} of {size#}: {what!}): {text*}":
     "Ответ — не полный JSON (байт {at} из {size}: {what}): {text}",
   "The answer is no complete JSON (at byte {at#} of {size#}, record {nth#}: {what!}): {text*}":
     "Ответ — не полный JSON (байт {at} из {size}, запись {nth}: {what}): {text}",
-  "The answer is no complete JSON (at byte {at#} of {size#}: {what!})":
-    "Ответ — не полный JSON (байт {at} из {size}: {what})",
-  "The answer is no complete JSON (at byte {at#} of {size#}, record {nth#}: {what!})":
-    "Ответ — не полный JSON (байт {at} из {size}, запись {nth}: {what})",
-  "a raw line break": "неэкранированный перевод строки",
-  "a raw control character": "неэкранированный управляющий символ",
-  "a raw line break in a text": "неэкранированный перевод строки внутри строки JSON",
-  "a raw tab in a text": "неэкранированная табуляция внутри строки JSON",
-  "a raw control character in a text": "неэкранированный управляющий символ внутри строки JSON",
-  "an unknown escape in a text": "неизвестная escape-последовательность в строке",
-  "a value that is no JSON": "значение, которого нет в JSON",
-  "a comma before the end of a list or an object": "запятая перед концом списка или объекта",
-  "the record is no JSON: {what!}, at byte {at#}": "запись — не JSON: {what}, байт {at}",
   "The answer is empty: {text*}": "Ответ пуст: {text}",
-  "The answer is empty": "Ответ пуст",
-  "the record is no object but {what~}": "запись — не объект, а {what}",
-  "the record is not valid UTF-8": "запись не в UTF-8",
-  "the record has no status, which nearly every former order had":
-    "в записи нет статуса, а почти у всех прежних заказов он был",
-  "the record has no lines with an article, which nearly every former order had":
-    "в записи нет строк с артикулом, а почти у всех прежних заказов они были",
-  "the record is nested deeper than {max#} levels": "вложенность записи больше {max} уровней",
-  "no records": "записей нет",
-  "it is there": "он там есть",
-  "at {place} stands {what!}: {keys*}": "в {place} стоит {what}: {keys}",
-  "at {place} stands {what!}": "в {place} стоит {what}",
-  "a list of {count#}": "список из {count} {count:элемента|элементов|элементов}",
-  "an object of {count#} key[s]": "объект с {count} {count:ключом|ключами|ключами}",
-  "an object": "объект",
-  "an array": "список",
-  "a string": "строка",
-  "a boolean": "логическое значение",
-  null: "null",
   "a list of strings": "список строк",
   "a list of numbers": "список чисел",
   "a list of objects": "список объектов",
@@ -138,55 +82,19 @@ export const service = {
   "an object with {keys}, …": "объект с ключами {keys}, …",
   "an object with {keys}": "объект с ключами {keys}",
   // records of orders
-  "{path} (order id) is missing": "{path}: идентификатора заказа нет",
-  "{path} (order id) is null": "{path}: идентификатор заказа — null",
-  "{path} (order id) is no text": "{path}: идентификатор заказа — не текст",
-  "{path} (order id) is not a UUID": "{path}: идентификатор заказа — не UUID",
-  "{path} (order id) names another order": "{path}: идентификатор другого заказа",
   "{path} (status) is missing": "{path}: не указан статус",
   "{path} (lines) is missing": "{path}: нет строк заказа",
-  "{path} (lines) is no list": "{path}: строки заказа — не список",
-  "{path} ({field}) is missing": "нет {path} ({field})",
-  "line {line#} of {path} is {what~} (lines)": "элемент {line} в {path} — {what}, а не строка заказа (lines)",
   "line {line#}: {reason~} ({field})": "строка {line}: {reason} ({field})",
-  "{path=} is {what!} ({field})": "вместо значения {path} ({field}) стоит {what}",
   "{path=} is {what!}": "{path} — {what}",
-  "the stored payload is damaged; erp-bridge sync reconcile reads the order again":
-    "сохранённое содержимое повреждено; erp-bridge sync reconcile прочитает заказ заново",
   "the stored payload is not what was stored (its hash does not match)":
     "сохранённое содержимое не то, что сохраняли (не сходится контрольная сумма)",
-  "the text ends": "текст обрывается",
-  "an unexpected character": "неожиданный знак",
   // rows of feeds and values in templates
-  "{value} is no number that can be sent": "число {value} отправить нельзя",
-  "binary data cannot be sent": "двоичные данные отправить нельзя",
-  "is NULL": "значение NULL",
   "is no number ({value~})": "не число ({value})",
-  "there is no such value": "такого значения нет",
-  "the number cannot be written in JSON": "такое число нельзя записать в JSON",
-  "the text is not valid JSON": "текст не является JSON",
-  "the value is not a number": "значение — не число",
-  "the value is neither 1, 0, true nor false": "значение не равно 1, 0, true или false",
-  "the value is empty": "значение пусто",
-  "the value holds half of a surrogate pair": "в значении половина суррогатной пары",
-  "the path would leave its place (. or ..)": "с этим значением путь вышел бы за свои пределы (. или ..)",
   "two rows have this key ({keys})": "такой ключ у двух строк ({keys})",
   "{keys}: the key is NULL": "{keys}: ключ равен NULL",
   "{keys}: the key is binary data or no valid text": "{keys}: ключ — двоичные данные или неверный текст",
   // confirms
-  "No record of this batch has an id by which a confirm could name it.":
-    "Ни у одной записи пачки нет идентификатора, по которому её можно подтвердить.",
-  "The confirm cannot be written for this batch: {why~}.": "Для этой пачки нельзя составить подтверждение: {why}.",
-  "The confirm was refused: {words*}": "Подтверждение отклонено: {words}",
-  "The confirm was answered with {what~}.": "В ответ на подтверждение пришло: {what}.",
   // statuses
-  "status, comment and data are too large together": "status, comment и data вместе слишком велики",
-  "order_id is not a UUID": "order_id — не UUID",
-  "{column=} is not valid UTF-8": "{column} не в UTF-8",
-  "there is no order with this order_id in the table orders": "в таблице orders нет заказа с таким order_id",
-  "is no text with a JSON object": "не текст с объектом JSON",
-  "is JSON but no object": "это JSON, но не объект",
-  "is not valid JSON": "неверный JSON",
   // what was noticed
   "{count#} field[s] of orders that nothing reads ({names})":
     "{count:поле заказов, которое|поля заказов, которые|полей заказов, которые} никто не читает: {count} ({names})",
@@ -213,4 +121,5 @@ export const service = {
   "Noticed about the service: a new {kind}.": "Замечено у сервиса: новое ({kind}).",
   "the configuration names no meaning for it": "в настройках его смысл не указан",
   "fields there now: {names*}": "поля, которые там сейчас: {names}",
+  "{method=} {path=} was answered with {status#}: {words*}": "{method} {path}: ответ {status}: {words}",
 } as const;
