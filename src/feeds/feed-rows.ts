@@ -106,13 +106,8 @@ export function markQueuedDirty(
   rules: FeedRules,
   { afterId, limit }: { afterId: number; limit: number },
 ): number | undefined {
-  const { last } = onlyRow(
-    store
-      .prepare<{ last: number | null }>(
-        `SELECT max(id) AS last FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)`,
-      )
-      .get(rules.feedId, afterId, limit),
-  );
+  const sql = "SELECT max(id) FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)";
+  const last = onlyRow(store.prepare<number | null>(sql).pluck().get(rules.feedId, afterId, limit));
   if (last === null) return undefined;
   store
     .prepare(
@@ -370,14 +365,9 @@ export function markShown(store: Store, rules: FeedRules, options: { awayBeforeM
 
 /** A person lets the rows go that the guard has shown. Later ones are counted anew. Returns how many rows that are. */
 export function approveGuarded(store: Store, name: FeedName): number {
-  const { n } = onlyRow(
-    store
-      .prepare<{ n: number }>(
-        `SELECT count(*) AS n FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
-       WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`,
-      )
-      .get(name),
-  );
+  const sql = `SELECT count(*) FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
+    WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
+  const n = onlyRow(store.prepare<number>(sql).pluck().get(name));
   if (n === 0) return 0;
   store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
   return n;

@@ -47,7 +47,10 @@ export class Flights {
   async take(load: () => OutboxRow[], signal: AbortSignal): Promise<OutboxRow[]> {
     const { store } = this.#context;
     const rows = await commit(this.#context, signal, () => {
-      this.#saveAccepted();
+      for (const accepted of this.#accepted) {
+        accepted.save(accepted.rows);
+        accepted.also();
+      }
       const next = load();
       if (next.length > 0) markLoaded(store, next);
       return next;
@@ -106,13 +109,6 @@ export class Flights {
     const left = [...this.#ahead.values()];
     this.#ahead.clear();
     await this.end(left, "nothing");
-  }
-
-  #saveAccepted(): void {
-    for (const { rows, save, also } of this.#accepted) {
-      save(rows);
-      also();
-    }
   }
 
   #secure(): void {
