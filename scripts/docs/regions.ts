@@ -1,7 +1,7 @@
 import { CONDITIONS, type Trait } from "../../src/health/condition-traits.ts";
 import { englishStatus } from "../../src/health/status-words-en.ts";
 import { russianStatus } from "../../src/health/status-words-ru.ts";
-import { BridgeError, type ErrorCode, EXIT, exitCodeOf } from "../../src/platform/errors.ts";
+import { type ErrorCode, EXIT, exitCodeOfCode } from "../../src/platform/errors.ts";
 
 import { switchTable } from "./switches.ts";
 import { tableOf } from "./table.ts";
@@ -94,7 +94,7 @@ function exitTable(language: "en" | "ru"): string {
   const { errors } = language === "en" ? englishStatus : russianStatus;
   const page = language === "en" ? "trouble.md" : "trouble.ru.md";
   const rows = Object.entries(EXIT).map(([name, exit]) => {
-    const codes = (Object.keys(errors) as ErrorCode[]).filter((code) => exitCodeOf(new BridgeError(code, "")) === exit);
+    const codes = (Object.keys(errors) as ErrorCode[]).filter((code) => exitCodeOfCode(code) === exit);
     return [
       String(exit),
       words[name as keyof typeof EXIT],

@@ -1,4 +1,5 @@
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
+import { m } from "../../src/messages/messages.ts";
 import type { JournalEntry } from "../../src/orders/journal-entry.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import type { Clock } from "../../src/platform/ports.ts";
@@ -19,7 +20,7 @@ export class SimulatedJournal extends BatchJournal {
   }
 
   override append({ body }: JournalEntry): Promise<void> {
-    if (this.#disk.isFull) return Promise.reject(new BridgeError("disk_full", "The journal's disk is full."));
+    if (this.#disk.isFull) return Promise.reject(new BridgeError("disk_full", m.platform.diskFull));
     this.#disk.bodies.push(Buffer.from(body));
     return Promise.resolve();
   }

@@ -7,6 +7,7 @@ import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
+import type { Message } from "../../src/messages/message.ts";
 import { createClient } from "../../src/pass/build-client.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { JOB_NAMES } from "../../src/pass/job-names.ts";
@@ -187,6 +188,6 @@ export class ProgramLife {
 }
 
 function logTo(onLog: LifeOptions["onLog"]): Log {
-  const at = (level: string) => (_fields: object, message: string) => onLog(level, message);
+  const at = (level: string) => (_fields: object, message: string | Message) => onLog(level, String(message));
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

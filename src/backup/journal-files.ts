@@ -110,7 +110,7 @@ export class JournalWriter {
   /** Flushed when it resolves. */
   async end(folder: string): Promise<void> {
     await this.#step(folder, async () => {
-      if (this.#begun === undefined) throw new BridgeError("internal", "No file of the journal is open.");
+      if (this.#begun === undefined) throw new Error("No file of the journal is open.");
       await this.#begun.handle.datasync();
       syncFolder(folder);
       await this.#begun.handle.close();

@@ -280,7 +280,7 @@ function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
 function catchDefects(log: () => Log): void {
   const end = (thrown: unknown) => {
     const error = asError(thrown);
-    log().error({ errorCode: error.code }, error.message);
+    log().error({ errorCode: error.code }, error.text);
     log().debug({ stack: thrown instanceof Error ? (thrown.stack ?? "") : "" }, "details");
     process.exit(EXIT.failed);
   };

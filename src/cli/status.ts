@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
 import { loadFacts } from "../health/fact-rows.ts";
+import { describeRow } from "../health/flow-row.ts";
 import { measureAges } from "../health/health.ts";
 import { describeStatus, type ReportedCondition } from "../health/status.ts";
 import { statusWords } from "../health/status-words.ts";
@@ -93,9 +94,9 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
       ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
       ...facts.flows
         .filter(({ enabled }) => enabled)
-        .map(({ flow, sentence }) => {
-          const { lead, rest } = splitRow(sentence, kept, told.conditions);
-          return `  ${flow.padEnd(10)} ${lead}${say(rest)}`;
+        .map((flow) => {
+          const { lead, isBehind } = splitRow(flow.sentence, kept, told.conditions);
+          return `  ${flow.flow.padEnd(10)} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;
         }),
       ...holds.flatMap(({ area, reason, detail }) =>
         detail === null ? [] : [say(m.common.indented({ text: m.status.hold({ area, reason, detail }) }))],
@@ -129,7 +130,11 @@ function startOf(holder: LockHolder | undefined, nowMs: number): number {
  */
 function splitRow(sentence: string, kept: readonly ConditionRow[], now: readonly ReportedCondition[]) {
   const first = kept.find(({ text }) => sentence.startsWith(`${text} `));
-  if (first === undefined) return { lead: "", rest: sentence };
+  if (first === undefined) return { lead: "", rest: sentence, isBehind: false };
   const standing = now.find(({ code, subject }) => code === first.code && subject === first.subject);
-  return { lead: standing === undefined ? "" : `${standing.text} `, rest: sentence.slice(first.text.length + 1) };
+  return {
+    lead: standing === undefined ? "" : `${standing.text} `,
+    rest: sentence.slice(first.text.length + 1),
+    isBehind: true,
+  };
 }

@@ -19,7 +19,7 @@ import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../pass/sync-request-rows.ts";
 import { systemClock } from "../platform/clock.ts";
-import { asError, BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
@@ -289,7 +289,7 @@ const OUTCOMES: Readonly<Record<string, Message>> = { failed: m.sync.failed, sto
 const BAD_COUNTS = ["quarantined", "refused", "unsendable"];
 
 function exitCodeOfOutcome({ outcome, counts, errorCode, hold }: SyncOutcome): ExitCode {
-  if (errorCode !== null) return exitCodeOf(new BridgeError(errorCode as ErrorCode, ""));
+  if (errorCode !== null) return exitCodeOfCode(errorCode);
   if (outcome === "held") return exitCodeOfHold(hold?.reason ?? "");
   return BAD_COUNTS.some((name) => (counts[name] ?? 0) > 0) ? EXIT.attention : EXIT.ok;
 }

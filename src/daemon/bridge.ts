@@ -232,7 +232,7 @@ export class Bridge {
         const next = await runner.runNow(this.#scheduler.signal);
         if (next !== undefined) result = addUp(result, next);
       }
-      return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", "Stopped.") };
+      return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", m.daemon.stopped) };
     } finally {
       release?.();
     }

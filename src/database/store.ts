@@ -267,10 +267,9 @@ export class Store {
     const startedAt = performance.now();
     try {
       const result = fn();
-      if (result instanceof Promise)
-        throw new BridgeError("internal", "A write transaction was given an async function.");
+      if (result instanceof Promise) throw new Error("A write transaction was given an async function.");
       // SQLite ends a transaction by itself on some faults; what ran after that would have been committed row by row.
-      if (!this.db.inTransaction) throw new BridgeError("disk_failed", "SQLite gave the transaction up in its middle.");
+      if (!this.db.inTransaction) throw new BridgeError("disk_failed", m.database.gaveUp);
       this.#refuseReplacedDatabase();
       if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();
       this.prepare("COMMIT").run();
@@ -437,11 +436,11 @@ export class Store {
 
   #begin(): void {
     this.#refuseDamage();
-    if (this.#writing) throw new BridgeError("internal", "A write transaction was begun inside another.");
+    if (this.#writing) throw new Error("A write transaction was begun inside another.");
     try {
       // Only after a ROLLBACK that failed (see below) is a transaction open here that is not somebody's mistake.
       if (this.#rollBackOwed) this.#rollBack();
-      if (this.db.inTransaction) throw new BridgeError("internal", "A write transaction was begun inside another.");
+      if (this.db.inTransaction) throw new Error("A write transaction was begun inside another.");
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
       throw machineFaultOf(error, m.database.writing, this.path) ?? error;

@@ -7,7 +7,7 @@ import { judgeSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import { BridgeError, type ErrorCode, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { isOfDatabase } from "../platform/troubles.ts";
 import { CONDITIONS, type Code, codeOfHold, type Params, type Trait } from "./condition-traits.ts";
@@ -106,9 +106,7 @@ function exitOf(condition: Condition): ExitCode | null {
   const { exit } = traitOf(condition);
   if (exit !== "error") return exit;
   const { error } = condition.params as { error: string | null };
-  return exitCodeOf(new BridgeError((error ?? "") as ErrorCode, "")) === EXIT.unreachable
-    ? EXIT.unreachable
-    : EXIT.attention;
+  return exitCodeOfCode(error ?? "") === EXIT.unreachable ? EXIT.unreachable : EXIT.attention;
 }
 
 function make<C extends Code>(code: C, subject: string, since: string | null, params: Params[C]): Condition {

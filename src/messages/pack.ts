@@ -29,7 +29,7 @@ export function messageBehind(text: string, data: unknown): Message {
   } catch {
     // No message, or one of another version.
   }
-  return m.common.plain({ text });
+  return m.common.foreign({ text });
 }
 
 /** The same message with other texts in the place of those among its parameters, however deep. */

@@ -63,18 +63,13 @@ export class BridgeError extends Error {
   readonly text: Message;
   readonly hint: Message | undefined;
 
-  /** Texts that are no messages yet are taken as they are. */
-  constructor(code: ErrorCode, text: Message | string, options: { hint?: Message | string; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, text: Message, options: { hint?: Message; cause?: unknown } = {}) {
     super(String(text), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "BridgeError";
     this.code = code;
-    this.text = asMessage(text);
-    this.hint = options.hint === undefined ? undefined : asMessage(options.hint);
+    this.text = text;
+    this.hint = options.hint;
   }
-}
-
-function asMessage(text: Message | string): Message {
-  return typeof text === "string" ? m.common.plain({ text }) : text;
 }
 
 /** Whether it speaks of the database or its disk, rather than of a record, the service or the program. */
@@ -120,7 +115,12 @@ const EXIT_BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
 
 /** The exit code of a command that ends with `error`. */
 export function exitCodeOf(error: unknown): ExitCode {
-  return error instanceof BridgeError ? (EXIT_BY_CODE[error.code] ?? EXIT.failed) : EXIT.failed;
+  return error instanceof BridgeError ? exitCodeOfCode(error.code) : EXIT.failed;
+}
+
+/** The same of a code as it is stored; one of another version is a failure. */
+export function exitCodeOfCode(code: string): ExitCode {
+  return EXIT_BY_CODE[code as ErrorCode] ?? EXIT.failed;
 }
 
 /**

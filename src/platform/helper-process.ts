@@ -60,10 +60,10 @@ interface Request {
   args: unknown[];
 }
 
-type Outcome = { result: unknown } | { error: SentError };
+type Outcome = { result: unknown } | { error: PackedError };
 type Answer = { id: number } & (Outcome | { note: unknown });
 
-interface SentError {
+interface PackedError {
   message: string;
   /** Of a {@link BridgeError}; otherwise it is what the system threw. */
   ours: { text: PackedMessage; hint: PackedMessage | undefined } | undefined;
@@ -130,7 +130,7 @@ class HelperProcess<F extends Functions> {
     const outcome = await this.#send(child, { id, name, args }, options);
     if (this.#waiting.size === 0) this.#rest(options.leavesOpen === true);
     if (outcome instanceof BridgeError) throw outcome;
-    if ("error" in outcome) throw revived(outcome.error);
+    if ("error" in outcome) throw unpackError(outcome.error);
     return outcome.result as Result<F[K]>;
   }
 
@@ -151,7 +151,7 @@ class HelperProcess<F extends Functions> {
     }
     if (status !== 0) throw new BridgeError("internal", m.platform.helperEnded({ why: String(status) }));
     const outcome = deserialize(stdout) as Outcome;
-    if ("error" in outcome) throw revived(outcome.error);
+    if ("error" in outcome) throw unpackError(outcome.error);
     return outcome.result as Result<F[K]>;
   }
 
@@ -273,7 +273,7 @@ export function serveCalls(functions: Functions): void {
     try {
       return { result: await functions[name]?.({ signal: abort.signal, progress }, ...(args as never[])) };
     } catch (error) {
-      return { error: sent(error) };
+      return { error: packError(error) };
     } finally {
       under.delete(id);
     }
@@ -298,7 +298,8 @@ export function serveCalls(functions: Functions): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 }
 
-function sent(error: unknown): SentError {
+/** An error as plain data, for another process. */
+function packError(error: unknown): PackedError {
   const ours =
     error instanceof BridgeError ? { text: packed(error.text), hint: error.hint && packed(error.hint) } : undefined;
   const message = error instanceof Error ? error.message : String(error);
@@ -308,7 +309,7 @@ function sent(error: unknown): SentError {
   return { message, ours, own: Object.fromEntries(own) };
 }
 
-function revived({ message, ours, own }: SentError): Error {
+function unpackError({ message, ours, own }: PackedError): Error {
   if (ours === undefined) return Object.assign(new Error(message), own);
   const hint = ours.hint === undefined ? {} : { hint: unpacked(ours.hint) };
   return Object.assign(new BridgeError(own["code"] as ErrorCode, unpacked(ours.text), hint), own);

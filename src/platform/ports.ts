@@ -19,9 +19,9 @@ export interface Clock {
 /** Structured logging: chosen fields only, then one sentence. */
 export interface Log {
   debug(fields: object, message: string | Message): void;
-  info(fields: object, message: string | Message): void;
-  warn(fields: object, message: string | Message): void;
-  error(fields: object, message: string | Message): void;
+  info(fields: object, message: Message): void;
+  warn(fields: object, message: Message): void;
+  error(fields: object, message: Message): void;
 }
 
 /** UTC ISO 8601 with milliseconds: the form of every time that the bridge writes. */

@@ -139,7 +139,7 @@ export class StatusSettler {
     if (plan.kind === "refuse" || plan.kind === "done") this.forget(request.id);
     if (plan.kind === "refuse") return this.#refused(request.id, plan.reason);
     if (plan.kind === "done") return { kind: "settled", as: "already" };
-    if (order === undefined) throw new BridgeError("internal", "A status was planned for an order that is not stored.");
+    if (order === undefined) throw new Error("A status was planned for an order that is not stored.");
     if (plan.kind === "read") {
       await this.readBack(order, counts, signal);
       return { kind: "again" };

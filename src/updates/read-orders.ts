@@ -418,8 +418,8 @@ function unusable(orderId: string): BridgeError {
 
 /** What orders were answered holds nothing: changes are followed meanwhile, and the next pass reads others. */
 function asFailure(trouble: unknown): BridgeError {
-  const { code, message, hint } = asError(trouble);
-  return new BridgeError(code, message, { cause: trouble, ...(hint === undefined ? {} : { hint }) });
+  const { code, text, hint } = asError(trouble);
+  return new BridgeError(code, text, { cause: trouble, ...(hint === undefined ? {} : { hint }) });
 }
 
 function count(counts: Record<string, number>, stored: string): void {

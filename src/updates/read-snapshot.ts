@@ -30,8 +30,7 @@ export class AnotherOrder extends BridgeError {
   readonly order: { orderId: string; serviceId: string };
 
   constructor(asked: string, { orderId, serviceId }: AnotherOrder["order"]) {
-    const text = `GET /orders/${asked}: it answered with another order (${orderId}), into which it may have been merged.`;
-    super("answer_unreadable", text);
+    super("answer_unreadable", m.updates.mergedInto({ asked, orderId }));
     this.order = { orderId, serviceId };
   }
 }

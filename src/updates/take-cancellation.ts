@@ -3,10 +3,12 @@
  * shipped do not come back. Runs inside the transaction that postpones the read, which stays owed: whatever the order says
  * later counts over it. After a crash neither is there.
  */
+
 import { hash } from "node:crypto";
 import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import { m } from "../messages/messages.ts";
 import { settleEchoes } from "../orders/echo-rows.ts";
 import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
@@ -41,10 +43,7 @@ export function takeCancellation(
     eventSource,
     at,
   });
-  log.warn(
-    { orderId },
-    `The order ${orderId} is cancelled by the change of it: the order itself cannot be read so far.`,
-  );
+  log.warn({ orderId }, m.updates.cancelledByChange({ orderId }));
 }
 
 function planCancellation(

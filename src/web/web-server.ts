@@ -114,7 +114,7 @@ export class WebServer {
       server.once("error", reject);
       server.listen({ host, port, exclusive: true }, () => {
         server.off("error", reject);
-        server.on("error", (error) => this.#options.log.warn({ errorCode: asError(error).code }, error.message));
+        server.on("error", (error) => this.#options.log.warn({ errorCode: asError(error).code }, asError(error).text));
         resolve(server);
       });
     });

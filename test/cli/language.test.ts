@@ -63,7 +63,7 @@ describe("the language of a command", () => {
     const [order] = shop.rows<{ number: string }>("SELECT number FROM orders");
     const story = await shop.command("order", order?.number ?? "");
     expect(story.out).toContain("пачка подтверждена");
-    expect(story.out).toContain("ещё не забран в ERP; ревизия 1 ждёт с");
+    expect(story.out).toContain("в ERP ещё не забран; ревизия 1 ждёт с");
   });
 
   it("says why a row would be sent, and shows the row as it is", async () => {

@@ -3,10 +3,11 @@ import { JobRunner } from "../../src/daemon/job-runner.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { FakeClock } from "../support/bridge.ts";
+import { words } from "../support/messages.ts";
 
 const SIGNAL = new AbortController().signal;
 const idle: RunResult = { outcome: "idle", counts: {}, error: null };
-const failed: RunResult = { outcome: "failed", counts: {}, error: new BridgeError("unreachable", "away") };
+const failed: RunResult = { outcome: "failed", counts: {}, error: new BridgeError("unreachable", words("away")) };
 const done = (sent: number, outcome: "done" | "more" = "done"): RunResult => ({
   outcome,
   counts: { sent },

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Code } from "../../src/health/condition-traits.ts";
 import { englishConditions } from "../../src/health/condition-words-en.ts";
 import { englishStatus } from "../../src/health/status-words-en.ts";
-import { BridgeError, type ErrorCode, exitCodeOf } from "../../src/platform/errors.ts";
+import { type ErrorCode, exitCodeOfCode } from "../../src/platform/errors.ts";
 import { CODES as CONDITION_CODES } from "../support/conditions.ts";
 
 const trouble = readFileSync("docs/trouble.md", "utf8");
@@ -34,7 +34,7 @@ describe("docs/trouble.md", () => {
     const headings = [...trouble.matchAll(/^### `(\w+)`$/gm)].map(([, code]) => code);
     expect(headings.sort()).toEqual([...CODES].sort());
     for (const code of CODES) {
-      const exitCode = exitCodeOf(new BridgeError(code, ""));
+      const exitCode = exitCodeOfCode(code);
       expect(sectionOf(trouble, `### \`${code}\``)?.trim(), code).toMatch(new RegExp(`^Exit code ${exitCode}\\. \\S`));
     }
   });

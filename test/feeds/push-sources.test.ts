@@ -11,6 +11,7 @@ import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { configFor, type Settings } from "../support/bridge.ts";
 import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
+import { words } from "../support/messages.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -64,7 +65,10 @@ describe("a feed whose rows are those of a view", () => {
     ).get("stocks")!;
     const scan = (prove: typeof proveSource) =>
       new ScanSource(bridge.context, rules, prove).run({ counts: {}, signal: new AbortController().signal }, false);
-    const endless = new BridgeError("table_missing", "stocks: table for_sale did not end within 60 s and was stopped.");
+    const endless = new BridgeError(
+      "table_missing",
+      words("stocks: table for_sale did not end within 60 s and was stopped."),
+    );
     await expect(scan(() => Promise.reject(endless))).rejects.toBe(endless);
     await expect(scan(async () => 1)).rejects.toThrow("gives more than 10002 rows");
     expect(rows("SELECT id FROM feed_outbox")).toEqual([]);

@@ -31,10 +31,12 @@ describe("a message", () => {
     expect(text).toMatchObject({ id: "config.more", params: { count: 3 } });
   });
 
-  it("is what an error says; a plain text of a part without messages is translated as before", () => {
-    const error = new BridgeError("usage", m.config.more({ count: 3 }), { hint: "Nothing was changed." });
+  it("is what an error says", () => {
+    const error = new BridgeError("usage", m.config.more({ count: 3 }), { hint: m.restore.nothingChanged });
     expect([error.message, String(error.hint)]).toEqual(["and 3 more", "Nothing was changed."]);
     expect([error.text, error.hint ?? ""].map(speaking("ru"))).toEqual(["и ещё 3", "Ничего не изменено."]);
+    // @ts-expect-error plain text is no message
+    expect(() => new BridgeError("usage", "English words")).not.toThrow();
   });
 
   it("that no catalogue has is refused", () => {

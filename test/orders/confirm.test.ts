@@ -75,6 +75,6 @@ describe("a confirm that failed", () => {
   });
 
   it("is tried again where no answer came", () => {
-    expect(classifyConfirmFailure(new BridgeError("unreachable", "cut off"), true)).toBe("retry");
+    expect(classifyConfirmFailure(new BridgeError("unreachable", words("cut off")), true)).toBe("retry");
   });
 });

@@ -5,6 +5,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { helperFor, Unanswered } from "../../src/platform/helper-process.ts";
+import { words } from "../support/messages.ts";
 import { tempFolder } from "../support/temp.ts";
 import type { WaitingFunctions } from "../support/waiting-helper.ts";
 
@@ -69,7 +70,7 @@ describe("a helper process", () => {
     const ours = await helper.call("throwOurs", call).catch((error: unknown) => error as BridgeError);
     expect(ours).toBeInstanceOf(BridgeError);
     expect({ ...(ours as BridgeError) }).toEqual({
-      ...new BridgeError("table_missing", "no table.", { hint: "Make it." }),
+      ...new BridgeError("table_missing", words("no table."), { hint: words("Make it.") }),
     });
     await expect(helper.call("throwSystems", call)).rejects.toMatchObject({ code: "ENOENT", path: "/nowhere/at/all" });
     await expect(helper.call("end", call)).rejects.toThrow("ended early (3)");

@@ -1,4 +1,5 @@
 import { openSync } from "node:fs";
+import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { type HelperCall, serveCalls } from "../../src/platform/helper-process.ts";
 
@@ -8,7 +9,9 @@ const functions = {
   /** As a call on a disk that does not answer: it comes back only when the pipe's other end is opened. */
   open: (_call: HelperCall, pipe: string): number => openSync(pipe, "r"),
   throwOurs: (): void => {
-    throw new BridgeError("table_missing", "no table.", { hint: "Make it." });
+    throw new BridgeError("table_missing", m.common.foreign({ text: "no table." }), {
+      hint: m.common.foreign({ text: "Make it." }),
+    });
   },
   throwSystems: (): number => openSync("/nowhere/at/all", "r"),
   end: (): void => process.exit(3),

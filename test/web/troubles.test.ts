@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { Troubles } from "../../src/platform/troubles.ts";
-import { saying } from "../support/messages.ts";
+import { saying, words } from "../support/messages.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
@@ -144,7 +144,7 @@ describe("what the daemon itself meets", () => {
   it("is nothing that a transaction's own code refuses", async () => {
     const t = await startWebBridge();
     const refuse = () => {
-      throw new BridgeError("database_refused", "A trigger of the ERP's.");
+      throw new BridgeError("database_refused", words("A trigger of the ERP's."));
     };
     expect(() => t.bridge.store.write(refuse)).toThrow("A trigger");
     expect(t.bridge.store.troubles.first).toBeUndefined();
@@ -154,10 +154,10 @@ describe("what the daemon itself meets", () => {
     const t = await startWebBridge();
     await runAll(t);
     const { troubles } = t.bridge.store;
-    troubles.note("reload", new BridgeError("config_invalid", "The configuration was not taken over."));
+    troubles.note("reload", new BridgeError("config_invalid", words("The configuration was not taken over.")));
     const { status, body } = await t.health();
     expect([status, body.ill, body.attention[0]]).toEqual([200, [], "The configuration was not taken over."]);
-    troubles.note("files", new BridgeError("database_refused", "/srv/shop/bridge.db is odd."), "/srv/shop");
+    troubles.note("files", new BridgeError("database_refused", words("/srv/shop/bridge.db is odd.")), "/srv/shop");
     expect(troubles.first).toMatchObject({ of: "files", sentence: saying("bridge.db is odd.") });
     troubles.end("files");
     expect(troubles.first).toMatchObject({ of: "reload" });
@@ -168,13 +168,13 @@ describe("Troubles", () => {
   it("keeps since when the same stands, and what one error is told as at first", () => {
     let nowMs = 0;
     const troubles = new Troubles(() => nowMs);
-    const error = new BridgeError("disk_full", "Full.");
+    const error = new BridgeError("disk_full", words("Full."));
     troubles.note("write", error);
     nowMs = 5_000;
-    troubles.note("write", new BridgeError("disk_full", "Full again."));
+    troubles.note("write", new BridgeError("disk_full", words("Full again.")));
     troubles.note("secure", error);
     expect(troubles.first).toMatchObject({ since: "1970-01-01T00:00:00.000Z", sentence: saying("Full again.") });
-    troubles.note("write", new BridgeError("disk_failed", "Failed."));
+    troubles.note("write", new BridgeError("disk_failed", words("Failed.")));
     troubles.end("secure");
     expect(troubles.first).toMatchObject({ since: "1970-01-01T00:00:05.000Z", code: "disk_failed" });
   });

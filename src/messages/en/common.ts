@@ -4,8 +4,6 @@ import type { Said } from "../message.ts";
 export const common = {
   /** Words of the service, of SQLite or of a library, as they came. */
   foreign: ({ text }: { text: string }) => text,
-  /** A text of a part of the program that has no messages yet. */
-  plain: ({ text }: { text: string }) => text,
   sentences: ({ parts }: { parts: readonly string[] }) => parts.join(" "),
   listed: ({ parts }: { parts: readonly string[] }) => parts.join(", "),
   joined: ({ parts }: { parts: readonly string[] }) => parts.join("; "),

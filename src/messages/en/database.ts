@@ -127,4 +127,5 @@ export const database = {
     `The write-ahead log of ${file} was removed while the bridge was running.`,
   logReplaced: ({ file }: { file: string }) =>
     `The write-ahead log of ${file} was replaced while the bridge was running.`,
+  gaveUp: "SQLite gave the transaction up in its middle.",
 };

@@ -62,4 +62,8 @@ export const updates = {
   tieServed: "The changes of the timestamp at which a page may have been cut have all been served since.",
   passFull: ({ count }: { count: number }) =>
     `A pass ended after ${counted(count, "change")}; more wait. The next one goes on from there by itself.`,
+  mergedInto: ({ asked, orderId }: { asked: string; orderId: string }) =>
+    `GET /orders/${asked}: it answered with another order (${orderId}), into which it may have been merged.`,
+  cancelledByChange: ({ orderId }: { orderId: string }) =>
+    `The order ${orderId} is cancelled by the change of it: the order itself cannot be read so far.`,
 };

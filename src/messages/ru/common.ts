@@ -1,9 +1,7 @@
 import type { common as en } from "../en/common.ts";
-import { translate } from "../translator.ts";
 
 export const common = {
   foreign: ({ text }) => text,
-  plain: ({ text }) => translate(text),
   sentences: ({ parts }) => parts.join(" "),
   listed: ({ parts }) => parts.join(", "),
   joined: ({ parts }) => parts.join("; "),

@@ -112,4 +112,5 @@ export const database = {
     `С базой ${file} уже работает другой erp-bridge: ${command}, процесс ${pid}, с ${since}.`,
   logRemoved: ({ file }) => `Журнал базы ${file} удалён во время работы программы.`,
   logReplaced: ({ file }) => `Журнал базы ${file} заменён во время работы программы.`,
+  gaveUp: "SQLite прервала транзакцию посередине.",
 } satisfies typeof en;
