@@ -51,6 +51,8 @@ const REFUSED_PER_PASS = 20;
 const REFUSED_TRIES_MAX = 48;
 /** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
 const SERVED_AGAIN_MAX = 5;
+/** After so long the orders behind it are missed: the pass fails. */
+const SERVED_AGAIN_MS = 15 * 60_000;
 
 /** How often a batch that no confirm can name is served before that is noted; then each time it has doubled. */
 const UNNAMED_NOTED = 16;
@@ -101,7 +103,7 @@ export class ConfirmBatches {
   readonly #form: ConfirmForm;
   readonly #forms: AnswerForms;
   /** The confirmed batch that is served again and again. */
-  #again = { fingerprint: "", times: 0 };
+  #again = { fingerprint: "", times: 0, sinceMs: 0 };
   /** By batch; monotonic. */
   readonly #waits = new Map<number, Wait>();
   /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
@@ -344,7 +346,7 @@ export class ConfirmBatches {
         return news;
       });
       count(pass, "confirmed", confirmed);
-      this.#noticeServedAgain(row);
+      this.#noticeServedAgain(row, pass);
       return;
     }
     const { verdict, failure, isSaid } = outcome;
@@ -498,12 +500,16 @@ export class ConfirmBatches {
     return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadJournalOwed(store) === undefined;
   }
 
-  #noticeServedAgain(row: BatchRow): void {
+  #noticeServedAgain(row: BatchRow, pass: PullPass): void {
     if (row.state !== "confirmed") return;
-    const times = this.#again.fingerprint === row.fingerprint ? this.#again.times + 1 : 1;
-    this.#again = { fingerprint: row.fingerprint, times };
-    if (times !== SERVED_AGAIN_MAX) return;
-    this.#context.log.warn({ batch: row.batchId, times }, m.orders.servedAgain);
+    const { clock, log } = this.#context;
+    const isSame = this.#again.fingerprint === row.fingerprint;
+    const times = isSame ? this.#again.times + 1 : 1;
+    const sinceMs = isSame ? this.#again.sinceMs : clock.monotonicMs();
+    this.#again = { fingerprint: row.fingerprint, times, sinceMs };
+    if (times === SERVED_AGAIN_MAX) log.warn({ batch: row.batchId, times }, m.orders.servedAgain);
+    if (times < SERVED_AGAIN_MAX || clock.monotonicMs() - sinceMs < SERVED_AGAIN_MS) return;
+    pass.failure ??= new BridgeError("answer_unknown", m.orders.servedAgain, { hint: m.orders.servedAgainHint });
   }
 }
 

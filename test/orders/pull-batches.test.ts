@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { membersOf, textOf } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
+import { m } from "../../src/messages/messages.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, dumpTables, expectComplete, orderCount } from "../support/pull.ts";
 
@@ -159,6 +160,28 @@ describe("a batch that was served before", () => {
     });
     for (let poll = 0; poll < 12; poll++) await t.run("orders");
     expect(t.logs.filter(({ message }) => message.includes("serves it again all the same"))).toHaveLength(1);
+  });
+
+  it("fails where it is served again for a quarter of an hour, and is well once another one comes", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    const rule = t.sandbox.faults.add({
+      match: { path: "confirm" },
+      times: "forever",
+      do: { kind: "raw", body: "", contentType: "text/plain" },
+    });
+    const errors: unknown[] = [];
+    for (let poll = 0; poll < 20; poll++) {
+      errors.push((await t.run("orders")).error);
+      t.clock.advance(60_000);
+    }
+    expect(errors.slice(0, 15)).toEqual(errors.slice(0, 15).map(() => null));
+    expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
+    t.sandbox.faults.remove(rule);
+    createOrders(t, 1);
+    for (let poll = 0; poll < 2; poll++) await t.run("orders");
+    expect((await t.run("orders")).error).toBeNull();
+    expectComplete(t);
   });
 
   it("stores overlapping batches once", async () => {
