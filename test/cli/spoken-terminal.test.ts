@@ -19,10 +19,10 @@ describe("a terminal that speaks", () => {
   it("says results and messages, and leaves alone what is to stay as it is", () => {
     const { plain, out, err } = collect();
     const terminal = spokenTerminal(plain, "ru", false);
-    terminal.out("nothing to do");
-    terminal.out("nothing to do", "as it is");
-    terminal.err("Nothing was changed.");
-    terminal.err("Nothing was changed.", "as it is");
+    terminal.out(m.common.nothingToDo);
+    terminal.out(m.common.nothingToDo, "as it is");
+    terminal.err(m.restore.nothingChanged);
+    terminal.err(m.restore.nothingChanged, "as it is");
     expect(out).toEqual(["делать нечего", "nothing to do"]);
     expect(err).toEqual(["Ничего не изменено.", "Nothing was changed."]);
   });
@@ -43,8 +43,8 @@ describe("a terminal that speaks", () => {
   it("gives programs their results as they are, and people their messages", () => {
     const { plain, out, err } = collect();
     const terminal = spokenTerminal(plain, "ru", true);
-    terminal.out("nothing to do");
-    terminal.err("Nothing was changed.");
+    terminal.out(m.common.nothingToDo);
+    terminal.err(m.restore.nothingChanged);
     expect(out).toEqual(["nothing to do"]);
     expect(err).toEqual(["Ничего не изменено."]);
   });
@@ -54,9 +54,9 @@ describe("a terminal that speaks", () => {
     const terminal = spokenTerminal(plain, "ru", false);
     const { out: tell } = terminal;
     terminal.speak("en");
-    tell("nothing to do");
+    tell(m.common.nothingToDo);
     terminal.speak("ru");
-    tell("nothing to do");
+    tell(m.common.nothingToDo);
     expect(out).toEqual(["nothing to do", "делать нечего"]);
   });
 
@@ -81,8 +81,8 @@ describe("a terminal that speaks", () => {
     const { input } = spokenTerminal(plain, "ru", false);
     expect(looks).toBe(0);
     expect(input?.isInteractive).toBe(true);
-    await input?.ask("Go on? [y/N] ");
-    await input?.askSecret("Client Secret (not shown): ");
+    await input?.ask(m.restore.goOn);
+    await input?.askSecret(m.init.askSecret);
     expect(asked).toEqual(["Продолжить? [y/N] ", "Client Secret (не показывается): "]);
   });
 });

@@ -12,7 +12,8 @@ export const orders = {
     `The confirm of a batch of ${counted(size, "order")} was answered with ${name}: ${count}.`,
   servedAgain:
     "The service accepts the confirm of a batch and serves it again all the same: is orders.confirm.body what it expects?",
-  servedAgainHint: "Orders behind this batch may wait there. Compare with the site, and ask the service why the confirm has no effect.",
+  servedAgainHint:
+    "Orders behind this batch may wait there. Compare with the site, and ask the service why the confirm has no effect.",
   unnamedBatch: "No record of this batch has an id by which a confirm could name it.",
   noConfirm: ({ reason }: { reason: Said }) => `The confirm cannot be written for this batch: ${reason}.`,
   lostStatus: "the record has no status, which nearly every former order had",
