@@ -273,6 +273,51 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   ]),
 ];
 
+const UP_TO_DATE = { page: [10, 100], keeps: "oldest", order: "ascending", next: "none" } as const;
+
+/** What a service does that is well: it is restored, caches stand before it, work waits in queues, and it has limits of its own. */
+const OF_SERVICES: readonly PlantedBug[] = [
+  hostile(
+    "a restored service is sent nothing again",
+    "src/updates/set-back.ts",
+    ["invalidateAcknowledged(store, FEED_NAMES,", "invalidateAcknowledged(store, [],"],
+    { forms: UP_TO_DATE, step: { do: "restore" } },
+  ),
+  hostile(
+    "a service that went back known by a moment alone",
+    "src/updates/plan-set-back.ts",
+    [
+      "  if (together.length < ORDERS_MIN || !isOneMoment)",
+      "  if (together.length < 1_000 * ORDERS_MIN || !isOneMoment)",
+    ],
+    { forms: UP_TO_DATE, step: { do: "restore" } },
+  ),
+  hostile(
+    "a status in a queue sent again and again",
+    "src/statuses/plan-status.ts",
+    ["const repeatMs = UNSEEN_REPEATS_MS[repeats];", "const repeatMs = UNSEEN_REPEATS_MS[repeats - repeats];"],
+    { step: lie({ on: "status", body: "queued", of: "all", ageMs: [3_600_000, 86_400_000], span: LONG }) },
+  ),
+  hostile(
+    "a limit of since is never learned",
+    "src/updates/since-limits.ts",
+    ["  if (age !== undefined && age <= AGE_MIN_MS) return undefined;", "  if (age !== undefined) return undefined;"],
+    { forms: { sinceAgeMax: [3_600_000, 18_000_000], next: "none" } },
+  ),
+  hostile(
+    "a page in the order of ids taken for whole",
+    "src/updates/page-cover.ts",
+    ["  return hasRisen && hasFallen;", "  return hasRisen && hasFallen && pageMax < 0;"],
+    { forms: { keeps: "first-ids" }, step: { do: "orders", count: [3, 4] } },
+  ),
+  hostile(
+    "what a cache says of an order taken for its state",
+    "src/service/cached-answer.ts",
+    ["isCached: ageS > 0 || isStale || isHit,", "isCached: ageS < 0,"],
+    { step: lie({ on: "snapshot", body: "cached with its age", of: "all" }) },
+  ),
+];
+
 /** The file is not the bridge's alone. */
 const OF_FILES: readonly PlantedBug[] = [
   direct("removed log", "a removed log not noticed", "src/database/file-watch.ts", [
@@ -368,6 +413,7 @@ export const LASTING_BUGS: readonly PlantedBug[] = [
   ...OF_REFUSALS,
   ...OF_VALUES,
   ...OF_POSITIONS,
+  ...OF_SERVICES,
   ...OF_FILES,
   ...OF_PERSONS,
   ...OF_LOOP,

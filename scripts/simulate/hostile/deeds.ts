@@ -177,7 +177,11 @@ function restore(world: World, atMs: number): void {
   world.statuses.forgetSince(atMs);
   // One order may have been set back by a person: two show that it was the service, where the changes go on behind what they lost.
   const isProvable =
-    forms.page >= 10 && forms.keeps === "oldest" && forms.next === "none" && forms.sinceAgeMax === null;
+    forms.page >= 10 &&
+    forms.keeps === "oldest" &&
+    forms.order === "ascending" &&
+    forms.next === "none" &&
+    forms.sinceAgeMax === null;
   const isShown =
     isProvable && changed.filter((id) => stored.has(id) && service.statusOf(id) !== undefined).length >= 2;
   coverage.count("restored", isShown ? "several orders go back" : "one order goes back at most");

@@ -152,6 +152,7 @@ const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);
 const SAYS_NOTHING: ReadonlySet<LieBody> = new Set<LieBody>(["html", "cut"]);
 
 const SHORT_MS = 11 * MINUTE_MS;
+const LONGEST_MS = 6 * HOUR_MS;
 
 const BODYLESS = new Set([204, 205, 304]);
 
@@ -233,6 +234,9 @@ function chooseStatus(random: Random): number {
  */
 function safe(lie: Lie, forms: Forms): Lie {
   const { on, status, body, span } = lie;
+  // What a form of answer that stays for a day has replaced is no longer the usual one.
+  if (on === "import" && span !== "for ever" && "ms" in span && span.ms > LONGEST_MS)
+    return safe({ ...lie, span: { ms: LONGEST_MS } }, forms);
   if (body === "queued") return { ...lie, status: 202, when: "before" };
   if (lacksLines(lie)) return { ...lie, status: 200, when: "after" };
   if (isCached(lie)) {
@@ -240,7 +244,9 @@ function safe(lie: Lie, forms: Forms): Lie {
     return { ...lie, status: 200, when: "before", body: hidesOrders ? "html" : body };
   }
   // What comes for as long as the usual form was seen counts as usual, which is younger than an hour here.
-  if (on === "import" && body === "another form" && span !== "for ever" && "ms" in span && span.ms > SHORT_MS)
+  const isOtherForm =
+    status >= 200 && status < 300 && body !== "right" && (body === "another form" || !UNTRUE.has(body));
+  if (on === "import" && isOtherForm && span !== "for ever" && "ms" in span && span.ms > SHORT_MS)
     return safe({ ...lie, span: { ms: SHORT_MS } }, forms);
   const isSuccess = status >= 200 && status < 300;
   // An error that is told of a status which took effect is a refusal of what did, too.

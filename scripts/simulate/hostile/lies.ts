@@ -141,6 +141,9 @@ export class Lies {
         (lie.body !== "html" || lie.on === "import") &&
         saysOfRecord &&
         records.size < IN_A_ROW;
+      // Of the last that is told so many requests the next one is answered well: for whoever asks, the record is to blame.
+      const last = lie.span !== "for ever" && "requests" in lie.span && isStatement ? each.at(-1)?.record : undefined;
+      if (last !== undefined && saysOfRecord) names.add(last);
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;

@@ -64,6 +64,8 @@ export async function endQuietly(world: World): Promise<Losses> {
   const untilMs = Math.max(begunMs, world.queuedUntilMs) + DAY_MS;
   await goOn(world, untilMs - world.time.elapsedMs - 5 * MINUTE_MS, world.queuedUntilMs > begunMs ? 15 : 5);
   live(world);
+  // What the queue has carried out in one moment may be more than a page of changes can tell apart.
+  if (world.queuedUntilMs > begunMs) await night(world);
   const owed = world.auditor.prepare("SELECT order_id FROM owed_reads").pluck();
   const isOwed = () => (owed.all() as string[]).some((id) => !isNamed(world, id) && !isBad(world, id));
   for (let hours = 0; hours < INSISTED_HOURS && isOwed(); hours++) await goOn(world, HOUR_MS, 3);

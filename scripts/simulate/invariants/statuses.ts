@@ -32,8 +32,8 @@ const IDLE_PER_READ_MS = 5_000;
 /** A request for the status that its order had: none can tell by looking at it. */
 const IS_OF_SAME =
   "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
-/** How often a request that waits in a queue may be carried out. */
-const QUEUED_MAX = 2;
+/** How often a request that waits in a queue may be carried out: it is repeated after an hour and after a day. */
+const QUEUED_MAX = 3;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
 const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM status_requests
   WHERE state IN ('sent', 'refused')`;
@@ -218,7 +218,7 @@ export class StatusInvariants {
     const { fail, versions, coverage } = this.#scene;
     const { orderId } = effect;
     const number = numberOf(requestBody ?? "{}");
-    // Who is told that it waits cannot tell when it is carried out: one repetition is the most, and what comes by then overtakes it.
+    // Who is told that it waits cannot tell when it is carried out: two repetitions are the most, and what comes by then overtakes it.
     if (this.#queued.has(number)) return this.#noteQueued(orderId, number);
     if (this.#effects.has(number)) {
       // It came and went, and left no trace that any client could have seen.
