@@ -26,7 +26,7 @@ const READS = "reads are owed";
 export const OWED: readonly [sql: string, what: string][] = [
   ["SELECT order_id FROM owed_reads", READS],
   ["SELECT id FROM batches WHERE state = 'stored'", "confirms are owed"],
-  // One that the service refuses is asked again later, for a day where nothing else is accepted, before that is believed.
+  // One that the service refuses is asked again later, until another one was accepted meanwhile.
   [
     `SELECT id FROM status_requests r WHERE state IN ('pending', 'sending') AND NOT EXISTS (
        SELECT 1 FROM status_requests b WHERE b.order_id = r.order_id AND b.id <= r.id

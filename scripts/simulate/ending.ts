@@ -60,11 +60,15 @@ export async function end(world: World): Promise<Losses> {
   return losses;
 }
 
-/** A status that the service refuses is asked again, for a day where nothing else is accepted, until that is believed. */
+/** A status that the service refuses is asked again until it has accepted another one meanwhile. */
 async function waitForRefusals(world: World): Promise<void> {
   const waiting = world.auditor.prepare("SELECT id FROM status_requests WHERE state IN ('pending', 'sending')").pluck();
   for (let hours = 0; hours < REFUSED_HOURS_MAX && waiting.all().length > 0; hours++) {
     if (world.violation !== undefined) return;
+    createOrder(world);
+    await world.time.pass(2 * MINUTE_MS);
+    askAcceptable(world);
+    await world.time.pass(MINUTE_MS);
     world.isTicking = false;
     await rest(world);
     world.time.skip(60 * MINUTE_MS);
@@ -73,6 +77,18 @@ async function waitForRefusals(world: World): Promise<void> {
   }
   const left = waiting.all();
   if (left.length > 0) world.fail(4, `statuses that the service refuses still wait (${left.join(", ")})`);
+}
+
+/** The newest order that was asked nothing is given a status that the service accepts. */
+function askAcceptable({ auditor, erp, service }: World): void {
+  const stored = auditor
+    .prepare("SELECT order_id FROM orders WHERE removed_at IS NULL ORDER BY order_key")
+    .pluck()
+    .all() as string[];
+  const id = stored.findLast(
+    (each) => service.statusOf(each) === "new" && !erp.asked.some(({ orderId }) => orderId === each),
+  );
+  if (id !== undefined) erp.ask(id, "accepted");
 }
 
 /** One record that the service refuses for good never keeps the others of its feed away. */

@@ -217,34 +217,21 @@ export function classifyStatusFailure(error: unknown): StatusFailure {
 }
 
 const MINUTE_MS = 60_000;
-/** Where nothing else was asked, 409 and 422 are believed after this: they speak of the status, not of the service. */
-const REFUSED_ALONE_MS = 10 * MINUTE_MS;
-/** An outage in which statuses are refused while orders can still be read ends before this. */
-const REFUSED_LONG_MS = 24 * 60 * MINUTE_MS;
 
 /** What is remembered of a request that the service has refused in words of its own. */
 export interface Refusals {
-  /** The status of the last answer. */
-  httpStatus: number | undefined;
   /** How often, the last time included; each time the order was read and did not have the status. */
   times: number;
-  /** Since the first time. */
-  sinceMs: number;
   /** Statuses of other requests that the service has accepted since the first time. */
   acceptedSince: number;
-  /** No other request stands refused beside it. */
-  isAlone: boolean;
 }
 
 /**
- * Whether a refusal is the service's word about this status and not its trouble. It is where the service says it again
- * after it has accepted another request in between. Where nothing was accepted meanwhile, time tells: ten minutes for a
- * 409 or 422 that no other request meets, otherwise a day.
+ * Whether a refusal is the service's word about this status and not its trouble: it says it again after it has accepted another
+ * request in between. How long it says so proves nothing, because that is how long the trouble lasts.
  */
-export function isRefusalBelieved({ httpStatus, times, sinceMs, acceptedSince, isAlone }: Refusals): boolean {
-  if (times < 2) return false;
-  const isOfStatus = httpStatus === 409 || httpStatus === 422;
-  return acceptedSince > 0 || sinceMs >= (isOfStatus && isAlone ? REFUSED_ALONE_MS : REFUSED_LONG_MS);
+export function isRefusalBelieved({ times, acceptedSince }: Refusals): boolean {
+  return times >= 2 && acceptedSince > 0;
 }
 
 /** A change by somebody else is read again after this time before a request is given up for it: a replica may lag. */
@@ -297,6 +284,8 @@ export interface OrderMoves {
   timestamp: string | null;
   /** When the request left, by the service's own clock. */
   leftAt: string | null;
+  /** The order as it was stored when the last request before this one left whose status was accepted and not seen since. */
+  beforeAccepted: { status: string | null; timestamp: string | null } | null;
 }
 
 /**
@@ -308,18 +297,23 @@ export interface OrderMoves {
  * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
  *   went. A newer timestamp says that only where nothing else explains it.
  * - `another`: somebody else has changed the status.
+ * - `lagging`: the order is as it was before a status that the service has accepted since: the answer is older than that and decides
+ *   nothing about what was asked for afterwards.
  * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words).
  *
- * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same.
+ * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same. What is `lagging` for so long
+ * is `former`: what was accepted has had no effect.
  */
 export function compareStatus(
   now: { status: string | null; timestamp: string | null },
   request: { statusSent: string | null; statusBefore: string | null },
   moves: OrderMoves,
   timezone: string,
-): "wanted" | "former" | "moved" | "another" | "nothing" {
+): "wanted" | "former" | "moved" | "another" | "lagging" | "nothing" {
   const { status } = now;
-  if (status === request.statusSent || moves.hasComeBack) return "wanted";
+  if (moves.hasComeBack) return "wanted";
+  if (isOfBeforeAccepted(now, moves, timezone)) return "lagging";
+  if (status === request.statusSent) return "wanted";
   if (moves.ownStatus === "unseen" || isOlder(now.timestamp, moves.timestampBefore, timezone)) return "former";
   if (moves.ownStatus === "last" && !isStrictlyNewer(now.timestamp, moves.timestampBefore, timezone)) return "former";
   const isOfBefore = isMadeBefore(now.timestamp, moves, timezone);
@@ -333,6 +327,15 @@ export function compareStatus(
   if (isOfBefore) return "former";
   // What the order was before is not known: nothing shows that it was changed.
   return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
+}
+
+function isOfBeforeAccepted(
+  now: { status: string | null; timestamp: string | null },
+  { beforeAccepted }: OrderMoves,
+  timezone: string,
+): boolean {
+  if (beforeAccepted === null || now.status !== beforeAccepted.status) return false;
+  return !isStrictlyNewer(now.timestamp, beforeAccepted.timestamp, timezone);
 }
 
 /** The clock that writes timestamps and the one that answers need not be one. */

@@ -29,10 +29,12 @@ import {
   type RequestedOrder,
   type StatusPlan,
   type StatusRules,
+  statusRetryMs,
 } from "./plan-status.ts";
 import {
   hasOtherRequest,
   hasStatusPathMatched,
+  isStatusOfOrders,
   loadNewForm,
   loadOpenRequest,
   loadOrderMoves,
@@ -93,7 +95,7 @@ export class StatusSettler {
   /** Monotonic time at which the order of a request was first found changed by somebody else. */
   readonly #movedAtMs = new Map<bigint, number>();
   /** Requests that the service has refused and that are to be asked again before that is believed. */
-  readonly #refusals = new Map<bigint, { times: number; atMs: number; accepted: number; askedAt: number }>();
+  readonly #refusals = new Map<bigint, { times: number; accepted: number; askedAt: number }>();
   /** Requests that a new form was answered to without effect: each speaks once, so that one order hides no proof of others. */
   readonly #disproved = new Set<bigint>();
   readonly #forms: AnswerForms;
@@ -250,6 +252,20 @@ export class StatusSettler {
       );
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
+    const shown = acceptance.root && this.#reader.statusIn(sent.order, { body: answer.body, root: acceptance.root });
+    if (
+      shown !== undefined &&
+      shown !== plan.status &&
+      (shown === sent.statusBefore || isStatusOfOrders(store, shown))
+    ) {
+      const words = client.hideSecrets(shown);
+      const error = new ServiceError(
+        "request_refused",
+        m.statuses.answeredStatus({ method, path: plan.path, status: answer.status, words }),
+        { ...about, status: answer.status, effect: "none" },
+      );
+      return await this.#askOrder(sent, { error, isNowhere: false, mayFollow: true }, counts, signal);
+    }
     const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
@@ -320,23 +336,20 @@ export class StatusSettler {
   /**
    * The service refuses the status, or says that there is nothing under the path. The order tells whether it has the
    * status all the same, and whether there is one; the request waits unless that settles it.
+   * @param answer.mayFollow it may still take effect, so that the order is read once more before the status is sent again
    */
   async #askOrder(
     sent: Sent,
-    { error, isNowhere }: { error: ServiceError; isNowhere: boolean },
+    { error, isNowhere, mayFollow = false }: { error: ServiceError; isNowhere: boolean; mayFollow?: boolean },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Step> {
-    const { store, clock } = this.#context;
+    const { store } = this.#context;
     const failure = failureOf(error);
-    const now = { times: 0, atMs: clock.monotonicMs(), accepted: this.#accepted, askedAt: this.#accepted };
+    const now = { times: 0, accepted: this.#accepted, askedAt: this.#accepted };
     const refusals = this.#refusals.get(sent.id) ?? now;
     const times = refusals.times + 1;
-    const sinceMs = clock.monotonicMs() - refusals.atMs;
-    const acceptedSince = this.#accepted - refusals.accepted;
-    const isAlone = [...this.#refusals.keys()].every((id) => id === sent.id);
-    const isBelieved =
-      !isNowhere && isRefusalBelieved({ httpStatus: error.status, times, sinceMs, acceptedSince, isAlone });
+    const isBelieved = !isNowhere && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
 
     add(counts, "requests");
@@ -364,7 +377,7 @@ export class StatusSettler {
           }
           const reason = isWrongPath && seen.kind === "order" ? withWrongPath(failure.reason) : failure.reason;
           markPendingAgain(store, sent.id, { ...failure, reason });
-          if (seen.kind === "order") this.#looked.add(sent.id);
+          if (seen.kind === "order" && !mayFollow) this.#looked.add(sent.id);
           return seen.kind === "order" ? "waits" : "unknown";
         },
         signal,
@@ -423,9 +436,15 @@ export class StatusSettler {
         }
         if (seen.kind === "doubted") return seen.error;
         const moves = loadOrderMoves(store, id, seen.status);
-        const compared = compareStatus(seen, sent, moves, this.#options.timezone);
+        const shown = compareStatus(seen, sent, moves, this.#options.timezone);
+        const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
+        const compared = shown === "lagging" && isAgain ? "former" : shown;
         if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
         if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
+        if (compared === "lagging") {
+          saveRequestError(store, id, m.statuses.beforeAccepted);
+          return "lagging";
+        }
         if (compared === "wanted") {
           if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
           markSent(store, id, { httpStatus: null, at });
@@ -439,7 +458,7 @@ export class StatusSettler {
           return "again";
         }
         const reason = changedMeanwhile(sent, seen.status);
-        if (clock.monotonicMs() < movedAtMs + MOVED_AGAIN_MS) {
+        if (!isAgain) {
           saveRequestError(store, id, m.statuses.readAgain({ reason }));
           return "moved";
         }
@@ -453,6 +472,10 @@ export class StatusSettler {
     if (verdict === "lost") return { kind: "lost", untilMs, error };
     if (typeof verdict === "object" && "waitMs" in verdict)
       return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
+    if (verdict === "lagging") {
+      this.#movedAtMs.set(id, movedAtMs);
+      return { kind: "lost", untilMs: clock.monotonicMs() + statusRetryMs(1), error: undefined };
+    }
     if (verdict === "moved") {
       this.#movedAtMs.set(id, movedAtMs);
       return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
@@ -499,6 +522,7 @@ interface StatusFailure {
 function failureOf(error: unknown): StatusFailure {
   if (!(error instanceof ServiceError) || error.status === undefined)
     return { httpStatus: null, reason: asError(error).text };
+  if (error.status < 300 && error.words === undefined) return { httpStatus: error.status, reason: error.text };
   const text = error.words ? `${error.status}: ${error.words}` : String(error.status);
   return { httpStatus: error.status, reason: m.common.foreign({ text }) };
 }

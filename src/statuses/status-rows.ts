@@ -123,6 +123,15 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
   return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
 }
 
+/** Orders that are looked at for the names of statuses: the newest. */
+const NAMING_ORDERS = 1_000;
+
+/** Whether a word is the status of some order. */
+export function isStatusOfOrders(store: Store, word: string): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM (SELECT status FROM orders ORDER BY order_key DESC LIMIT ${NAMING_ORDERS}) WHERE status = ?)`;
+  return onlyValue<number>(store, sql, word) === 1;
+}
+
 /** The last request that left for the order and was accepted. */
 function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
   const row = store
@@ -192,6 +201,16 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
     )
     .get({ id, status });
+  // Not of the same status: whether one of the two has come back, tells the other.
+  const accepted = store
+    .prepare<{ status: string | null; timestamp: string | null }>(
+      `SELECT s.status_before AS status, substr(s.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestamp
+       FROM status_requests r JOIN status_requests s ON s.order_id = r.order_id
+       WHERE r.id = ? AND s.id <> r.id AND s.state = 'sent' AND s.echo IS NOT NULL AND s.http_status IS NOT NULL
+         AND s.revision_before IS NOT NULL AND s.status_sent IS NOT s.status_before AND s.status_sent IS NOT r.status_sent
+       ORDER BY s.answered_at DESC, s.id DESC LIMIT 1`,
+    )
+    .get(id);
   const since = store
     .prepare<{ status: string | null }>(
       `SELECT e.new_status AS status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
@@ -216,6 +235,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
     timestampBefore: timestampBefore as string | null,
     timestamp: timestamp as string | null,
     leftAt: leftAt as string | null,
+    beforeAccepted: accepted ?? null,
   };
 }
 

@@ -4,8 +4,10 @@
  * order has overtaken is dropped: stored late, it would undo that change.
  */
 
-import { resolvePath } from "../answers/json-path.ts";
+import { parsePath, resolvePath } from "../answers/json-path.ts";
+import type { Span } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
+import { readOrderId } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
 import { type IngestResult, ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
@@ -29,6 +31,8 @@ import { noteTakenBack } from "./set-back.ts";
 
 /** An order that changes under each of so many reads is left for the next pass. */
 const READS_MAX = 3;
+const ITSELF = parsePath("$");
+const PLACES_OF_ORDER = ["$.data", "$.order", "$.data.order"].map(parsePath);
 
 export interface ReadableOrder {
   orderId: string;
@@ -156,6 +160,21 @@ export class OrderReader {
     const { timezone } = this.#rules.plan;
     if (timestamp === null || isFromFuture(timestamp, this.#context.client.serviceNow, timezone)) return false;
     return than === null || isOlder(than, timestamp, timezone);
+  }
+
+  /** The status of an order in an answer that names the order: itself, or below `data`, `order` or where an order is read. */
+  statusIn({ orderId }: ReadableOrder, { body, root }: { body: Buffer; root: Span }): string | undefined {
+    const { paths } = this.#rules.snapshot;
+    for (const place of [ITSELF, ...PLACES_OF_ORDER, this.#rules.snapshotRoot]) {
+      const found = resolvePath(body, root, place);
+      if (found.state !== "value") continue;
+      const [id, status] = [paths.order_id, paths.status].map((path) => {
+        const value = resolvePath(body, found.span, path);
+        return value.state === "value" ? readScalar(body, value.span) : undefined;
+      });
+      if (id !== undefined && readOrderId(id) === orderId) return status;
+    }
+    return undefined;
   }
 
   /** The timestamp of an answer as the service wrote it. */

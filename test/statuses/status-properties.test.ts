@@ -124,14 +124,20 @@ async function take(world: World, { step: next }: { step: Step }): Promise<void>
   }
 }
 
+/** Beyond the numbers of what the steps ask for. */
+const OTHERS = 1_000;
+
 /** After all faults: enough passes, with time for every hold and every quiet time to end. */
 async function comeToRest(world: World): Promise<void> {
   world.sandbox.faults.clear();
   const isOpen = () => world.rows("SELECT 1 FROM status_requests WHERE state IN ('pending', 'sending')").length > 0;
-  // Illegal statuses that stand alone are refused after ten minutes, several beside one another after a day.
+  // An illegal status is refused once another one was accepted meanwhile.
   for (let passes = 0; passes < 6 || (isOpen() && passes < 120); passes++) {
     world.clock.advance((passes < 12 ? 11 : 61) * 60_000);
-    for (const job of ["orders", "updates", "statuses", "updates"] as const) await world.run(job);
+    const other = isOpen() ? world.sandbox.service.createOrder({ status: "new" }) : undefined;
+    await world.run("orders");
+    if (other !== undefined) world.ask(other, "accepted", { comment: `request ${OTHERS + passes}` });
+    for (const job of ["updates", "statuses", "updates"] as const) await world.run(job);
   }
 }
 

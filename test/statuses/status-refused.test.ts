@@ -30,20 +30,96 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it.each([409, 422] as const)("is refused after ten minutes where nothing else is asked (%i)", async (refusal) => {
-    const { ids, ask, sendFor, request, effects, posts, rows } = await startStatusBridge({
-      sandbox: { options: { status: { transitions, refusal } } },
-    });
+  it.each([409, 422, 400] as const)(
+    "waits where nothing else is accepted, and is sent where the service refused everything for a while (%i)",
+    async (status) => {
+      const { ids, ask, sendFor, sandbox, request, effects, posts, rows } = await startStatusBridge({ orders: 2 });
+      ask(ids[1]!, "paid");
+      await sendFor(1);
+      const id = ask(ids[0]!, "paid");
+      const readOnly = refuse(status, '{"error":"read-only: data is being converted"}');
+      sandbox.faults.add({ match: { path: "status" }, times: "forever", do: readOnly });
+      await sendFor(30);
+      await sendFor(29 * 60, 10);
+      expect(request(id)).toMatchObject({ state: "pending", http_status: status });
+      expect(request(id).last_error).toContain("read-only");
+      expect(posts().length).toBeLessThanOrEqual(150);
+      sandbox.faults.clear();
+      await sendFor(16);
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects(ids[0])).toEqual(["paid"]);
+      expect(rows("SELECT area FROM holds")).toEqual([]);
+    },
+  );
+
+  it("is refused where it is refused alone for long, and again as soon as another one was accepted", async () => {
+    const { ids, ask, sendFor, send, request, effects } = await startStatusBridge({ orders: 2, sandbox: isIllegal });
     const bad = ask(ids[0]!, "shipped");
-    const next = ask(ids[0]!, "accepted");
-    await sendFor(9);
-    expect(request(bad)).toMatchObject({ state: "pending", http_status: refusal });
-    expect(request(bad).last_error).toContain("cannot become shipped");
-    await sendFor(9);
-    expect([request(bad).state, request(next).state]).toEqual(["refused", "sent"]);
+    await sendFor(60, 5);
+    expect(request(bad)).toMatchObject({ state: "pending" });
+    ask(ids[1]!, "accepted");
+    await send();
+    expect(request(bad)).toMatchObject({ state: "refused" });
     expect(effects()).toEqual(["accepted"]);
-    expect(posts().length).toBeLessThanOrEqual(6);
-    expect(rows("SELECT area FROM holds")).toEqual([]);
+  });
+
+  it("is refused where the service answers 200 with the order in the status that it had, again and again", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
+    const id = ask(ids[0]!, "paid");
+    const body = JSON.stringify({ order_id: ids[0], status: "new" });
+    sandbox.faults.add({
+      match: { path: "status", order: ids[0]! },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await send();
+    expect(request(id)).toMatchObject({ state: "pending", http_status: 200 });
+    ask(ids[1]!, "paid");
+    await sendFor(5);
+    expect(request(id)).toMatchObject({ state: "refused", http_status: 200 });
+    expect(request(id).last_error).toContain('the order in the status "new"');
+    expect(effects()).toEqual(["paid"]);
+  });
+
+  it.each(["$", "data", "order"])(
+    "is sent once more where one answer shows the status from before (%s)",
+    async (place) => {
+      const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge();
+      const id = ask(ids[0]!, "paid");
+      const order = { order_id: ids[0], status: "new" };
+      const body = JSON.stringify(place === "$" ? order : { [place]: order });
+      sandbox.faults.add({ match: { path: "status" }, do: { kind: "raw", contentType: "application/json", body } });
+      await send();
+      await sendFor(3);
+      expect(request(id)).toMatchObject({ state: "sent", http_status: 200 });
+      expect(effects()).toEqual(["paid"]);
+    },
+  );
+
+  it("is sent and takes effect once where the answer shows the status from before, and it comes later", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
+    const id = ask(ids[0]!, "paid");
+    const body = JSON.stringify({ order_id: ids[0], status: "new" });
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "raw", contentType: "application/json", body } });
+    await send();
+    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+    await sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sent" });
+    expect(posts()).toHaveLength(1);
+  });
+
+  it.each([
+    ["the wanted status", "paid"],
+    ["a word that is the status of no order", "ok"],
+  ])("is sent where the answer names the order and has %s", async (_, status) => {
+    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge();
+    const id = ask(ids[0]!, "paid");
+    const body = JSON.stringify({ order_id: ids[0], status });
+    const answer = { kind: "raw", contentType: "application/json", body } as const;
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: answer });
+    await send();
+    expect(request(id)).toMatchObject({ state: "sent", http_status: 200 });
+    expect(posts()).toHaveLength(1);
   });
 
   const ANSWERS = [

@@ -65,6 +65,50 @@ describe("a status whose outcome is unknown", () => {
     expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
   });
 
+  it.each([
+    ["lost on its way", "before", ["packed", "new"]],
+    ["that has arrived", "after", ["packed", "new"]],
+  ] as const)("is not settled by a read from before the status accepted last: one %s", async (_, when, set) => {
+    const { ids, ask, send, sendFor, sandbox, clock, request, effects, order } = await startStatusBridge();
+    // A replica that is behind answers for the order, until it has caught up.
+    const { service } = sandbox;
+    let behindSinceMs: number | undefined = service.now();
+    const handle = service.handle.bind(service);
+    service.handle = (call) =>
+      call.method === "GET" && call.path.endsWith(ids[0]!) && behindSinceMs !== undefined
+        ? service.handleStale(call, service.now() - behindSinceMs)
+        : handle(call);
+    clock.advance(MINUTE);
+    ask(ids[0]!, "packed");
+    await send();
+    expect(order(ids[0]!).status).toBe("new");
+    const id = ask(ids[0]!, "new");
+    sandbox.faults.add({ match: { path: "status" }, when, do: { kind: "reset" } });
+    await send();
+    await sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sending" });
+    expect(request(id).last_error).toContain("as it was before the status that was accepted");
+    behindSinceMs = undefined;
+    await sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects()).toEqual(set);
+    expect(service.statusOf(ids[0]!)).toBe("new");
+  });
+
+  it("is sent again where the order stays as it was before a status that was accepted for nothing", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
+    const body = '{"success":true}';
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "raw", contentType: "application/json", body } });
+    ask(ids[0]!, "packed");
+    await send();
+    const id = ask(ids[0]!, "new");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    await send();
+    await sendFor(12);
+    expect(request(id)).toMatchObject({ state: "sent", http_status: 200 });
+    expect(posts()).toHaveLength(3);
+  });
+
   it("is sent again where the order was changed before it left, and that was not known here", async () => {
     const { ids, ask, send, sendFor, sandbox, clock, request, effects, order } = await startStatusBridge({ orders: 2 });
     ask(ids[1]!, "paid");

@@ -16,8 +16,11 @@ export const statuses = {
     `${method} ${path} was answered with ${what}.`,
   answered: ({ method, path, status, words }: { method: string; path: string; status: number; words: string }) =>
     `${method} ${path} was answered with ${status}: ${words}`,
+  answeredStatus: ({ method, path, status, words }: { method: string; path: string; status: number; words: string }) =>
+    `${method} ${path} was answered with ${status}, and with the order in the status ${JSON.stringify(words)}`,
   wrongPath: "the order exists, so statuses.path or statuses.method is wrong",
   readAgain: ({ reason }: { reason: Said }) => `${reason}; to be read again`,
+  beforeAccepted: "the order was read as it was before the status that was accepted before this one; to be read again",
   refused: ({ id, reason }: { id: string; reason: Said }) => `Status request ${id} is refused: ${reason}.`,
   noStatus: ({ orderId, text }: { orderId: string; text: string }) =>
     `The answer of GET /orders/${orderId} has no status but ${text}.`,

@@ -14,8 +14,11 @@ export const statuses = {
   dataNotJson: "неверный JSON",
   answeredWith: ({ method, path, what }) => `В ответ на ${method} ${path} пришло: ${what}.`,
   answered: ({ method, path, status, words }) => `${method} ${path}: ответ ${status}: ${words}`,
+  answeredStatus: ({ method, path, status, words }) =>
+    `${method} ${path}: ответ ${status}, но статус заказа в нём ${JSON.stringify(words)}`,
   wrongPath: "заказ существует, значит, statuses.path или statuses.method указан неверно",
   readAgain: ({ reason }) => `${reason}; заказ будет прочитан ещё раз`,
+  beforeAccepted: "заказ прочитан таким, каким был до принятого перед этим статуса; он будет прочитан ещё раз",
   refused: ({ id, reason }) => `Запрос ${id} на смену статуса отклонён: ${reason}.`,
   noStatus: ({ orderId, text }) => `В ответе GET /orders/${orderId} вместо статуса стоит ${text}.`,
   changedBack: ({ now, sent }) =>
