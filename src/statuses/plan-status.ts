@@ -231,7 +231,8 @@ export interface Refusals {
  * request in between. How long it says so proves nothing, because that is how long the trouble lasts.
  */
 export function isRefusalBelieved({ times, acceptedSince }: Refusals): boolean {
-  return times >= 2 && acceptedSince > 0;
+  if (times < 2) return false;
+  return acceptedSince > 0;
 }
 
 /** A change by somebody else is read again after this time before a request is given up for it: a replica may lag. */
