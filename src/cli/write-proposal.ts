@@ -41,7 +41,14 @@ export function writeProposal(
   const keepOld = `${file}.before-${timestampInName()}`;
   const mode = statSync(file).mode & 0o777;
   asOwnerOf(path.dirname(file), () => placeFile(file, edited.text, { mode, keepOld }));
-  return { file, kept: keepOld, changes: edited.changes, reload: tellDaemon(loaded.config.database.path) };
+  return { file, kept: keepOld, changes: edited.changes, reload: tellDaemonOf(loaded.config.database.path) };
+}
+
+/** Looks at the database's folder as its owner, who may plant any name there. */
+function tellDaemonOf(database: string): WrittenProposal["reload"] {
+  const folder = path.dirname(database);
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return "none";
+  return asOwnerOf(folder, () => tellDaemon(database));
 }
 
 function tellDaemon(database: string): WrittenProposal["reload"] {
