@@ -72,6 +72,21 @@ export function reopenLost(
   return reopened.length;
 }
 
+/** The last status of an order that the service has accepted and that has not come back with it; when its request left, by the service's clock. */
+export function loadAccepted(
+  store: Store,
+  orderId: string,
+  at: string,
+): { status: string; leftAt: string | null } | undefined {
+  return store
+    .prepare<{ status: string; leftAt: string | null }>(
+      `SELECT status_sent AS status, left_at AS leftAt FROM status_requests
+       WHERE order_id = @orderId AND echo IS NOT NULL AND state = 'sent' AND http_status IS NOT NULL AND status_sent IS NOT NULL
+         AND ${ECHO_IS_FRESH} ORDER BY id DESC LIMIT 1`,
+    )
+    .get({ orderId, at });
+}
+
 /**
  * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
  * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.

@@ -12,7 +12,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { queueRead, requestRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
-import { reopenRequests, settleEchoes } from "./echo-rows.ts";
+import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
@@ -27,7 +27,7 @@ import {
   saveSourceHash,
 } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { type EventPlan, planOrder, type StoredOrder, stateOfStatus } from "./plan-order.ts";
+import { type EventPlan, planOrder, type StoredOrder, stateOfStatus, withSetBack } from "./plan-order.ts";
 import type { AnswerRecord } from "./read-answer.ts";
 import { isStatusAlone } from "./status-alone.ts";
 
@@ -125,7 +125,10 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const contentHash = hashContent(options, record);
   const payloadContentHash = hashPayloadContent(mark, stored.payload);
   if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
-  const plan = planOrder(stored, { text, values: read.values }, source, options.rules.plan);
+  const incoming = { text, values: read.values };
+  const planned = planOrder(stored, incoming, source, options.rules.plan);
+  const accepted = stored.status === read.values.status ? loadAccepted(store, record.orderId, options.at) : undefined;
+  const plan = withSetBack(planned, { stored, incoming, accepted }, options.rules.plan);
   switch (plan.kind) {
     case "same":
       saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });

@@ -79,6 +79,32 @@ export function planOrder(
   return { kind: "apply", event: describeChange(stored, incoming, counted, rules) };
 }
 
+/**
+ * The same plan where the service has accepted a status for the order that was not seen on it: an order that was changed after that, and has
+ * the status from before, was set back by somebody else. The ERP knows it with the accepted status.
+ */
+export function withSetBack(
+  plan: OrderPlan,
+  {
+    stored,
+    incoming,
+    accepted,
+  }: {
+    stored: StoredOrder;
+    incoming: IncomingOrder;
+    accepted: { status: string; leftAt: string | null } | undefined;
+  },
+  rules: PlanRules,
+): OrderPlan {
+  const { status, updatedAt } = incoming.values;
+  if (accepted === undefined || (plan.kind !== "refresh" && plan.kind !== "apply")) return plan;
+  if (stored.status !== status || accepted.status === status) return plan;
+  const isLater = isStrictlyNewer(updatedAt, stored.updatedAt, rules.timezone);
+  if (!isLater || isStrictlyNewer(accepted.leftAt, updatedAt, rules.timezone)) return plan;
+  const event = plan.kind === "apply" ? plan.event : describeChange(stored, incoming, [], rules);
+  return { kind: "apply", event: { ...event, statusChanged: true, oldStatus: accepted.status } };
+}
+
 /** A stored payload that a failing disk has made unreadable differs as a whole: it must not keep what is new away. */
 function differencesOf(stored: StoredOrder, incoming: IncomingOrder, options: DiffOptions): Difference[] {
   try {

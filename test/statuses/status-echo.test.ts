@@ -99,6 +99,30 @@ describe("our own status that comes back", () => {
     expect(bridge.events(bridge.ids[0]!)[1]).toMatchObject({ kind: "cancelled" });
   });
 
+  it.each([
+    ["the order is read", {}, false],
+    ["the updates are", whole, false],
+    ["something else has changed as well", {}, true],
+  ] as const)("is told of where somebody sets the order back before %s", async (_, options, isMore) => {
+    const { ids, ask, send, run, sandbox, clock, request, pending, events, order } = await startStatusBridge(options);
+    const id = ask(ids[0]!, "packed");
+    // The order cannot be read until a manager has set it back.
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    await send();
+    expect(request(id)).toMatchObject({ state: "sent", echo: "owed" });
+    sandbox.faults.clear();
+    clock.advance(30_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "new", ...(isMore ? { total: "99.90" } : {}) });
+    clock.advance(MINUTE);
+    await run("updates");
+    await send();
+    await run("updates");
+    expect(order(ids[0]!)).toMatchObject({ status: "new", revision: 2, erp_revision: 2 });
+    expect(pending()).toMatchObject([{ order_id: ids[0], why: "changed" }]);
+    expect(events(ids[0]!)[1]).toMatchObject({ kind: "changed", old_status: "packed", new_status: "new" });
+    expect(request(id)).toMatchObject({ state: "sent", echo: null });
+  });
+
   it("leaves an order that the ERP has not taken yet pending", async () => {
     const { sandbox, run, ask, send, pending, clock, take } = await startStatusBridge();
     const id = sandbox.service.createOrder({ status: "new" });

@@ -36,7 +36,7 @@ export interface StatusBridge extends TestBridge {
   take(): void;
   pending(): { order_id: string; why: string; revision: number }[];
   order(orderId: string): { status: string; revision: number; erp_revision: number; is_cancelled: number };
-  events(orderId: string): { kind: string; source: string; new_status: string | null }[];
+  events(orderId: string): { kind: string; source: string; old_status: string | null; new_status: string | null }[];
 }
 
 export async function startStatusBridge(
@@ -91,8 +91,8 @@ export async function startStatusBridge(
         orderId,
       )[0]!,
     events: (orderId: string) =>
-      rows<{ kind: string; source: string; new_status: string | null }>(
-        "SELECT kind, source, new_status FROM order_events WHERE order_id = ? ORDER BY seq",
+      rows<{ kind: string; source: string; old_status: string | null; new_status: string | null }>(
+        "SELECT kind, source, old_status, new_status FROM order_events WHERE order_id = ? ORDER BY seq",
         orderId,
       ),
   };
