@@ -45,14 +45,14 @@ describe("a cache before GET /orders/{id} that keeps each address for hours", ()
     const test = await startWithIll(2);
     const { ids, ill, change, poll, sandbox, statusOf } = test;
     ill.set(ids[0]!, json(sandbox.service.newestText(ids[0]!)!));
-    change(ids[0]!, { status: "cancelled" });
+    change(ids[0]!, { status: "packed" });
     await poll();
     change(ids[1]!, { status: "paid" });
     for (let polls = 0; polls < 100; polls++) await poll();
     expect(statusOf(ids[0]!).status).toBe("new");
     ill.clear();
     await poll(HOUR_MS);
-    expect(statusOf(ids[0]!).status).toBe("cancelled");
+    expect(statusOf(ids[0]!).status).toBe("packed");
   });
 });
 
