@@ -116,6 +116,8 @@ async function beIllAtEach(campaign: Campaign, illness: Illness): Promise<void> 
   const name = `${describe(illness)}, seed ${seed}`;
   tally.note(await furnish(scene), `the start, seed ${seed}`);
   let daemon = await startDaemon(scene);
+  // What a start does besides, such as comparing orders, is no part of a batch.
+  await untilQuiet(scene);
   let cases = 0;
   for (let at = step ?? 1; at < OPERATIONS_MAX; at += stride) {
     const found = await beIllOnce(scene, daemon, illness, at);
