@@ -6,15 +6,15 @@
 import type { ServiceAnswer } from "../service/client.ts";
 import type { MetadataField } from "./list-metadata.ts";
 
-export type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
+type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
 
 const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
 
 /** The last name of each place says what it is, as for a member of the body. */
 export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): MetadataField[] {
-  const signs: MetadataField[] = [];
+  const fields: MetadataField[] = [];
   const add = (kind: MetadataField["kind"], place: string, says: boolean, isClear = true) =>
-    signs.push({ kind, place, says, isClear });
+    fields.push({ kind, place, says, isClear });
   // Accepted, a part, or not authoritative: of an empty list none says that there is nothing.
   if (status !== 200 && status !== 204) add("records", `HTTP.${status}`, true);
   if (status === 206 || listHeaders["content-range"] !== undefined) add("part", `${status}.partial`, true);
@@ -30,7 +30,7 @@ export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): Meta
     }
     const count = /total/.test(name) && /^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined;
     if (count !== undefined)
-      signs.push({ kind: "count", place: `${name}.count`, says: count > 0, count, isClear: false });
+      fields.push({ kind: "count", place: `${name}.count`, says: count > 0, count, isClear: false });
   }
-  return signs;
+  return fields;
 }

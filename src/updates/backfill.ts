@@ -6,9 +6,6 @@
 
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { loadWatermark } from "../pass/position-rows.ts";
-import { type FollowRules, instantOf } from "./follow.ts";
-import { STREAM, TIME_STREAM } from "./follow-pass.ts";
 
 const TRIES_MAX = 5;
 
@@ -42,16 +39,6 @@ export function failBackfill(store: Store): boolean {
   if (tries < TRIES_MAX) save(store, { ...backfill, tries });
   else endBackfill(store);
   return tries >= TRIES_MAX;
-}
-
-/** How far before the position a sweep begins that reads all of it; undefined where none is wanted. */
-export function planBackfill(store: Store, { timezone }: FollowRules): number | undefined {
-  const from = instantOf(loadBackfill(store)?.from, "UTC");
-  if (from === undefined) return undefined;
-  // A position that is a token names no time: beside it one stands.
-  const times = [loadWatermark(store, TIME_STREAM), loadWatermark(store, STREAM)];
-  const at = times.map((text) => instantOf(text, timezone)).find((ns) => ns !== undefined);
-  return at === undefined || at <= from ? 0 : Number((at - from) / 1_000_000n);
 }
 
 function save(store: Store, backfill: Backfill): void {

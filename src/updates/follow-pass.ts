@@ -44,8 +44,6 @@ export interface Pass {
   isSweep: boolean;
   /** The sweep is one that a person wants, from this time on. */
   backfill?: string | undefined;
-  /** The service does not go back to it. */
-  isBackfillRefused?: boolean;
   /** No sweep has been noted yet: the next one is counted from here. */
   isFirst: boolean;
   learned: Learned;

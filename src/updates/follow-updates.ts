@@ -11,10 +11,10 @@ import { stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark } from "../pass/position-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { failBackfill, loadBackfill, planBackfill } from "./backfill.ts";
+import { failBackfill, loadBackfill } from "./backfill.ts";
 import { loadCut } from "./cut-rows.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
-import { type Learned, liesAhead, planSweep } from "./follow.ts";
+import { type Learned, liesAhead, planFirstAsk, planSweep } from "./follow.ts";
 import { beginPass, type FollowOptions, type Pass, STREAM } from "./follow-pass.ts";
 import { JudgePages } from "./judge-pages.ts";
 import { planCut } from "./plan-cut.ts";
@@ -102,31 +102,38 @@ export class FollowUpdates implements Job {
     const isComplete = await this.#readAndStore(pass);
     if (isSweep) this.#sweepWanted = false;
     // Following what is new goes before the rest of a sweep that was too wide for one pass.
-    const backfillMs = sweepRest === undefined ? planBackfill(store, follow) : undefined;
-    if (!isComplete || (sweepRest === undefined && backfillMs === undefined)) return isComplete;
+    const backfill = sweepRest === undefined ? loadBackfill(store)?.from : undefined;
+    if (!isComplete || (sweepRest === undefined && backfill === undefined)) return isComplete;
     const now = loadWatermark(store, STREAM);
-    const wideRules = { ...follow, overlapMs: backfillMs ?? follow.overlapMs };
-    const wide = { counts, signal, rules: wideRules, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
-    const backfill = backfillMs === undefined ? undefined : loadBackfill(store)?.from;
-    const wideToo = beginPass(this.#context, follow, { ...wide, backfill });
-    return backfill === undefined ? await this.#readAndStore(wideToo) : await this.#fillBack(wideToo);
+    const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
+    const older = beginPass(this.#context, follow, { ...wide, backfill });
+    if (backfill === undefined) return await this.#readAndStore(older);
+    older.rest = {
+      asked: planFirstAsk(
+        { watermark: backfill, serviceNow: undefined, form: older.learned.form },
+        { ...follow, overlapMs: 0 },
+      ),
+      begunAt: undefined,
+    };
+    return await this.#fillBack(older);
   }
 
   async #fillBack(pass: Pass): Promise<boolean> {
     const { store, log } = this.#context;
     try {
-      const isComplete = await this.#readAndStore(pass);
-      if (pass.isBackfillRefused !== true) return isComplete;
+      return await this.#readAndStore(pass);
     } catch (error) {
       if (stopsPass(error)) throw error;
+      if (isPositionRefused(error)) {
+        throw new BridgeError("request_refused", m.updates.backfillTooFar({ from: pass.backfill ?? "" }), {
+          hint: m.updates.backfillNearer,
+          cause: error,
+        });
+      }
       const isGivenUp = await commit(this.#context, pass.signal, () => failBackfill(store));
-      if (isGivenUp) log.warn({}, m.sync.backfillGivenUp);
+      if (isGivenUp) log.warn({}, m.updates.backfillGivenUp);
       throw error;
     }
-    // Nothing of it is asked for any more: nearer times are for a person to name.
-    throw new BridgeError("request_refused", m.sync.backfillTooFar({ from: pass.backfill ?? "" }), {
-      hint: m.sync.backfillNearer,
-    });
   }
 
   /** One pass over pages, from the watermark or from where the last one stopped. False where a bound ended it. */

@@ -149,7 +149,6 @@ export class ReadPages {
     const hasTokens = this.#options.rules.next !== null;
     const { pagesMax = PAGES_MAX } = this.#options;
     const first = rest === undefined ? await this.#first.readFirst(pass, from, serviceNow) : undefined;
-    if (pass.backfill !== undefined && first?.isNarrowed === true) pass.isBackfillRefused = true;
     let asked = first?.asked ?? (rest as Rest).asked;
     let tie: Tie | undefined;
     const path = this.#options.rules.update.paths.updated_at.text;

@@ -6,6 +6,7 @@ import { proposedPlaces } from "../../src/cli/init-answers.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { main } from "../../src/main.ts";
 import { openDatabase } from "../../src/pass/open-database.ts";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -13,8 +14,8 @@ import { typingTerminal } from "../support/typing.ts";
 
 const SECRET = "canary-Zq81-x7";
 
-async function setUp(secret = SECRET) {
-  const sandbox = await startSandbox({ clientId: "shop-1", clientSecret: secret });
+async function setUp(secret = SECRET, options: SandboxOptionsPatch = {}) {
+  const sandbox = await startSandbox({ clientId: "shop-1", clientSecret: secret, options });
   onTestFinished(() => sandbox.close());
   const folder = tempFolder();
   const file = path.join(folder, "config.yaml");
@@ -48,6 +49,21 @@ describe("init without anybody to ask", () => {
     expect(readFileSync(file, "utf8")).not.toContain(SECRET);
     expect(sandbox.ledger.ofKind("orders")).toEqual([]);
     expect(await main(["sync", "orders", "--config", file], typingTerminal())).toBe(0);
+  });
+
+  it("writes a configuration that fits a service with other names and another form of since, and pulls nothing", async () => {
+    const { file, flags, sandbox } = await setUp(SECRET, {
+      shape: { updates: ["changes"], snapshot: ["data", "order"] },
+      updates: { since: "unix", scope: "all" },
+    });
+    sandbox.service.changeOrder(sandbox.service.createOrder(), { status: "paid" });
+    const terminal = typingTerminal({ piped: SECRET });
+    expect(await main(flags, terminal)).toBe(0);
+    const { updates } = loadConfig({ file, env: {} }).config;
+    expect(updates).toMatchObject({ since: "unix", changes: "$.changes", snapshot: "$.data.order" });
+    expect(terminal.stdout.join("\n")).toContain("changes: $.changes");
+    expect(sandbox.ledger.ofKind("orders")).toEqual([]);
+    expect(await main(["check", "--online", "--config", file], typingTerminal())).not.toBe(77);
   });
 
   it("takes the secret from the environment or from its own file, and leaves that file alone", async () => {

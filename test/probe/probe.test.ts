@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { OPEN_QUESTIONS } from "../../src/config/open-questions.ts";
 import { loadable, proposalLines } from "../../src/config/proposal.ts";
-import { exploreService } from "../../src/daemon/ask-outside.ts";
+import { exploreService, probeService } from "../../src/daemon/ask-outside.ts";
 import { m } from "../../src/messages/messages.ts";
+import { EXIT } from "../../src/platform/errors.ts";
 import type { Finding, ProbeQuestion } from "../../src/probe/probe-report.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { configFor, type Settings, startTestBridge } from "../support/bridge.ts";
@@ -145,6 +146,13 @@ describe("probe", () => {
     const second = await deaf.probe();
     expect(second.of("since")).toMatchObject({ state: "needs you" });
     expect(second.of("since").facts.join()).toContain("iso: not heeded, tomorrow brings changes too");
+  });
+
+  it("is no matter of credentials where the service refuses the form of since", async () => {
+    const test = await setUp({ updates: { since: "unix" } });
+    const checks = await probeService(configFor(test.sandbox, test.folder), test.clock);
+    expect(checks.filter(({ ok }) => !ok)).toMatchObject([{ check: "orders: credentials", exitCode: EXIT.attention }]);
+    expect(String(checks[0]?.message)).toContain("takes updates.since in another form");
   });
 
   it("sends what could have an effect only after a yes, and no record beside a running bridge", async () => {

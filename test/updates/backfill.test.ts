@@ -80,7 +80,7 @@ describe("changes from a time that a person names", () => {
   it("are said to be refused where the service does not go back so far, and a later time is taken", async () => {
     const test = await startAnew({ updates: { sinceAgeMax: 14 * DAY_MS } });
     test.request(test.beganAt);
-    await expect(test.poll()).rejects.toMatchObject({ code: "request_refused", hint: m.sync.backfillNearer });
+    await expect(test.poll()).rejects.toMatchObject({ code: "request_refused", hint: m.updates.backfillNearer });
     expect(loadBackfill(test.store)).toBeUndefined();
     await test.poll();
     expect(test.stored()).toEqual([]);

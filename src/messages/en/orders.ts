@@ -45,8 +45,7 @@ export const orders = {
   noList: ({ path, miss }: { path: string; miss: Said }) => `The answer has no ${path}: ${miss}.`,
   noListBut: ({ path, miss, words }: { path: string; miss: Said; words: string }) =>
     `The answer has no ${path}: ${miss} (it says: ${words}).`,
-  comparePath:
-    "Compare the path in the configuration with an answer of the service; the body is kept and read once the path is right.",
+  comparePath: "The body is kept. The probe finds the path that fits and has it read: erp-bridge probe --write",
   moreThanOnce: ({ place }: { place: string }) => `The answer has ${place} more than once.`,
   webPage: "The answer is a web page instead of JSON (a captive portal, a proxy or a wrong base_url?)",
   noBody: "The answer is empty",

@@ -28,11 +28,6 @@ export const sync = {
   pullFirstHow: "Pull first: erp-bridge sync orders",
   numbersUnknown: ({ count, names }: { count: number; names: readonly string[] }) =>
     `${counted(count, "number")} of no stored order (${names.join(", ")}): the service tells orders by their ids only; name those.`,
-  backfillTooFar: ({ from }: { from: string }) => `The service refuses to go back to ${from}.`,
-  backfillNearer:
-    "Ask from a later time: erp-bridge sync updates --since TIME. Single orders: erp-bridge sync updates --orders FILE",
-  backfillGivenUp:
-    "The service has not answered the changes from the time that was asked for; they are asked for no more.",
   nothingToSend: "Nothing would be sent.",
   heldNow: ({ job, reason }: { job: string; reason: string }) =>
     `${job}: held (${reason}), so nothing of it would go now.`,

@@ -2,6 +2,11 @@ import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
 
 export const updates = {
+  backfillTooFar: ({ from }: { from: string }) => `The service refuses to go back to ${from}.`,
+  backfillNearer:
+    "Ask from a later time: erp-bridge sync updates --since TIME. Single orders: erp-bridge sync updates --orders FILE",
+  backfillGivenUp:
+    "The service has not answered the changes from the time that was asked for; they are asked for no more.",
   emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
     `Empty records (null, {} or []) among the changes: ${empty} of ${size}. The position stays until they come whole, for an hour at most.`,
   emptyPassed: "Changes were served with empty records for an hour. The position goes on; they are in quarantine.",
@@ -47,7 +52,8 @@ export const updates = {
     `The answer of GET /orders/${orderId} has ${place} more than once.`,
   noSnapshot: ({ orderId, path, miss }: { orderId: string; path: string; miss: Said }) =>
     `The answer of GET /orders/${orderId} has no ${path} (updates.snapshot): ${miss}.`,
-  fixSnapshot: "Put updates.snapshot right; what waits for such reads waits until then.",
+  fixSnapshot:
+    "What waits for such reads waits until updates.snapshot fits. The probe finds it: erp-bridge probe --write",
   otherOrder: ({ id }: { id: string }) => `it answered with another order (${id})`,
   incomplete: ({ orderId }: { orderId: string }) => `The answer of GET /orders/${orderId} is no complete JSON.`,
   statusLost: ({ orderId }: { orderId: string }) =>

@@ -42,8 +42,7 @@ export const orders = {
   notList: ({ path, what }) => `${path} в ответе — не список, а ${what}.`,
   noList: ({ path, miss }) => `В ответе нет ${path}: ${miss}.`,
   noListBut: ({ path, miss, words }) => `В ответе нет ${path}: ${miss} (в нём сказано: ${words}).`,
-  comparePath:
-    "Сравните путь в настройках с ответом сервиса; тело сохранено и будет прочитано, когда путь станет верным.",
+  comparePath: "Тело ответа сохранено. Подходящий путь найдёт проба, и тело будет прочитано: erp-bridge probe --write",
   moreThanOnce: ({ place }) => `В ответе ${place} встречается больше одного раза.`,
   webPage: "Вместо JSON пришла веб-страница (страница входа в сеть, прокси или неверный base_url?)",
   noBody: "Ответ пуст",

@@ -28,10 +28,6 @@ export const sync = {
   pullFirstHow: "Сначала заберите заказы: erp-bridge sync orders",
   numbersUnknown: ({ count, names }) =>
     `Номеров, которых нет среди сохранённых заказов: ${count} (${names.join(", ")}). Сервис различает заказы только по id: укажите их.`,
-  backfillTooFar: ({ from }) => `Сервис отказывается отдавать изменения с ${from}.`,
-  backfillNearer:
-    "Укажите более позднее время: erp-bridge sync updates --since ВРЕМЯ. Отдельные заказы: erp-bridge sync updates --orders ФАЙЛ",
-  backfillGivenUp: "Сервис не отвечает на запрос изменений с указанного времени; больше они не запрашиваются.",
   nothingToSend: "Отправлять нечего.",
   heldNow: ({ job, reason }) => `${job}: остановлено (${reason}), сейчас ничего не уйдёт.`,
   guardWouldHold: ({ job, rows }) =>

@@ -2,6 +2,10 @@ import type { updates as en } from "../en/updates.ts";
 import { plural } from "../plural.ts";
 
 export const updates = {
+  backfillTooFar: ({ from }) => `Сервис отказывается отдавать изменения с ${from}.`,
+  backfillNearer:
+    "Укажите более позднее время: erp-bridge sync updates --since ВРЕМЯ. Отдельные заказы: erp-bridge sync updates --orders ФАЙЛ",
+  backfillGivenUp: "Сервис не отвечает на запрос изменений с указанного времени; больше они не запрашиваются.",
   emptyRecords: ({ empty, size }) =>
     `Пустые записи (null, {} или []) среди изменений: ${empty} из ${size}. Отметка не сдвигается, пока они не придут целиком, но не дольше часа.`,
   emptyPassed: "Сервис целый час отдавал изменения с пустыми записями. Отметка сдвинута; пустые записи в карантине.",
@@ -40,7 +44,8 @@ export const updates = {
   reportsError: ({ orderId, words }) => `Ответ GET /orders/${orderId} сообщает об ошибке: ${words}`,
   moreThanOnce: ({ orderId, place }) => `В ответе GET /orders/${orderId} ${place} встречается больше одного раза.`,
   noSnapshot: ({ orderId, path, miss }) => `В ответе GET /orders/${orderId} нет ${path} (updates.snapshot): ${miss}.`,
-  fixSnapshot: "Исправьте updates.snapshot; до тех пор ждёт всё, чему нужно такое чтение.",
+  fixSnapshot:
+    "Пока updates.snapshot не подходит, ждёт всё, чему нужно такое чтение. Подходящий путь найдёт проба: erp-bridge probe --write",
   otherOrder: ({ id }) => `пришёл другой заказ (${id})`,
   incomplete: ({ orderId }) => `Ответ GET /orders/${orderId} — не полный JSON.`,
   statusLost: ({ orderId }) => `У сервиса пропал статус заказа ${orderId}; он будет отправлен ещё раз.`,
