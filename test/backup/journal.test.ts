@@ -1,7 +1,8 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import path from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { atOnce } from "../../src/answers/slices.ts";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { JournalWriter, listJournal, readJournal } from "../../src/backup/journal-files.ts";
@@ -120,6 +121,20 @@ describe("the journal", () => {
       [["whole"], false],
       [["whole"], false],
     ]);
+  });
+
+  it("has flushed an entry when it says that it is written", async () => {
+    const folder = tempFolder("journal");
+    const other = await open(path.join(folder, "other"), "w");
+    const datasync = vi.spyOn(Object.getPrototypeOf(other), "datasync");
+    onTestFinished(() => datasync.mockRestore());
+    await other.close();
+    const writer = new JournalWriter();
+    await writer.begin(folder, 1_000);
+    await writer.write(folder, encodeFrame(entry("whole")));
+    expect(datasync).not.toHaveBeenCalled();
+    await writer.end(folder);
+    expect(datasync).toHaveBeenCalledOnce();
   });
 
   it("holds each batch before its confirm, and none twice", async () => {
