@@ -15,7 +15,7 @@ import { m } from "../messages/messages.ts";
 import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
-import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
+import { newDatabaseStatements } from "../pass/open-database.ts";
 import { endFirstPasses, saveFlow } from "../pass/runs.ts";
 import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
 import { machineZone } from "../platform/clock.ts";
@@ -30,7 +30,7 @@ import { outcomeOf, SyncRequestPoller } from "./answer-sync.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
-import { settleDoubts } from "./doubtful-database.ts";
+import { openForDaemon, settleDoubts } from "./doubtful-database.ts";
 import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
 import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
 import { applyConfiguration } from "./repair.ts";
@@ -104,11 +104,7 @@ export class Bridge {
     try {
       finishSwap(config.database.path);
       refuseMissingDatabase(options.loaded);
-      this.store = openDatabase(
-        options.loaded,
-        "daemon",
-        options.troubles ?? new Troubles(() => options.clock.nowMs()),
-      );
+      this.store = openForDaemon(options.loaded, options.troubles ?? new Troubles(() => options.clock.nowMs()));
     } catch (error) {
       this.#lock.release();
       throw error;

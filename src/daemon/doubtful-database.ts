@@ -9,20 +9,40 @@ import { lookForCopy, orNothing } from "../backup/backup-files.ts";
 import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Note } from "../database/progress.ts";
+import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadBatch } from "../orders/batch-rows.ts";
 import { confirmNames } from "../orders/confirm.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import type { Troubles } from "../platform/troubles.ts";
 import { accountOf } from "./account.ts";
 import { orderRulesOf } from "./build-jobs.ts";
 import { type Elsewhere, findNewer, furthest, lookElsewhere, settleElsewhere } from "./newer-elsewhere.ts";
 
 const PROBLEMS_MAX = 3;
 const NOWHERE: Elsewhere = { entry: undefined, copy: undefined };
+
+/**
+ * Opens the database for the daemon. Where the file cannot be read as one, the error names the newest copy of the account.
+ * @throws BridgeError as `openStore` does
+ */
+export function openForDaemon(loaded: LoadedConfig, troubles: Troubles): Store {
+  try {
+    return openDatabase(loaded, "daemon", troubles);
+  } catch (thrown) {
+    const error = asError(thrown);
+    const isNoDatabase = faultCodeOf(error.cause) === "SQLITE_NOTADB";
+    const copy = isNoDatabase || error.code === "database_corrupt" ? copyOf(loaded) : undefined;
+    if (copy === undefined) throw error;
+    const hint = isNoDatabase ? m.database.restoreIfRight({ copy }) : m.daemon.restoreNewest({ copy });
+    throw new BridgeError(error.code, error.text, { hint, cause: error.cause });
+  }
+}
 
 /**
  * At a start, before anything is asked or sent. Returns what is told, where something may be missing.

@@ -100,7 +100,7 @@ function connect(file: string, readonly: boolean): Database.Database {
 function openingError(error: unknown, file: string): BridgeError {
   if (faultCodeOf(error) !== "SQLITE_NOTADB") return asBridgeError(error, m.database.opening, file);
   return new BridgeError("database_refused", m.database.notDatabase({ file }), {
-    hint: m.database.restoreIfRight,
+    hint: m.database.restoreIfRight({ copy: m.daemon.copyName }),
     cause: error,
   });
 }

@@ -209,6 +209,23 @@ describe("a log that is truncated under the daemon", PATIENT, () => {
   });
 });
 
+describe("a file that is no database any more", PATIENT, () => {
+  it("is refused with the newest copy of the account in the way out", async () => {
+    const { shop, program } = await startDaemon();
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    await stop(program);
+    const copies = path.join(shop.folder, "backups");
+    mkdirSync(copies, { recursive: true });
+    const copy = path.join(copies, "bridge-20260301T024100000Z.db");
+    await backUpTo(shop, copy);
+    writeFileSync(shop.database, Buffer.alloc(statSync(shop.database).size, "x"));
+    const again = shop.start("run");
+    expect((await again.exited).code).toBe(78);
+    expect(again.stderr()).toContain(`erp-bridge restore ${copies}`);
+  });
+});
+
 describe("a copy that is written over the database in place under the daemon", PATIENT, () => {
   it("ends it before anything more is confirmed, and the next start refuses or tells it", async () => {
     const { shop, program } = await startDaemon();

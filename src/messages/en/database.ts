@@ -81,7 +81,8 @@ export const database = {
     `${file} does not take ${pragma} = ${value} (it is ${actual}).`,
   closeOthers: "Close other programs that use the database and try again.",
   notDatabase: ({ file }: { file: string }) => `${file} is not an SQLite database, or its first page is damaged.`,
-  restoreIfRight: "Check database.path; if it is right, restore a backup: erp-bridge restore FILE.",
+  restoreIfRight: ({ copy }: { copy: string }) =>
+    `Check database.path; if it is right, restore a backup: erp-bridge restore ${copy}.`,
   logRemovedOpen: ({ file }: { file: string }) =>
     `The write-ahead log of ${file} was removed, and another program still has the database open.`,
   closeHolders:

@@ -73,7 +73,8 @@ export const database = {
   pragmaRefused: ({ file, pragma, value, actual }) => `${file}: не принимает ${pragma} = ${value} (сейчас ${actual}).`,
   closeOthers: "Закройте другие программы, работающие с базой, и повторите.",
   notDatabase: ({ file }) => `${file}: это не база SQLite или повреждена её первая страница.`,
-  restoreIfRight: "Проверьте database.path; если он верен, восстановите резервную копию: erp-bridge restore ФАЙЛ.",
+  restoreIfRight: ({ copy }) =>
+    `Проверьте database.path; если он верен, восстановите резервную копию: erp-bridge restore ${copy}.`,
   logRemovedOpen: ({ file }) => `Журнал базы ${file} удалён, а база ещё открыта в другой программе.`,
   closeHolders:
     "Закройте программы, в которых она открыта (их назовёт lsof): они сохранят то, что у них есть. Никогда не удаляйте -wal и -shm.",
