@@ -25,6 +25,7 @@ export type MetaKey =
   | "elsewhere"
   | "accounts"
   | "backfill"
+  | "look_back"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -139,6 +139,24 @@ export function releaseStored(store: Store, id: number, orderId: string): boolea
   return true;
 }
 
+/** Of one release: more records of one trouble are left to whoever looks at them. */
+const RELEASED_MAX = 1_000;
+
+/** What names no order and was held since then was served again, by names: released, with a trace of it. Returns how many. */
+export function releaseUnnamed(store: Store, kind: BadRecord["kind"], since: string): number {
+  const held = select(
+    store,
+    quarantine,
+    ["id", "reason"],
+    "INDEXED BY quarantine_unnamed WHERE state = 'held' AND length(coalesce(reference, '')) <> 36 AND kind = ? AND first_seen_at >= ? LIMIT ?",
+  ).all(kind, since, RELEASED_MAX);
+  for (const { id, reason } of held) {
+    const text = store.textOf(m.quarantine.servedSince({ reason: store.messageOf(reason) }));
+    updateRows(store, quarantine, { id }, { state: "released", reason: text });
+  }
+  return held.length;
+}
+
 export function markQuarantined(store: Store, id: number, state: QuarantineRow["state"]): boolean {
   return store.prepare("UPDATE quarantine SET state = ? WHERE id = ? AND state <> ?").run(state, id, state).changes > 0;
 }

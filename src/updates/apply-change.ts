@@ -4,15 +4,19 @@
  * that is there, and the same news is news again.
  */
 
+import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
+import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
 import { readTimestampText } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import type { AnswerRecord } from "../orders/read-answer.ts";
 import { queueRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
 import type { ChangeNews } from "./collect-changes.ts";
+import { noteUnnamed } from "./look-back.ts";
 
 function isOlderThanStored(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -23,11 +27,19 @@ function isOlderThanStored(
   return isOlder(readTimestampText(bytes, record.span, rules.update), stored, rules.plan.timezone);
 }
 
-export function applyChange(options: { store: Store; rules: OrderRules; at: string }, news: ChangeNews): IngestResult {
+/** Of one record; the others are read when the held record is looked at. */
+const READS_MAX = 10;
+
+/** @param options.from the time from which the pass has asked, where it has one */
+export function applyChange(
+  options: { store: Store; rules: OrderRules; at: string; from?: string | undefined },
+  news: ChangeNews,
+): IngestResult {
   const { store, rules, at } = options;
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
   const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
+  if (isUnnamed(record)) return applyUnnamed(options, { record, bytes });
   if (!record.ok || isTakenWhole) return ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   const { orderId, serviceId } = record;
   deleteMissingOrder(store, orderId);
@@ -47,4 +59,18 @@ export function applyChange(options: { store: Store; rules: OrderRules; at: stri
   };
   queueRead(store, owed, at);
   return "owed";
+}
+
+/** The position moves on: what the change may be of is read now, or the changes of this time are asked for again. */
+function applyUnnamed(
+  { store, rules, at, from }: Parameters<typeof applyChange>[0],
+  { record, bytes }: { record: AnswerRecord & { ok: false }; bytes: Buffer },
+): IngestResult {
+  const taken = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
+  if (taken !== "quarantined") return taken;
+  const text = record.isLarge ? "" : textOf(bytes, record.span);
+  const orders = findStoredOrders(store, { text, mapping: rules.update });
+  for (const order of orders.slice(0, READS_MAX)) requestRead(store, order, at);
+  if (orders.length === 0) noteUnnamed(store, { from, at });
+  return taken;
 }

@@ -7,6 +7,7 @@
 import { inTurns, type Slices } from "../answers/slices.ts";
 import type { Store } from "../database/store.ts";
 import { isEmptyRecord } from "../orders/list-metadata.ts";
+import { isUnnamed } from "../orders/named-orders.ts";
 import type { AnswerRecord } from "../orders/read-answer.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -87,6 +88,11 @@ export class ChangeCollector {
   /** Whether the pass has brought any change of the order. */
   hasMet(orderId: string): boolean {
     return this.#orders.has(orderId);
+  }
+
+  /** Whether the pass has brought a record that does not say whose it is. */
+  get hasUnnamed(): boolean {
+    return this.#unusable.values().some(({ record }) => isUnnamed(record));
   }
 
   /** How many different records the pass has brought. */

@@ -1,17 +1,20 @@
 /*
  * Orders of held records that have no usable id, but hold one somewhere else or in another form. Their batch was confirmed, so
  * the service does not hand them out again: each UUID in such a record is asked for, and an answer that is the record's order
- * is stored and releases it, in one transaction. After a crash the same records are looked at again.
+ * is stored and releases it, in one transaction. Of a change every stored order that it may be of is read (`apply-change.ts` has requested
+ * that when it came), and one that is not older than the change releases it. After a crash the same records are looked at again.
  */
 
 import { textOf } from "../answers/json-text.ts";
+import { isOlder } from "../answers/timestamp.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
 import { type IngestResult, ORDER_KINDS } from "../orders/ingest-orders.ts";
+import { findStoredOrders } from "../orders/named-orders.ts";
 import type { OrderMapping } from "../orders/order-mapping.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { isSameOrder, type OrderRecord } from "../orders/same-order.ts";
+import { fieldOf, isSameOrder, type OrderRecord } from "../orders/same-order.ts";
 import { type HeldUnnamed, loadHeldUnnamed, releaseStored } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -88,20 +91,33 @@ export class FindUnnamed {
     if (record.payload === null || clock.monotonicMs() < wait.untilMs) return "none";
     const text = record.payload;
     const held = { text, mapping: this.#mappingOf(record.kind) };
-    const orders = [...findOrderIds(text, IDS_MAX)]
-      .map(([orderId, serviceId]) => ({ orderId, serviceId }))
+    const stored = record.kind === "change" ? findStoredOrders(store, held) : [];
+    // A change that names stored orders is one of theirs; otherwise any order that it names may be its own.
+    const named =
+      stored.length > 0
+        ? stored
+        : [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
+    const orders = named
       // An order whose read is owed has a time of its own, and comes with it.
-      .filter(({ orderId }) => loadQueuedRead(store, orderId) === undefined && this.#mayBe(held, orderId));
+      .filter(({ orderId }) => loadQueuedRead(store, orderId) === undefined)
+      .filter(({ orderId }) => record.kind === "change" || this.#mayBe(held, orderId));
     if (orders.length === 0) return "none";
     const first = (wait.tries * IDS_PER_LOOK) % orders.length;
     const turn = [...orders.slice(first), ...orders.slice(0, first)].slice(0, IDS_PER_LOOK);
+    let isFound = false;
     for (const order of turn) {
       if (pass.left <= 0) return "none";
       pass.left -= 1;
-      const outcome = await this.#ask(order, { id: record.id, held }, pass);
+      const outcome = await this.#ask(order, { id: record.id, kind: record.kind, held }, pass);
+      if (outcome === "ill") return outcome;
       if (outcome === "none") continue;
-      if (outcome === "found") this.#waits.delete(record.id);
-      return outcome;
+      isFound = true;
+      // A change may be of each order that it names.
+      if (record.kind !== "change") break;
+    }
+    if (isFound) {
+      this.#waits.delete(record.id);
+      return "found";
     }
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
     const waitMs = Math.min(LOOK_EVERY_MS * 2 ** wait.tries, WAIT_MAX_MS);
@@ -121,7 +137,7 @@ export class FindUnnamed {
   /** `ill`: the service rather than this order is out of order. */
   async #ask(
     order: ReadableOrder,
-    { id, held }: { id: number; held: OrderRecord },
+    { id, kind, held }: { id: number; kind: HeldUnnamed["kind"]; held: OrderRecord },
     pass: FindPass,
   ): Promise<"found" | "none" | "ill"> {
     const { store } = this.#context;
@@ -129,6 +145,7 @@ export class FindUnnamed {
     const keep = (answer: OrderAnswer, at: string): IngestResult | "other" => {
       if (!answer.record.ok && answer.record.isLarge) return "other";
       const answered = { text: textOf(answer.body, answer.record.span), mapping: this.#rules.snapshot };
+      if (kind === "change") return this.#keepChanged({ id, held }, answer, at);
       if (!isSameOrder(held, answered, orderId, this.#rules.plan.timezone)) return "other";
       const taken = this.#reader.store(answer, at);
       if (loadOrderMark(store, orderId) !== undefined) releaseStored(store, id, orderId);
@@ -148,6 +165,23 @@ export class FindUnnamed {
       if (reachOf(error) !== "record") throw error;
       return (await pass.reads.failed(orderId, error)) ? "none" : "ill";
     }
+  }
+
+  /** The order whole has what the change may have said, unless it is older than that. */
+  #keepChanged(
+    { id, held }: { id: number; held: OrderRecord },
+    answer: OrderAnswer,
+    at: string,
+  ): IngestResult | "other" {
+    const taken = this.#reader.store(answer, at);
+    const isBehind = isOlder(
+      this.#reader.timestampOf(answer),
+      fieldOf(held, "updated_at") ?? null,
+      this.#rules.plan.timezone,
+    );
+    if (taken === "owed" || taken === "quarantined" || isBehind || !answer.record.ok) return "other";
+    releaseStored(this.#context.store, id, answer.record.orderId);
+    return taken;
   }
 
   #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {

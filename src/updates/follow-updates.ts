@@ -11,12 +11,14 @@ import { stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark } from "../pass/position-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { failBackfill, loadBackfill } from "./backfill.ts";
 import { loadCut } from "./cut-rows.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
 import { type Learned, liesAhead, planFirstAsk, planSweep } from "./follow.ts";
 import { beginPass, type FollowOptions, type Pass, STREAM } from "./follow-pass.ts";
 import { JudgePages } from "./judge-pages.ts";
+import { isLookBackDue, requestLookBack } from "./look-back.ts";
 import { planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
@@ -102,6 +104,7 @@ export class FollowUpdates implements Job {
     const isComplete = await this.#readAndStore(pass);
     if (isSweep) this.#sweepWanted = false;
     // Following what is new goes before the rest of a sweep that was too wide for one pass.
+    if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
     const backfill = sweepRest === undefined ? loadBackfill(store)?.from : undefined;
     if (!isComplete || (sweepRest === undefined && backfill === undefined)) return isComplete;
     const now = loadWatermark(store, STREAM);
@@ -116,6 +119,13 @@ export class FollowUpdates implements Job {
       begunAt: undefined,
     };
     return await this.#fillBack(older);
+  }
+
+  /** Changes that named no order are asked for again. */
+  async #lookBack(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    if (!isLookBackDue(store, clock.nowMs())) return;
+    await commit(this.#context, signal, () => requestLookBack(store, isoTime(clock.nowMs())));
   }
 
   async #fillBack(pass: Pass): Promise<boolean> {
@@ -172,6 +182,7 @@ export class FollowUpdates implements Job {
       watermark: position.watermark,
       cut,
       isWhole: isComplete && rest === undefined,
+      isFilled: isComplete && pass.backfill !== undefined && cut === undefined,
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
       swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt } : null,

@@ -13,13 +13,15 @@ import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import { isoTime } from "../platform/ports.ts";
 import { applyChange } from "./apply-change.ts";
 import { endBackfill, loadBackfill } from "./backfill.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
 import type { FindCutChanges } from "./find-cut-changes.ts";
-import { type FollowRules, isLater, isToken } from "./follow.ts";
+import { type FollowRules, instantOf, isLater, isToken } from "./follow.ts";
 import { type Pass, STREAM, TIME_STREAM } from "./follow-pass.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
+import { settleLookBack } from "./look-back.ts";
 import { mergeAnchors } from "./page-cover.ts";
 import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
 
@@ -37,6 +39,8 @@ interface PassEnd {
   rest?: Rest | null;
   isBehind?: boolean | undefined;
   isWhole: boolean;
+  /** All changes since `backfill` were served. */
+  isFilled?: boolean;
 }
 
 export class StorePass {
@@ -69,6 +73,7 @@ export class StorePass {
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
     const isQuiet = [watermark, cut, covered, swept].every((each) => each === undefined);
     if (news.length === 0 && isQuiet && !learns && !settles) return;
+    const askedFrom = this.#askedFrom(pass);
     await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
       for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
         if (from > 0) await this.#context.clock.sleep(0, pass.signal);
@@ -76,7 +81,7 @@ export class StorePass {
         const isLast = from + RECORDS_PER_COMMIT >= news.length;
         const taken = await commit(this.#context, pass.signal, () => {
           saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
-          const done = part.map((each) => applyChange({ store, rules, at: pass.at }, each));
+          const done = part.map((each) => applyChange({ store, rules, at: pass.at, from: askedFrom }, each));
           if (isLast) saveLearned(store, pass.learned);
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
           // The position may move here: whatever it covers is stored, or owed a read, in this transaction or one before it, and
@@ -93,6 +98,14 @@ export class StorePass {
         for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
       }
     });
+  }
+
+  /** From when on following asks for changes, as UTC: those of this pass lie behind it. */
+  #askedFrom({ watermark }: Pass): string | undefined {
+    const { timezone, overlapMs } = this.#follow;
+    const ns = instantOf(watermark, timezone) ?? instantOf(loadWatermark(this.#context.store, TIME_STREAM), timezone);
+    const ms = ns === undefined ? Number.NaN : Number(ns / 1_000_000n) - overlapMs;
+    return Number.isNaN(ms) ? undefined : isoTime(ms);
   }
 
   /** A pull may have set the first position while the first pass read; it goes back for nothing. */
@@ -121,11 +134,15 @@ export class StorePass {
     );
   }
 
-  #settle(pass: Pass, { rest = null, isBehind }: { rest?: Rest | null; isBehind?: boolean | undefined }): void {
-    const { store } = this.#context;
+  #settle(pass: Pass, { rest = null, isBehind, isFilled }: Pick<PassEnd, "rest" | "isBehind" | "isFilled">): void {
+    const { store, log } = this.#context;
     const key = restKeyOf(pass);
     // It has begun: its rest stands here, or it is over.
     if (pass.backfill !== undefined && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
+    if (isFilled && pass.backfill !== undefined) {
+      const released = settleLookBack(store, { from: pass.backfill, isNamed: !pass.changes.hasUnnamed });
+      if (released > 0) log.info({ released }, m.updates.servedByName({ count: released }));
+    }
     if (rest === null) deleteRest(store, key);
     else saveRest(store, key, rest, this.#signature);
     if (isBehind === false) deleteHold(store, "updates", "behind");

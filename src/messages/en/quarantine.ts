@@ -51,4 +51,6 @@ export const quarantine = {
   rowReadAgain: "the row is read again",
   rowSentAgain: "the row is sent again",
   storedSince: ({ reason, id }: { reason: Said; id: string }) => `${reason}; stored since as order ${id}`,
+  servedSince: ({ reason }: { reason: Said }) =>
+    `${reason}; all changes of that time were served since, each with its order`,
 };

@@ -19,6 +19,8 @@ export const updates = {
     `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
   foundAtService: ({ count }: { count: number }) =>
     `${counted(count, "quarantined record")} without a usable id found at the service by an id elsewhere in it, and released.`,
+  servedByName: ({ count }: { count: number }) =>
+    `The changes of the time in which records named no order were served again, each with its order: ${counted(count, "quarantined record")} released.`,
   timeRefused: "The service refuses the time from which changes are asked for; the next request asks from a later one.",
   wideUnfinished: "The sweep was too wide for one pass; it goes on after the next one.",
   moreWait: "More changes wait than one pass may read; the next one goes on from there.",

@@ -37,4 +37,5 @@ export const quarantine = {
   rowReadAgain: "строка будет прочитана заново",
   rowSentAgain: "строка будет отправлена снова",
   storedSince: ({ reason, id }) => `${reason}; с тех пор записана как заказ ${id}`,
+  servedSince: ({ reason }) => `${reason}; с тех пор все изменения за это время получены, каждое со своим заказом`,
 } satisfies typeof en;

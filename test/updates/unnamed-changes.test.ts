@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { startWithRewritten } from "../support/rewritten.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+type Change = Record<string, unknown>;
+const quarantined = "SELECT state, reason FROM quarantine ORDER BY id";
+
+/** One order is cancelled and its change served like this; others are changed far beyond the overlap, and theirs are served as ever. */
+async function cancelUnder(as: (change: Change, number: string) => Change) {
+  const test = await startWithRewritten(4);
+  const { ids } = test;
+  const [id, , , other] = ids as [string, string, string, string];
+  const { number } = test.rows<{ number: string }>("SELECT number FROM orders WHERE order_id = ?", id)[0]!;
+  let polled = 0;
+  const polls = async (times: number, ms = MINUTE_MS) => {
+    for (let time = 0; time < times; time++) {
+      if (polled++ % 15 === 0) test.change(other, { status: `s${polled}` });
+      await test.poll(ms);
+    }
+  };
+  await polls(30);
+  test.rewrite("updates", (change) => (change["order_id"] === id ? as(change, number) : change));
+  test.change(id, { status: "cancelled" });
+  return { ...test, id, polls, end: () => test.rewrite("updates", undefined) };
+}
+
+describe("a change whose order is named in another place or form", () => {
+  it.each<[string, (change: Change, number: string) => Change]>([
+    ["under another key", ({ order_id, ...rest }) => ({ id: order_id, ...rest })],
+    ["in braces", (change) => ({ ...change, order_id: `{${String(change["order_id"]).toUpperCase()}}` })],
+    ["by its number", ({ order_id, ...rest }, number) => ({ ...rest, number })],
+    ["by its number in the place of the id", (change, number) => ({ ...change, order_id: number })],
+  ])("is found within minutes, and its record is released: %s", async (_, as) => {
+    const { polls, id, statusOf, rows, end } = await cancelUnder(as);
+    await polls(2);
+    expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
+    expect(statusOf(id).status).toBe("cancelled");
+    end();
+    await polls(20);
+    expect(rows(quarantined)).toEqual([
+      { state: "released", reason: expect.stringContaining(`stored since as order ${id}`) },
+    ]);
+  });
+
+  it("is not settled by an answer that is older than the change", async () => {
+    const test = await cancelUnder(({ order_id, ...rest }) => ({ id: order_id, ...rest }));
+    const { polls, id, statusOf, rows, sandbox } = test;
+    const former = rows<{ payload: string }>("SELECT payload FROM orders WHERE order_id = ?", id)[0]!.payload;
+    const rule = sandbox.faults.add({
+      match: { path: "snapshot", order: id },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body: former },
+    });
+    await polls(8);
+    expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
+    sandbox.faults.remove(rule);
+    await polls(60);
+    expect(statusOf(id).status).toBe("cancelled");
+    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+  });
+});
+
+describe("changes that name no order at all", () => {
+  const nameless = ({ order_id, number, ...rest }: Change) => rest;
+
+  it("are asked for again until they name their orders, long after the position has moved over them", async () => {
+    const { polls, id, statusOf, rows, end, watermark } = await cancelUnder(nameless);
+    const before = watermark();
+    await polls(40);
+    end();
+    await polls(1);
+    expect(statusOf(id).status).toBe("new");
+    expect(Date.parse(watermark()!) - Date.parse(before!)).toBeGreaterThan(30 * MINUTE_MS);
+    await polls(60);
+    expect(statusOf(id).status).toBe("cancelled");
+    expect(rows(quarantined)).toEqual([{ state: "released", reason: expect.stringContaining("each with its order") }]);
+    expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
+  });
+
+  it("are asked for ever more seldom where they never do, and not for ever", async () => {
+    const { polls, rows, sinces } = await cancelUnder(nameless);
+    const asked = () => sinces().map((since) => Date.parse(since));
+    const wide = () => asked().filter((ms, index, all) => index > 0 && ms < all[index - 1]! - HOUR_MS / 2).length;
+    await polls(30 * 6, 10 * MINUTE_MS);
+    expect(wide()).toBeGreaterThanOrEqual(4);
+    // With the sweep of the day.
+    expect(wide()).toBeLessThanOrEqual(9);
+    expect(rows("SELECT DISTINCT state FROM quarantine")).toEqual([{ state: "held" }]);
+  });
+});
