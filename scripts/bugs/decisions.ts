@@ -105,6 +105,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/backup/journal.test.ts",
+    "a batch served again with a later timestamp stays out of the journal",
+    { in: "ingestGood", find: 'return "refreshed";', replace: 'return "same";' },
+    "src/orders/ingest-orders.ts",
+  ),
+  tested(
     "test/service/answer-form.test.ts",
     "an answer that says nothing speaks against one that said yes",
     { of: "isSilent", does: "return kind === 'number' && kind !== 'number';" },

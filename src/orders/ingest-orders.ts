@@ -31,7 +31,13 @@ import { type EventPlan, planOrder, type StoredOrder, stateOfStatus, withSetBack
 import type { AnswerRecord } from "./read-answer.ts";
 import { isStatusAlone } from "./status-alone.ts";
 
-export type IngestResult = "created" | "changed" | "same" | "owed" | "quarantined";
+/** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
+export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
+
+/** Whether the order is as it was before the record. */
+export function isUnchanged(result: IngestResult): boolean {
+  return result === "same" || result === "refreshed";
+}
 
 export interface IngestOptions {
   store: Store;
@@ -72,7 +78,7 @@ export function ingestRecord(
   const taken = ingestGood(options, record);
   if (taken === "quarantined" || taken === "owed" || !doubtful?.has(record.orderId)) return taken;
   oweRead(options, record, hashContent(options, record));
-  return taken === "same" ? "owed" : taken;
+  return isUnchanged(taken) ? "owed" : taken;
 }
 
 /** A record that is no JSON may still be an order that can be read by its id. */
@@ -139,7 +145,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });
-      return "same";
+      return "refreshed";
     case "apply":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, {

@@ -23,6 +23,7 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import {
+  type BatchRow,
   closeDelivery,
   countUnread,
   deleteUnread,
@@ -41,7 +42,7 @@ import { CompletenessCheck } from "./check-completeness.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
 import { readHeadMetadata } from "./head-metadata.ts";
-import { ingestRecord } from "./ingest-orders.ts";
+import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
 import { countEmptyRecords, readMetadataInSlices } from "./list-metadata.ts";
@@ -288,7 +289,7 @@ export class StoreBatches {
           const taken = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
-          const isNewer = known !== undefined && taken.some((what) => what !== "same");
+          const isNewer = known !== undefined && hasNews(known, taken);
           if (isNewer && !isPartial && this.#journal.isKept)
             saveJournalOwed(store, known.id, { orderIds: read.orderIds, ...owed });
           const isWhole = isLast && !isPartial;
@@ -297,7 +298,7 @@ export class StoreBatches {
             stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, owed }) : undefined,
           };
         });
-        for (const what of done.taken) if (what !== "same") count(pass, what, 1);
+        for (const what of done.taken) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
         if (!done.stored.seenBefore) count(pass, "batches", 1);
         return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
@@ -425,6 +426,11 @@ export class StoreBatches {
       saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
     });
   }
+}
+
+/** Whether the confirm of a batch that was stored before covers what was not in it then. A later timestamp alone opens no confirmed one. */
+function hasNews({ state }: BatchRow, taken: readonly IngestResult[]): boolean {
+  return taken.some((what) => !isUnchanged(what) || (what === "refreshed" && state !== "confirmed"));
 }
 
 function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {

@@ -7,6 +7,7 @@
 import { textOf } from "../answers/json-text.ts";
 import { contentDigest, sharedDifferences } from "../orders/compare-snapshot.ts";
 import { reopenRequests } from "../orders/echo-rows.ts";
+import { isUnchanged } from "../orders/ingest-orders.ts";
 import { findLost } from "../orders/lost-values.ts";
 import { type OrderValues, readOrderValues } from "../orders/order-mapping.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
@@ -83,7 +84,7 @@ export class CompareOrders {
     }
     const taken = this.#reader.store(answer, at);
     if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
-    if (taken === "same") return "same";
+    if (isUnchanged(taken)) return "same";
     return mark !== undefined && mark.removedAt !== null ? "returned" : "differ";
   }
 

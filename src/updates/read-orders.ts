@@ -11,7 +11,7 @@ import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { IngestResult } from "../orders/ingest-orders.ts";
+import { type IngestResult, isUnchanged } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import type { LostPart } from "../orders/lost-values.ts";
 import { MISSING_FOR_MS } from "../orders/missing-order.ts";
@@ -422,8 +422,8 @@ function asFailure(trouble: unknown): BridgeError {
   return new BridgeError(code, text, { cause: trouble, ...(hint === undefined ? {} : { hint }) });
 }
 
-function count(counts: Record<string, number>, stored: string): void {
+function count(counts: Record<string, number>, stored: IngestResult | "stale"): void {
   const name = stored === "created" ? "rescued" : stored;
-  for (const each of name === "same" || name === "stale" ? ["read"] : [name, "read"])
-    counts[each] = (counts[each] ?? 0) + 1;
+  const isQuiet = stored === "stale" || isUnchanged(stored);
+  for (const each of isQuiet ? ["read"] : [name, "read"]) counts[each] = (counts[each] ?? 0) + 1;
 }

@@ -6,6 +6,7 @@
 import { loadMeta, type RestKey } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { saveMatchedPaths } from "../orders/check-paths.ts";
+import { isUnchanged } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { commit } from "../pass/commit.ts";
@@ -95,7 +96,7 @@ export class StorePass {
           if (isLast && settles) this.#settle(pass, end);
           return done;
         });
-        for (const what of taken) if (what !== "same") pass.counts[what] = (pass.counts[what] ?? 0) + 1;
+        for (const what of taken) if (!isUnchanged(what)) pass.counts[what] = (pass.counts[what] ?? 0) + 1;
       }
     });
   }

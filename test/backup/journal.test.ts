@@ -182,6 +182,24 @@ describe("the journal", () => {
     },
   );
 
+  it("holds what a batch served again says later with another timestamp alone", async () => {
+    const scene = await startScene({ backup: { journal: "journal" } });
+    const [id] = createOrders(scene, 3);
+    scene.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 500 } });
+    await scene.run("orders");
+    scene.clock.advance(60_000);
+    scene.sandbox.service.changeOrder(id!, {});
+    for (let pass = 0; pass < 3; pass++) expect((await scene.run("orders")).counts).not.toHaveProperty("refreshed");
+    expectComplete(scene);
+    const [row] = scene.rows<{ payload: string; revision: number }>(
+      "SELECT payload, revision FROM orders WHERE order_id = ?",
+      id,
+    );
+    expect(row?.revision).toBe(1);
+    const entries = [...readJournal(path.join(scene.folder, "journal"))].flatMap((file) => file.entries);
+    expect(entries.map(({ body }) => body.includes(row!.payload))).toEqual([false, true]);
+  });
+
   it("keeps the confirm back while it cannot be written, stores the orders all the same, and makes up for it", async () => {
     const scene = await startScene({ backup: { journal: "journal" } });
     const folder = path.join(scene.folder, "journal");
