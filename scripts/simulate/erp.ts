@@ -23,7 +23,7 @@ export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
 /** The ERP: writes to the bridge's database, and remembers what it wrote. */
 export class Erp {
-  readonly asked: { id: number; orderId: string; status: string; isOdd?: boolean }[] = [];
+  readonly asked: { id: number; orderId: string; status: string; revision: number; isOdd?: boolean }[] = [];
   readonly #history = new Map<string, Value[]>();
   readonly #connection: SecondConnection;
   #last = 0;
@@ -111,7 +111,8 @@ export class Erp {
   ask(orderId: string, status: string): void {
     const comment = `request ${this.asked.length + 1}`;
     const insert = this.#run("INSERT INTO status_requests (order_id, status, comment) VALUES (?, ?, ?)");
-    this.asked.push({ id: Number(insert.run(orderId, status, comment).lastInsertRowid), orderId, status });
+    const revision = this.#revisionOf(orderId);
+    this.asked.push({ id: Number(insert.run(orderId, status, comment).lastInsertRowid), orderId, status, revision });
   }
 
   /** A status that the service cannot be asked for. @param literal an SQL literal */
@@ -122,8 +123,16 @@ export class Erp {
       id: Number(insert.run(orderId, comment).lastInsertRowid),
       orderId,
       status: literal,
+      revision: this.#revisionOf(orderId),
       isOdd: true,
     });
+  }
+
+  #revisionOf(orderId: string): number {
+    const found = this.#run("SELECT revision FROM orders WHERE order_id = ?").get(orderId) as
+      | { revision: number }
+      | undefined;
+    return found?.revision ?? Number.POSITIVE_INFINITY;
   }
 
   /** Holds the write lock until `unlock`; what is written meanwhile is seen by nobody until then. */

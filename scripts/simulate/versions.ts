@@ -113,6 +113,11 @@ export class Versions {
     return (this.#orders.get(orderId) ?? []).filter(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs).length > 1;
   }
 
+  /** Whether the order was ever cancelled. */
+  wasCancelled(orderId: string): boolean {
+    return (this.#orders.get(orderId) ?? []).some(({ status }) => status === "cancelled");
+  }
+
   /** Whether the newest version has another status than the one before it. */
   isStatusNew(orderId: string): boolean {
     const [before, newest] = (this.#orders.get(orderId) ?? []).slice(-2);

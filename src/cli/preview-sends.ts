@@ -16,7 +16,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadUnconfirmed } from "../orders/batch-rows.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
-import { loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
+import { loadCancelledSince, loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
 
 /** Rows or keys that are read at once. */
 const ROWS_PER_READ = 1_000;
@@ -123,7 +123,8 @@ function whyOwed({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, out
 export function* previewStatuses(store: Store, rules: StatusRules, limit: number): Generator<PreviewRow> {
   for (const request of loadNextRequests(store, limit)) {
     const order = loadRequestedOrder(store, request.orderId.toLowerCase());
-    const plan = planStatus(request, order, rules);
+    const cancelledSince = request.state === "pending" ? loadCancelledSince(store, request.id) : undefined;
+    const plan = planStatus({ ...request, cancelledSince }, order, rules);
     const old = order?.status === null || order === undefined ? null : JSON.stringify(order.status);
     const row = (status: string | null, why: Message) => ({
       key: request.orderId,

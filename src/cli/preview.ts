@@ -40,9 +40,14 @@ export function* previewSends(
   onRow?: () => void,
 ): Generator<PreviewRow> {
   if (job === "orders") return yield* previewConfirms(store, PREVIEWED_MAX);
-  const { statuses } = loaded.config;
+  const { statuses, orders } = loaded.config;
   if (job === "statuses" && statuses.path !== null) {
-    return yield* previewStatuses(store, compileStatusRules({ ...statuses, path: statuses.path }), PREVIEWED_MAX);
+    const cancelled = new Set(orders.statuses.cancelled);
+    return yield* previewStatuses(
+      store,
+      compileStatusRules({ ...statuses, path: statuses.path, cancelled }),
+      PREVIEWED_MAX,
+    );
   }
   const rules = feedRulesOf(loaded).get(job as FeedName);
   if (rules !== undefined) yield* previewFeed(store, rules, onRow);

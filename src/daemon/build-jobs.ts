@@ -90,7 +90,7 @@ export function buildJobs(
     { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
   ];
   if (statuses.path !== null) {
-    const statusRules = compileStatusRules({ ...statuses, path: statuses.path });
+    const statusRules = compileStatusRules({ ...statuses, path: statuses.path, cancelled: rules.plan.cancelled });
     const options = { rules: statusRules, quietMs: service.timeouts.headers, timezone: service.timezone };
     const settler = new StatusSettler(context, options, new OrderReader(context, rules));
     entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler)) });

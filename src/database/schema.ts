@@ -174,6 +174,8 @@ export const statusRequests = sqliteTable("status_requests", {
   firstSentAt: text("first_sent_at"),
   /** The new form in which it was answered; null: a usual one. @example null */
   newForm: text("new_form"),
+  /** The order's revision when the row was inserted; the ERP may write the one that it has read. @example 1 */
+  knownRevision: integer("known_revision"),
 });
 
 /** Batches of orders that came, and whether they are confirmed. */

@@ -21,6 +21,8 @@ export interface StatusRules {
   path: string;
   body: Template;
   map: Readonly<Record<string, string>>;
+  /** The service's names of the statuses in which an order is cancelled. */
+  cancelled: ReadonlySet<string>;
 }
 
 export function compileStatusRules(settings: {
@@ -28,6 +30,7 @@ export function compileStatusRules(settings: {
   path: string;
   body: unknown;
   map: Readonly<Record<string, string>>;
+  cancelled: ReadonlySet<string>;
 }): StatusRules {
   return { ...settings, body: parseTemplate(settings.body) };
 }
@@ -43,6 +46,8 @@ export interface WantedStatus {
   isTooLarge: boolean;
   /** The first column whose bytes are no text in UTF-8: what was read of it is not what was written. */
   notUtf8: string | null;
+  /** Somebody else has cancelled the order since the request was made, and it is cancelled now. */
+  cancelledSince?: { status: string | null; at: string } | undefined;
 }
 
 /** What is known of the order. */
@@ -81,6 +86,10 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
     // While our last status has not been seen, what is stored does not tell what the service has.
     const hasStatus = status === order.status && order.echo === null && !order.isRemoved;
     if (hasStatus && isEmpty(wanted)) return { kind: "done", status };
+    if (wanted.cancelledSince !== undefined && !rules.cancelled.has(status))
+      return refuse(
+        m.statuses.cancelledSince({ ...wanted.cancelledSince, status: named(wanted.cancelledSince.status) }),
+      );
     const body = renderBody(rules, wanted, status, order.serviceId);
     if (hasStatus && saysNothingNew(body, status, order, rules)) return { kind: "done", status };
     return { kind: "send", status, path: renderPath(rules.path, { order_id: order.serviceId }), body };
@@ -92,6 +101,11 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
 
 function refuse(reason: Message): StatusPlan {
   return { kind: "refuse", reason };
+}
+
+/** A status as messages name it. */
+export function named(status: string | null): string | Message {
+  return status === null ? m.statuses.withoutStatus : JSON.stringify(status);
 }
 
 function isEmpty({ comment, data }: Pick<WantedStatus, "comment" | "data">): boolean {

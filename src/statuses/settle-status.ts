@@ -24,6 +24,7 @@ import {
   compareStatus,
   isRefusalBelieved,
   MOVED_AGAIN_MS,
+  named,
   planStatus,
   planUnseen,
   type RequestedOrder,
@@ -35,6 +36,7 @@ import {
   hasOtherRequest,
   hasStatusPathMatched,
   isStatusOfOrders,
+  loadCancelledSince,
   loadNewForm,
   loadOpenRequest,
   loadOrderMoves,
@@ -205,7 +207,7 @@ export class StatusSettler {
     const request = loadOpenRequest(store, id);
     if (request?.state !== "pending") return undefined;
     const order = loadRequestedOrder(store, request.orderId);
-    const plan = planStatus(request, order, this.#options.rules);
+    const plan = planStatus({ ...request, cancelledSince: loadCancelledSince(store, id) }, order, this.#options.rules);
     const at = isoTime(clock.nowMs());
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });
@@ -546,10 +548,6 @@ function notSeen(form: AnswerForm, at: string, repeatMs: number | undefined): Me
   const shape = describeForm(form);
   if (repeatMs === undefined) return m.statuses.notSeen({ shape, at });
   return m.statuses.notSeenYet({ shape, at, again: isoTime(Date.parse(at) + repeatMs) });
-}
-
-function named(status: string | null): string | Message {
-  return status === null ? m.statuses.withoutStatus : JSON.stringify(status);
 }
 
 function add(counts: Record<string, number>, name: string): void {

@@ -133,6 +133,15 @@ async function sendStatuses({ ids, erp, follow, run, sandbox }: Reader): Promise
   ]);
   expect(statusAt(sandbox, ids[1])).toBe("shipped");
   expect(pendingOf(erp)).toEqual([ids[0]]);
+  const [{ revision } = { revision: 0 }] = erp
+    .prepare<[string], { revision: number }>("SELECT revision FROM orders WHERE order_id = ?")
+    .all(ids[1]);
+  follow("ask for a status of a revision", { order_id: ids[1], revision });
+  await run("statuses");
+  expect(erp.prepare("SELECT state, known_revision AS known FROM status_requests ORDER BY id DESC").get()).toEqual({
+    state: "sent",
+    known: revision,
+  });
   const asked = erp.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, 'lost')").run(ids[0]);
   follow("take a status back", { id: Number(asked.lastInsertRowid) });
   await run("statuses");

@@ -182,7 +182,8 @@ describe("a request for the status that the order has", () => {
     lastSent: null,
   };
   const SENT = { status: "packed", comment: "by hand", data: '{"ttn":"1"}' };
-  const rulesOf = (body: unknown) => compileStatusRules({ method: "POST", path: "/{order_id}", body, map: {} });
+  const rulesOf = (body: unknown) =>
+    compileStatusRules({ method: "POST", path: "/{order_id}", body, map: {}, cancelled: new Set(["cancelled"]) });
   const ALL = rulesOf({ status: "{status}", comment: "{comment}", ttn: "{ttn}" });
 
   it.each<[string, ReturnType<typeof rulesOf>, Partial<RequestedOrder>, object, string]>([

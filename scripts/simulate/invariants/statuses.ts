@@ -39,6 +39,11 @@ const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM 
   WHERE state IN ('sent', 'refused')`;
 const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed`;
 
+/** Somebody else has cancelled the order since that revision of it, and it is stored so. */
+const WAS_CANCELLED = `SELECT 1 FROM orders o JOIN order_events e ON e.order_id = o.order_id
+  WHERE o.order_id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own' AND e.revision > ?
+    AND NOT EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = o.order_id AND s.status_sent = e.new_status)`;
+
 const STAMP = /"updated_at":\s*"?([^",}]+)/;
 
 export class StatusInvariants {
@@ -84,6 +89,10 @@ export class StatusInvariants {
     const number = numberOf(request.body.toString("utf8"));
     if (!this.#sentAtMs.has(number)) this.#sentAtMs.set(number, this.#scene.service.now());
     this.#unanswered.add(number);
+    const asked = this.#scene.erp.asked[number - 1];
+    const isUndone = asked !== undefined && this.#scene.auditor.prepare(WAS_CANCELLED).get(orderId, asked.revision);
+    if (isUndone !== undefined && asked?.status !== "cancelled")
+      this.#scene.fail(12, `request ${number} leaves for an order that was cancelled since`);
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);

@@ -28,6 +28,8 @@ export const statuses = {
     `changed meanwhile: the order is ${now} again and was changed in between; whether ${sent} was there is not known`,
   changed: ({ before, now, sent }: { before: string; now: string; sent: string }) =>
     `changed meanwhile: the order was ${before} and is ${now} now; whether ${sent} was there in between is not known`,
+  cancelledSince: ({ status, at }: { status: string; at: string }) =>
+    `the order was cancelled after this request was made: ${status} since ${at}; insert a new request if it is to be sent all the same`,
   withoutStatus: "without a status",
   notSeen: ({ shape, at }: { shape: string; at: string }) =>
     `answered in a new form, ${shape}, and not seen at the order since ${at}; it is not sent again by itself`,
