@@ -11,7 +11,15 @@ import type { JobContext } from "../pass/job.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { describeFields, type ListMetadata, NO_METADATA, withEmptyRecords } from "./list-metadata.ts";
+import {
+  describeFields,
+  keyOf,
+  type ListMetadata,
+  type MetadataField,
+  NO_METADATA,
+  withEmptyRecords,
+} from "./list-metadata.ts";
+import { OrdersBesideList } from "./orders-beside-list.ts";
 import {
   ANY_BATCH,
   acceptDoubted,
@@ -24,8 +32,11 @@ import {
   type Lack,
   type LearnedMetadata,
   learnMetadata,
+  learnShort,
   learnSizes,
   learnWhole,
+  mayBeLimit,
+  mayCountWaiting,
   NOTHING_LEARNED,
   noteEmptyRecords,
   saysMore,
@@ -38,12 +49,21 @@ type Endpoint = "orders" | "updates";
 /** An order that the service cannot write at the moment may come with the same batch later. */
 const EMPTY_WAIT_MS = 3_600_000;
 const EMPTY_TIMES_MAX = 100;
+const NO_IDS: ReadonlySet<string> = new Set();
+
+type Ids = Pick<ReadonlySet<string>, "has">;
 
 interface ServedBatch {
   /** The same text is the same batch. */
   batch: string;
-  /** Records of it that hold nothing; undefined where they say nothing of the batch. */
-  empty: number | undefined;
+  /** The same with the same orders in it. */
+  fingerprint: string;
+  /** Records of it that hold nothing. */
+  empty: number;
+  /** No confirm covers more than its records, or it was stored as it is: only what says clearly that it is a part counts. */
+  isSettled: boolean;
+  /** Ids of its records. */
+  listed: () => Ids;
 }
 
 export class CompletenessCheck {
@@ -53,9 +73,11 @@ export class CompletenessCheck {
   readonly #path: string;
   /** Monotonic. */
   readonly #emptySinceMs = new Map<string, number>();
+  readonly #named: OrdersBesideList;
 
   constructor(context: JobContext, endpoint: Endpoint, path: string) {
     this.#context = context;
+    this.#named = new OrdersBesideList(context);
     this.#endpoint = endpoint;
     this.#path = path;
   }
@@ -98,28 +120,35 @@ export class CompletenessCheck {
    */
   async judgeBatch(metadata: ListMetadata, served: ServedBatch, signal: AbortSignal): Promise<BridgeError | undefined> {
     const { store, clock, log } = this.#context;
-    const learned = LISTS.load(store, this.#endpoint);
-    const { batch, empty } = served;
-    const all = withEmptyRecords(metadata, this.#path, empty ?? 0);
-    const found = findShortfall(learned, all);
-    const sizes = learnSizes(learned, all);
-    const note = { batch, hasEmpty: empty !== 0, at: isoTime(clock.nowMs()) };
-    const after = empty === undefined ? sizes : noteEmptyRecords(sizes, note);
-    await this.#save(learned, after, signal);
+    const before = LISTS.load(store, this.#endpoint);
+    const { batch, isSettled } = served;
+    const empty = isSettled ? 0 : served.empty;
+    const all = { learned: before, answer: withEmptyRecords(metadata, this.#path, empty) };
+    const { learned, answer, missing } = await this.#named.find(all, served, signal);
+    const sizes = learnShort(learnSizes(learned, answer), answer, served.fingerprint);
+    const found = [...findShortfall(learned, answer), ...missing].filter((field) => {
+      if (field.kind !== "ids" && !mayCountWaiting(field)) return true;
+      return !isSettled && sizes.known[keyOf(field)]?.state !== "free";
+    });
+    const waiting = found.filter((field) => mayPass(learned, answer, field));
+    const note = { batch, hasEmpty: waiting.length > 0, at: isoTime(clock.nowMs()) };
+    const after = isSettled ? sizes : noteEmptyRecords(sizes, note);
+    const isPassed = waiting.length > 0 && waiting.length === found.length && this.#hasWaited(after, batch);
+    await this.#save(before, isPassed ? ignoreIds(after, missing) : after, signal);
     if (found.length === 0) return undefined;
-    if (found.some((field) => field.empty === undefined))
+    const isEmpty = found.every((field) => field.empty !== undefined);
+    if (isPassed) {
+      const passedWords = this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed;
+      const words = isEmpty ? passedWords : m.orders.partConfirmed({ size: metadata.size, what: this.#tell(found) });
+      log.warn({ empty, size: metadata.size }, words);
+      return undefined;
+    }
+    if (!isEmpty)
       return new BridgeError("answer_shape", m.orders.batchNotWhole({ size: metadata.size, what: this.#tell(found) }), {
         hint: this.#hint,
       });
-    if (this.#hasWaited(after, batch)) {
-      log.warn(
-        { empty, size: metadata.size },
-        this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed,
-      );
-      return undefined;
-    }
     const emptyWords = this.#endpoint === "orders" ? m.orders.emptyRecords : m.updates.emptyRecords;
-    return new BridgeError("answer_shape", emptyWords({ empty: empty ?? 0, size: metadata.size }), {
+    return new BridgeError("answer_shape", emptyWords({ empty, size: metadata.size }), {
       hint: m.orders.emptyMeansNothing({ area: this.#endpoint }),
     });
   }
@@ -130,7 +159,16 @@ export class CompletenessCheck {
     empty: number,
     { metadata, signal }: { metadata: ListMetadata; signal: AbortSignal },
   ): Promise<BridgeError | undefined> {
-    return this.judgeBatch({ ...NO_METADATA, size: metadata.size }, { batch: since, empty }, signal);
+    const served = { batch: since, fingerprint: since, empty, isSettled: false, listed: () => NO_IDS };
+    return this.judgeBatch({ ...NO_METADATA, size: metadata.size }, served, signal);
+  }
+
+  /** Reads the orders that an answer names beside a list in which they are not. */
+  async readNamed(metadata: ListMetadata, listed: () => Ids, signal: AbortSignal): Promise<void> {
+    const before = LISTS.load(this.#context.store, this.#endpoint);
+    const all = { learned: before, answer: metadata };
+    const { learned } = await this.#named.find(all, { listed, isChange: this.#endpoint === "updates" }, signal);
+    await this.#save(before, learned, signal);
   }
 
   /** Whether the batch, or batches with empty records and no other, have been served for long enough. By the monotonic clock while the process lives. */
@@ -175,6 +213,20 @@ export class CompletenessCheck {
     const { store } = this.#context;
     if (after !== before) await commit(this.#context, signal, () => LISTS.save(store, this.#endpoint, after));
   }
+}
+
+/**
+ * Whether a batch that is served so for an hour is whole all the same: with empty records, a number that may count all that waits, or
+ * ids of which nothing shows that they are those of orders.
+ */
+function mayPass(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): boolean {
+  if (field.empty !== undefined) return true;
+  if (field.kind === "ids") return learned.known[keyOf(field)] === undefined;
+  return mayCountWaiting(field) && mayBeLimit(learned, answer);
+}
+
+function ignoreIds(learned: LearnedMetadata, fields: readonly MetadataField[]): LearnedMetadata {
+  return fields.length === 0 ? learned : ignoreFields(learned, fields.map(keyOf));
 }
 
 /** Whether something that the answers of an area say waits to be accepted. */

@@ -30,7 +30,7 @@ export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): Meta
     }
     const count = /total/.test(name) && /^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined;
     if (count !== undefined)
-      fields.push({ kind: "count", place: `${name}.count`, says: count > 0, count, isClear: false });
+      fields.push({ kind: "count", place: `${name}.total`, says: count > 0, count, isClear: false });
   }
   return fields;
 }

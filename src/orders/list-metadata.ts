@@ -8,7 +8,8 @@ import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
 
-type FieldKind = "records" | "count" | "pages" | "more" | "part" | "omitted";
+/** `number`: of a name that says nothing; `ids`: a list of ids alone. */
+type FieldKind = "records" | "count" | "pages" | "more" | "part" | "omitted" | "number" | "ids";
 
 /** One thing beside the list. */
 export interface MetadataField {
@@ -21,7 +22,7 @@ export interface MetadataField {
   count?: number;
   /** Its name and value mean nothing else, whatever the service. */
   isClear: boolean;
-  /** Of records: some of their ids, in lower case. */
+  /** Of records, a list of ids, and records that were left out: their ids. */
   ids?: readonly string[];
   /** So many elements of the list itself hold nothing. */
   empty?: number;
@@ -43,7 +44,13 @@ const PLACES_MAX = 5_000;
 /** The elements of a list that are looked at: records are alike. */
 const ELEMENTS_MAX = 5;
 const IDS_MAX = 50;
+/** Orders that are named beside the list: more than a batch has. */
+const NAMED_MAX = 10_000;
+/** Of numbers without a known name. */
+const NUMBERS_MAX = 30;
 const NAME_MAX = 60;
+/** Characters of a number and its quotes. */
+const NUMBER_MAX = 9;
 const PLACE_MAX = 120;
 /** Places that are told of. */
 const TOLD_MAX = 3;
@@ -103,15 +110,19 @@ export function* readMetadataInSlices(
     }),
   );
   const fields: MetadataField[] = [...head];
-  const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
+  const numbers: MetadataField[] = [];
+  const waiting: Place[] = [{ span: root, place: "", depth: 0, isElement: false }];
   for (let places = 0; waiting.length > 0 && places < PLACES_MAX; places++) {
     if (places % 100 === 99) yield;
-    const { span, place, depth } = waiting.shift() as (typeof waiting)[number];
+    const { span, place, depth, isElement } = waiting.shift() as Place;
     if (depth > 0 && skipped.has(span.start)) continue;
     if (kindOf(bytes, span) === "array") {
       const elements = yield* elementsInSlices(bytes, span);
+      const ids = readIds(bytes, elements, mapping);
+      if (ids !== undefined) addIds(fields, place, ids);
       for (const element of elements.slice(0, ELEMENTS_MAX))
-        if (depth < DEPTH_MAX && isContainer(bytes, element)) waiting.push({ span: element, place, depth: depth + 1 });
+        if (depth < DEPTH_MAX && isContainer(bytes, element))
+          waiting.push({ span: element, place, depth: depth + 1, isElement: true });
       continue;
     }
     const id = depth === 0 ? undefined : readAsRecord(bytes, span, mapping);
@@ -128,16 +139,52 @@ export function* readMetadataInSlices(
       if (leftOut !== undefined && fields.length < FIELDS_MAX) fields.push(leftOut);
       if (isContainer(bytes, value)) {
         if (depth < DEPTH_MAX && waiting.length < PLACES_MAX)
-          waiting.push({ span: value, place: at, depth: depth + 1 });
+          waiting.push({ span: value, place: at, depth: depth + 1, isElement });
         if (kindOf(bytes, value) === "array") return false;
       }
       const field = readField(bytes, value, { name: plainOf(key), place: at });
       if (field !== undefined && fields.length < FIELDS_MAX) fields.push(field);
+      const number = field === undefined && !isElement ? readNumber(bytes, value, at) : undefined;
+      if (number !== undefined && numbers.length < NUMBERS_MAX) numbers.push(number);
       return false;
     });
   }
   const hasOthers = size > 0 && fields.some(({ kind }) => kind === "records");
-  return { fields, size, ids: hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set() };
+  const ids = hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set<string>();
+  return { fields: [...fields, ...numbers], size, ids };
+}
+
+interface Place {
+  span: Span;
+  place: string;
+  depth: number;
+  /** It stands in a list, so that its numbers speak of one element. */
+  isElement: boolean;
+}
+
+/** The ids of a list that holds ids alone, or records; undefined of any other list. */
+function readIds(bytes: Buffer, elements: readonly Span[], mapping: OrderMapping): string[] | undefined {
+  const [first] = elements;
+  if (first === undefined) return undefined;
+  const named = elements.slice(0, NAMED_MAX);
+  if (kindOf(bytes, first) === "string") {
+    const ids = named.flatMap((element) => (kindOf(bytes, element) === "string" ? stringOf(bytes, element) : []));
+    const areIds = ids.length === named.length && ids.every((id) => readOrderId(id) !== undefined);
+    return areIds ? ids : undefined;
+  }
+  if (kindOf(bytes, first) !== "object" || "reason" in readRecordId(bytes, first, mapping)) return undefined;
+  return named.flatMap((element) => {
+    const id = kindOf(bytes, element) === "object" ? readRecordId(bytes, element, mapping) : undefined;
+    return id === undefined || "reason" in id ? [] : id.serviceId;
+  });
+}
+
+/** To what says by its name what they are, or to a field of their own. */
+function addIds(fields: MetadataField[], place: string, ids: readonly string[]): void {
+  const at = fields.findIndex((field) => field.place === place && (field.kind === "omitted" || field.kind === "ids"));
+  const met = fields[at];
+  if (met !== undefined) fields[at] = { ...met, ids: [...(met.ids ?? []), ...ids].slice(0, NAMED_MAX) };
+  else if (fields.length < FIELDS_MAX) fields.push({ kind: "ids", place, says: true, isClear: false, ids });
 }
 
 /** An element that holds nothing, `null`, `{}`, `[]` or `""`: perhaps an order that the service could not write. */
@@ -230,6 +277,15 @@ function readField(
   return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false };
 }
 
+/** May be the number of the records, whatever its name. */
+function readNumber(bytes: Buffer, value: Span, place: string): MetadataField | undefined {
+  if (kindOf(bytes, value) !== "number" && kindOf(bytes, value) !== "string") return undefined;
+  if (value.end - value.start > NUMBER_MAX) return undefined;
+  const text = kindOf(bytes, value) === "string" ? stringOf(bytes, value) : textOf(bytes, value);
+  if (!/^\d{1,7}$/.test(text)) return undefined;
+  return { kind: "number", place, says: false, count: Number(text), isClear: false };
+}
+
 /** `page` 1 of `pages` 3. Where pages are counted from 0, the first of one is the last. */
 function readPages(bytes: Buffer, object: Span, place: string): MetadataField | undefined {
   let [page, pages]: [number | undefined, number | undefined] = [undefined, undefined];
@@ -267,9 +323,10 @@ export function keyOf({ kind, place }: MetadataField): string {
 export function describeFields(fields: readonly MetadataField[]): string {
   return fields
     .slice(0, TOLD_MAX)
-    .map(({ kind, place, count }) => {
+    .map(({ kind, place, count, ids }) => {
       if (kind === "records") return `${place} [{…}]`;
-      return kind === "count" ? `${place} = ${count}` : place;
+      if (kind === "ids") return `${place} [${ids?.length ?? 0}]`;
+      return count === undefined || kind === "pages" ? place : `${place} = ${count}`;
     })
     .join(", ");
 }

@@ -16,6 +16,21 @@ interface KnownField {
   equal?: number;
   /** It says that a batch is not whole: likewise. */
   isShort?: true;
+  /** Of a number without a known name: two different ones that it was, each that of the records. */
+  sizes?: readonly number[];
+  /** Of a count that was larger than the batch that came last. */
+  short?: ShortCount;
+}
+
+/** A count of records, or of all that waits: what becomes of it tells. */
+interface ShortCount {
+  batch: string;
+  count: number;
+  size: number;
+  /** The batch was as large as any: the service may hand out no more at once. */
+  isFull: boolean;
+  /** How often the number was another one while the batch was the same. */
+  changes: number;
 }
 
 /** What is known of the answers of one endpoint. */
@@ -25,6 +40,8 @@ export interface LearnedMetadata {
   known: Record<string, KnownField>;
   /** Since when batches with empty records are served, by this machine's clock: by batch, and all of them without a whole one in between. */
   emptySince?: Readonly<Record<string, string>>;
+  /** Records of the largest batch. */
+  sizeMax?: number;
 }
 
 export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
@@ -35,6 +52,12 @@ const EMPTY_SINCE_MAX = 20;
 const KNOWN_MAX = 60;
 /** After so many batches a count is known to be that of the records. */
 const EQUAL_TIMES = 3;
+/** One whose name says nothing, after so many, and two sizes of them. */
+const UNNAMED_EQUAL_TIMES = 5;
+/** A service that hands out no more than so many orders at once is none that is known. */
+const LIMIT_MIN = 10;
+/** A number that was another one so often beside the same batch is not that of its records, however small the batch. */
+const CHANGES_MAX = 3;
 
 /** A batch was served. One without empty records ends the time of those that had some. The same object where nothing is new. */
 export function noteEmptyRecords(
@@ -54,7 +77,7 @@ export function findContradictions(learned: LearnedMetadata, { fields }: ListMet
     if (!field.says) return false;
     const { state } = learned.known[keyOf(field)] ?? { state: "new" };
     // Of an empty list no part is missing.
-    if (state === "free" || field.kind === "part" || field.kind === "omitted") return false;
+    if (state === "free" || field.kind === "part" || field.kind === "omitted" || field.kind === "ids") return false;
     // A name that no empty answer had before is another shape; at first sight only what is clear is one.
     return state === "falls" || field.isClear || (learned.hasEmpty && state === "new");
   });
@@ -72,8 +95,55 @@ export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMe
     if (isPartFlag(field)) return field.says;
     if (field.kind === "omitted")
       return field.says && (field.isClear || known?.state === "falls" || known?.isShort === true);
-    return isSize(field) && (field.count ?? 0) > size && (known?.equal ?? 0) >= EQUAL_TIMES;
+    return (field.count ?? 0) > size && isLearnedCount(field, known);
   });
+}
+
+/** Whether a number was that of the records in every batch before. */
+function isLearnedCount(field: MetadataField, known: KnownField | undefined): boolean {
+  if (field.kind === "number") return known?.equal === UNNAMED_EQUAL_TIMES && known.sizes?.length === 2;
+  return field.kind === "count" && !isPages(field) && (known?.equal ?? 0) >= EQUAL_TIMES;
+}
+
+/** Whether a field of {@link findShortfall} may as well count all that waits, of which the service hands out a part at a time. */
+export function mayCountWaiting(field: MetadataField): boolean {
+  return field.kind === "number" || (field.kind === "count" && !isSize(field));
+}
+
+/** Whether the batch of such fields may be all that the service hands out at once. */
+export function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadata, "size">): boolean {
+  return size >= Math.max(sizeMax, LIMIT_MIN);
+}
+
+/**
+ * Compares counts that were larger than their batch with what came of them. One that moves while the batch is the same, or that the
+ * next batch continues, counts what waits.
+ */
+export function learnShort(learned: LearnedMetadata, answer: ListMetadata, batch: string): LearnedMetadata {
+  let next = learned;
+  for (const field of answer.fields) {
+    const { count } = field;
+    const known = learned.known[keyOf(field)];
+    if (count === undefined || known === undefined || known.state === "free" || !mayCountWaiting(field)) continue;
+    const isShort = count > answer.size && isLearnedCount(field, known);
+    const { short: before, ...others } = known;
+    const short = isShort ? continueShort(before, { batch, count, size: answer.size, learned }) : undefined;
+    const isNext = before?.isFull === true && before.batch !== batch && count === before.count - before.size;
+    const isWaiting =
+      isNext || (short !== undefined && (short.isFull ? short.changes > 0 : short.changes >= CHANGES_MAX));
+    if (isWaiting) next = withKnown(next, field, { state: "free", equal: 0 });
+    else if (JSON.stringify(short) !== JSON.stringify(before))
+      next = withKnown(next, field, short === undefined ? others : { ...others, short });
+  }
+  return next;
+}
+
+function continueShort(
+  before: ShortCount | undefined,
+  { batch, count, size, learned }: Pick<ShortCount, "batch" | "count" | "size"> & { learned: LearnedMetadata },
+): ShortCount {
+  if (before?.batch !== batch) return { batch, count, size, isFull: mayBeLimit(learned, { size }), changes: 0 };
+  return { ...before, count, changes: before.changes + Number(count !== before.count) };
 }
 
 /** What says that more records are due than an answer holds. */
@@ -92,7 +162,7 @@ export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetada
     const { state, equal } = learned.known[key] ?? {};
     const count = field.count ?? 0;
     const atLeast = isPartFlag(field) && field.says ? size + 1 : isPages(field) ? (count - 1) * size + 1 : count;
-    if (size === 0 || state === "free" || equal === 0 || atLeast <= size) return [];
+    if (size === 0 || field.kind === "number" || state === "free" || equal === 0 || atLeast <= size) return [];
     return [{ key, atLeast, isTrusted: (equal ?? 0) > 0 || isPartFlag(field) }];
   });
 }
@@ -111,18 +181,28 @@ export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetad
   return next;
 }
 
-/** These say that there is more whatever there is. */
+/** These say something whatever there is. */
 export function ignoreFields(learned: LearnedMetadata, keys: readonly string[]): LearnedMetadata {
   const ignored = keys.map((key) => [key, { ...learned.known[key], state: "free" as const, equal: 0 }] as const);
   return { ...learned, known: { ...learned.known, ...Object.fromEntries(ignored) } };
+}
+
+/** What is known of a place whose ids are, or are not, those of orders. */
+export function learnNaming(learned: LearnedMetadata, field: MetadataField, state: "seen" | "free"): LearnedMetadata {
+  return field.kind === "ids" ? withState(learned, field, state) : learned;
 }
 
 /** A batch was read. What contradicts it is kept for a person's word, and teaches nothing. */
 export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): LearnedMetadata {
   if (answer.size === 0) return learned;
   const short = findShortfall(learned, answer);
-  let next = learned;
+  const isLarger = short.length === 0 && answer.size > (learned.sizeMax ?? 0);
+  let next = isLarger ? { ...learned, sizeMax: answer.size } : learned;
   for (const field of answer.fields) {
+    if (field.kind === "number") {
+      next = learnNumber(next, field, { size: answer.size, isShort: short.includes(field) });
+      continue;
+    }
     if (field.kind === "omitted" && !short.includes(field)) {
       // What warns from the first answer on says nothing of a batch.
       next = withState(next, field, field.says ? "free" : "falls");
@@ -132,11 +212,39 @@ export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): Lear
     if (known === undefined) continue;
     if (short.includes(field)) {
       if (known.isShort !== true) next = withKnown(next, field, { ...known, isShort: true });
-    } else if (isSize(field) && known.equal !== 0 && (known.equal ?? 0) < EQUAL_TIMES) {
+    } else if (isCount(field) && known.equal !== 0 && (known.equal ?? 0) < EQUAL_TIMES) {
       next = withKnown(next, field, { ...known, equal: field.count === answer.size ? (known.equal ?? 0) + 1 : 0 });
     }
   }
   return next;
+}
+
+function isCount(field: MetadataField): boolean {
+  return field.kind === "count" && !isPages(field);
+}
+
+/** Of most numbers nothing is kept: they never were that of the records. */
+function learnNumber(
+  learned: LearnedMetadata,
+  field: MetadataField,
+  { size, isShort }: { size: number; isShort: boolean },
+): LearnedMetadata {
+  const key = keyOf(field);
+  const known = learned.known[key];
+  if (known?.state === "free") return learned;
+  if (isShort) return known?.isShort ? learned : withKnown(learned, field, { state: "new", ...known, isShort: true });
+  if (field.count !== size) {
+    if (known === undefined) return learned;
+    const { [key]: _gone, ...others } = learned.known;
+    return { ...learned, known: others };
+  }
+  const { equal = 0, sizes = [] } = known ?? {};
+  const more = sizes.includes(size) || sizes.length === 2 ? sizes : [...sizes, size];
+  const isNews = equal < UNNAMED_EQUAL_TIMES || more !== sizes;
+  const isRoom = known !== undefined || Object.keys(learned.known).length < KNOWN_MAX;
+  if (!isNews || !isRoom) return learned;
+  const next: KnownField = { state: "new", ...known, equal: Math.min(equal + 1, UNNAMED_EQUAL_TIMES), sizes: more };
+  return withKnown(learned, field, next);
 }
 
 function withKnown(learned: LearnedMetadata, field: MetadataField, known: KnownField): LearnedMetadata {
@@ -171,7 +279,7 @@ function learnEmpty(learned: LearnedMetadata, answer: ListMetadata): LearnedMeta
   const contradictions = findContradictions(learned, answer);
   let next = contradictions.length === 0 && !learned.hasEmpty ? { ...learned, hasEmpty: true } : learned;
   for (const field of answer.fields)
-    if (field.says && !contradictions.includes(field) && field.kind !== "omitted")
+    if (field.says && !contradictions.includes(field) && field.kind !== "omitted" && field.kind !== "ids")
       next = withState(next, field, "free");
   return doubtFields(next, contradictions);
 }
@@ -180,7 +288,7 @@ function learnBesideRecords(learned: LearnedMetadata, { fields, size, ids }: Lis
   let next = learned;
   for (const field of fields) {
     const { state, isDoubted } = learned.known[keyOf(field)] ?? { state: "new" };
-    if (!field.says || state === "free" || field.kind === "omitted") continue;
+    if (!field.says || state === "free" || field.kind === "omitted" || field.kind === "ids") continue;
     // The same records in two lists are one list that moves to another name; others are something else.
     const isElse =
       field.kind === "records"
@@ -222,8 +330,8 @@ function withState(learned: LearnedMetadata, field: MetadataField, state: KnownF
   if (before?.state === state) return learned;
   if (before === undefined && Object.keys(learned.known).length >= KNOWN_MAX) return learned;
   const isDoubted = before?.isDoubted === true && state !== "free";
-  const { equal, isShort } = before ?? {};
-  const kept = { ...(equal === undefined ? {} : { equal }), ...(isShort && state !== "free" ? { isShort } : {}) };
+  const { state: _state, isDoubted: _doubted, equal, ...others } = before ?? {};
+  const kept = { ...(equal === undefined ? {} : { equal }), ...(state === "free" ? {} : others) };
   return { ...learned, known: { ...learned.known, [key]: { state, ...(isDoubted ? { isDoubted } : {}), ...kept } } };
 }
 

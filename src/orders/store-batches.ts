@@ -207,7 +207,10 @@ export class StoreBatches {
     const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
     const metadata = await readInTurns(clock, answer, reading, signal);
     await this.#completeness.judge(metadata, signal);
-    if (list.elements === undefined) return undefined;
+    if (list.elements === undefined) {
+      await this.#completeness.readNamed(metadata, () => new Set(), signal);
+      return undefined;
+    }
     const matched = findMatchedPaths(this.#context.store, {
       bytes,
       records: list.elements,
@@ -218,9 +221,14 @@ export class StoreBatches {
     const batchId = readBatchId(bytes, list.root, rules);
     const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
     const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
-    const empty = this.#isSettled(batchId, fingerprint) ? undefined : countEmptyRecords(bytes, list.elements);
-    const batch = batchId === null ? fingerprint : hash("sha256", batchId, "hex");
-    const shortfall = await this.#completeness.judgeBatch(metadata, { batch, empty }, signal);
+    const served = {
+      batch: batchId === null ? fingerprint : hash("sha256", batchId, "hex"),
+      fingerprint,
+      empty: countEmptyRecords(bytes, list.elements),
+      isSettled: this.#isSettled(batchId, fingerprint),
+      listed: () => listedIn(records),
+    };
+    const shortfall = await this.#completeness.judgeBatch(metadata, served, signal);
     return {
       body,
       bytes,
@@ -233,7 +241,7 @@ export class StoreBatches {
     };
   }
 
-  /** Whether empty records say nothing: no confirm covers them, or the batch was stored as it is. */
+  /** Whether what is missing beside the records says nothing: no confirm covers them, or the batch was stored as it is. */
   #isSettled(batchId: string | null, fingerprint: string): boolean {
     return (
       confirmNamesOrders(this.#rules.confirm, batchId) || loadBatch(this.#context.store, fingerprint) !== undefined
@@ -442,6 +450,10 @@ function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null
   throw new BridgeError("answer_shape", m.orders.noBatchId({ path: rules.batchId.text, what }), {
     hint: m.orders.fixBatchId,
   });
+}
+
+function listedIn(records: readonly AnswerRecord[]): ReadonlySet<string> {
+  return new Set(records.flatMap((record) => (record.ok ? record.orderId : (record.reference ?? []))));
 }
 
 function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {

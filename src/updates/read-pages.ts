@@ -260,6 +260,9 @@ export class ReadPages {
     // What came beside an error or empty records, or is old, is stored; the position stays, because the service may have shown a part only.
     const reported = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
     const doubt = reported ?? (await this.#completeness.judgePage(since, countEmptyRecords(body, elements), pass));
+    const readNamed = () =>
+      this.#completeness.readNamed(changes.metadata, () => ({ has: (id) => pass.changes.hasMet(id) }), pass.signal);
+    if (list.elements === undefined) await readNamed();
     if (list.elements === undefined && doubt !== undefined) throw doubt;
     if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
@@ -270,6 +273,7 @@ export class ReadPages {
       pass.signal,
       () => this.#stored.store(pass, { isWhole: false }),
     );
+    await readNamed();
     const { timestamps } = changes;
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow);
     pass.high = high;

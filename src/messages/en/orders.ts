@@ -90,6 +90,8 @@ export const orders = {
     `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
   batchNotWhole: ({ size, what }: { size: number; what: string }) =>
     `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.`,
+  partConfirmed: ({ size, what }: { size: number; what: string }) =>
+    `A batch of ${counted(size, "record")} was served for an hour beside what may say that it holds more (${what}). It is confirmed as it is.`,
   emptyConfirmed:
     "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.",
   emptyRecords: ({ empty, size }: { empty: number; size: number }) =>

@@ -1,0 +1,119 @@
+/*
+ * Orders that an answer names beside its list, in lists of ids or as records of another name. Those that are not known are read one by
+ * one: whatever the service meant by naming them, a confirm covers nothing then that is not stored. Ids of which the service has no
+ * order are something else. What was asked for is known to this process alone; the reads themselves outlive it.
+ */
+import { readOrderId } from "../answers/uuid.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { requestRead } from "../pass/position-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { loadAwaited, loadKnownOrders } from "./kept-bodies.ts";
+import { keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
+import { type LearnedMetadata, learnNaming } from "./plan-completeness.ts";
+
+/** In one answer; the rest with the next one. */
+const ASKED_PER_ANSWER = 200;
+const ASKED_MAX = 20_000;
+/** An order whose change was left out is not read again before. */
+const AGAIN_MS = 3_600_000;
+
+interface NamedOrder {
+  orderId: string;
+  serviceId: string;
+}
+
+export interface Naming {
+  learned: LearnedMetadata;
+  /** The answer, in which nothing counts as left out whose orders are stored. */
+  answer: ListMetadata;
+  /** Lists of ids of which some are not known yet. */
+  missing: readonly MetadataField[];
+}
+
+export class OrdersBesideList {
+  readonly #context: JobContext;
+  /** Monotonic. */
+  readonly #asked = new Map<string, number>();
+
+  constructor(context: JobContext) {
+    this.#context = context;
+  }
+
+  /**
+   * @param listed ids of the records of the list itself
+   * @param isChange the list holds changes: what was left out of it is read although its orders are stored
+   */
+  async find(
+    { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
+    { listed, isChange = false }: { listed: () => Pick<ReadonlySet<string>, "has">; isChange?: boolean },
+    signal: AbortSignal,
+  ): Promise<Naming> {
+    const fields = answer.fields.filter(({ ids, kind }) => ids !== undefined && kind !== "records");
+    if (fields.length === 0) return { learned, answer, missing: [] };
+    const own = listed();
+    let next = learned;
+    const missing: MetadataField[] = [];
+    const whole = new Set<MetadataField>();
+    const unknown: NamedOrder[] = [];
+    const left: NamedOrder[] = [];
+    for (const field of fields) {
+      const state = learned.known[keyOf(field)]?.state;
+      if (field.kind === "ids" && state === "free") continue;
+      const named = ordersOf(field);
+      const known = loadKnownOrders(this.#context.store, [...named.keys()]);
+      const others = [...named.values()].filter(({ orderId }) => !own.has(orderId));
+      const fresh = others.filter(({ orderId }) => !known.has(orderId));
+      const areOrders = state !== undefined || fresh.length < named.size;
+      // What names no order from the first answer on names something else.
+      if (field.kind === "ids" && !areOrders && learned.sizeMax === undefined) {
+        next = learnNaming(next, field, "free");
+        continue;
+      }
+      unknown.push(...fresh);
+      if (isChange && field.kind === "omitted") left.push(...others);
+      if (areOrders) next = learnNaming(next, field, "seen");
+      if (!this.#isSettled(fresh)) missing.push(field);
+      else if (areOrders || field.kind === "omitted") whole.add(field);
+      else next = learnNaming(next, field, "free");
+    }
+    await this.#ask(unknown, left, signal);
+    const judged = answer.fields.map((field) => (whole.has(field) ? { ...field, says: false } : field));
+    return { learned: next, answer: { ...answer, fields: judged }, missing: missing.filter(isIds) };
+  }
+
+  /** Whether the service has been asked for each of these and has none. */
+  #isSettled(unknown: readonly NamedOrder[]): boolean {
+    const ids = unknown.map(({ orderId }) => orderId);
+    return ids.every((id) => this.#asked.has(id)) && !(ids.length > 0 && loadAwaited(this.#context.store, ids));
+  }
+
+  /** @param left orders that are stored, of which a change was left out */
+  async #ask(unknown: readonly NamedOrder[], left: readonly NamedOrder[], signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const nowMs = clock.monotonicMs();
+    const isOld = ({ orderId }: NamedOrder) => nowMs - (this.#asked.get(orderId) ?? nowMs) >= AGAIN_MS;
+    const due = [...unknown, ...left].filter(({ orderId }) => !this.#asked.has(orderId)).slice(0, ASKED_PER_ANSWER);
+    due.push(...left.filter(isOld).slice(0, ASKED_PER_ANSWER));
+    if (due.length === 0) return;
+    const at = isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      for (const order of due) requestRead(store, order, at);
+    });
+    if (this.#asked.size + due.length > ASKED_MAX) this.#asked.clear();
+    for (const { orderId } of due) this.#asked.set(orderId, nowMs);
+  }
+}
+
+function isIds({ kind }: MetadataField): boolean {
+  return kind === "ids";
+}
+
+function ordersOf({ ids = [] }: MetadataField): Map<string, NamedOrder> {
+  return new Map(
+    ids.flatMap((serviceId) => {
+      const orderId = readOrderId(serviceId);
+      return orderId === undefined ? [] : [[orderId, { orderId, serviceId }] as const];
+    }),
+  );
+}

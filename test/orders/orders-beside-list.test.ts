@@ -1,0 +1,239 @@
+import { describe, expect, it } from "vitest";
+import { startTestBridge } from "../support/bridge.ts";
+import { startFollowed } from "../support/followed.ts";
+import { confirmBodies, createOrders } from "../support/pull.ts";
+
+const MINUTE_MS = 60_000;
+const FOREIGN = "0f8c1e2a-1111-4222-8333-000000000001";
+
+/** Five batches of one to three orders, each whole; `beside` is what stands beside a list. */
+async function start(beside: (ids: readonly string[]) => object = () => ({})) {
+  const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
+  let rule: number | undefined;
+  /** From now on this is what waits. */
+  const serve = (batch: string, ids: readonly string[], more: object) => {
+    if (rule !== undefined) t.sandbox.faults.remove(rule);
+    const records = ids.map((id) => t.sandbox.service.newestText(id)).join(",");
+    const members = JSON.stringify({ batch_id: batch, ...more });
+    const body = `${members.slice(0, -1)},"orders":[${records}]}`;
+    rule = t.sandbox.faults.add({
+      match: { path: "orders" },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+  };
+  const poll = async (minutes = 1) => {
+    t.clock.advance(minutes * MINUTE_MS);
+    return await t.run("orders");
+  };
+  const isConfirmed = (batch: string) => confirmBodies(t).some((body) => body?.includes(`"${batch}"`));
+  for (let batch = 0; batch < 5; batch++) {
+    const ids = createOrders(t, 1 + (batch % 3));
+    serve(`b-${batch}`, ids, beside(ids));
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed(`b-${batch}`)).toBe(true);
+  }
+  const orderCount = () => t.rows<{ n: number }>("SELECT count(*) AS n FROM orders")[0]?.n;
+  return { t, serve, poll, isConfirmed, orderCount };
+}
+
+const NOT_WHOLE = { code: "answer_shape", message: expect.stringContaining("holds more than") };
+
+describe("a number that was that of the records of every batch", () => {
+  it.each<[string, (size: number) => object]>([
+    ["meta.pagination.total", (total) => ({ meta: { pagination: { total, per_page: 2 } } })],
+    ["a text", (total) => ({ meta: { total: String(total) } })],
+    ["of any name", (n) => ({ header: { amount_of_documents: n } })],
+    ["x", (x) => ({ x })],
+  ])("is not that of a batch of which a part is served: %s", async (_, beside) => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => beside(ids.length));
+    const ids = createOrders(t, 5);
+    serve("b-short", ids.slice(0, 2), beside(5));
+    for (let polls = 0; polls < 30; polls++) expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-short")).toBe(false);
+    serve("b-short", ids, beside(5));
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-short")).toBe(true);
+  });
+
+  it("counts what waits where it moves while the batch is the same", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
+    const ids = createOrders(t, 10);
+    serve("b-full", ids, { total: 25 });
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    serve("b-full", ids, { total: 26 });
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-full")).toBe(true);
+    // And so for good.
+    serve("b-next", createOrders(t, 10), { total: 16 });
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-next")).toBe(true);
+  });
+
+  it("counts what waits where it moves again and again, however small the batch", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
+    const ids = createOrders(t, 2);
+    for (const total of [5, 6, 7]) {
+      serve("b-small", ids, { total });
+      expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    }
+    serve("b-small", ids, { total: 8 });
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-small")).toBe(true);
+  });
+
+  it("counts what waits where the next batch brings the rest", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
+    const [first, second] = [createOrders(t, 10), createOrders(t, 3)];
+    serve("b-first", first, { total: 13 });
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    serve("b-second", second, { total: 3 });
+    expect((await poll()).error).toBeNull();
+    serve("b-first", first, { total: 13 });
+    expect((await poll()).error).toBeNull();
+    expect([isConfirmed("b-first"), isConfirmed("b-second")]).toEqual([true, true]);
+  });
+
+  it("keeps a batch that is as large as any for an hour, and is told of then", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
+    serve("b-full", createOrders(t, 10), { total: 25 });
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    await poll(30);
+    await t.restart();
+    expect((await poll(29)).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-full")).toBe(false);
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-full")).toBe(true);
+    expect(t.logs.filter(({ level }) => level === "warn").map(({ message }) => message)).toContainEqual(
+      expect.stringContaining("total = 25"),
+    );
+  });
+
+  it("says nothing where a confirm names its orders", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "order_ids" } } });
+    const serve = (ids: readonly string[], total: number) =>
+      t.sandbox.faults.add({
+        match: { path: "orders" },
+        do: {
+          kind: "raw",
+          contentType: "application/json",
+          body: `{"total":${total},"orders":[${ids.map((id) => t.sandbox.service.newestText(id)).join(",")}]}`,
+        },
+      });
+    for (const size of [1, 2, 1]) {
+      serve(createOrders(t, size), size);
+      await t.run("orders");
+    }
+    serve(createOrders(t, 2), 5);
+    expect((await t.run("orders")).error).toBeNull();
+  });
+});
+
+describe("orders that an answer names beside its list", () => {
+  it.each<[string, (ids: readonly string[]) => object, (ids: readonly string[]) => object]>([
+    ["a list of all ids", (ids) => ({ order_ids: ids }), (ids) => ({ order_ids: ids })],
+    ["the same for the first time", () => ({}), (ids) => ({ order_ids: ids })],
+    ["those that are to come", () => ({ deferred: [] }), (ids) => ({ deferred: ids.slice(2) })],
+    ["ids under any name", () => ({}), (ids) => ({ header: { x: ids.slice(2) } })],
+    ["records", () => ({}), (ids) => ({ stubs: ids.slice(2).map((order_id) => ({ order_id })) })],
+  ])("are read one by one, and then the batch is confirmed: %s", async (_, whole, part) => {
+    const { t, serve, poll, isConfirmed, orderCount } = await start(whole);
+    const before = orderCount() ?? 0;
+    const ids = createOrders(t, 9);
+    serve("b-short", ids.slice(0, 2), part(ids));
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-short")).toBe(false);
+    await t.run("updates");
+    expect(orderCount()).toBe(before + 9);
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-short")).toBe(true);
+  });
+
+  it("are waited for as long as the service cannot answer, where the place names orders", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ order_ids: ids }));
+    const ids = createOrders(t, 5);
+    const rule = t.sandbox.faults.add({
+      match: { path: "snapshot" },
+      times: "forever",
+      do: { kind: "status", status: 500 },
+    });
+    serve("b-short", ids.slice(0, 2), { order_ids: ids });
+    for (let polls = 0; polls < 20; polls++) {
+      expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+      await t.run("updates");
+    }
+    t.sandbox.faults.remove(rule);
+    for (let polls = 0; polls < 10; polls++) {
+      t.clock.advance(10 * MINUTE_MS);
+      await t.run("updates");
+    }
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-short")).toBe(true);
+  });
+
+  it("are none where the service has no such order, and the place says nothing from then on", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    serve("b-else", createOrders(t, 2), { warehouses: [FOREIGN] });
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    for (let polls = 0; polls < 4; polls++) {
+      await t.run("updates");
+      await poll(10);
+    }
+    expect(isConfirmed("b-else")).toBe(true);
+    serve("b-more", createOrders(t, 2), { warehouses: [FOREIGN.replace("0001", "0002")] });
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-more")).toBe(true);
+  });
+
+  it("keep a batch for an hour where nothing shows that they are orders", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    t.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
+    serve("b-else", createOrders(t, 2), { warehouses: [FOREIGN] });
+    for (let polls = 0; polls < 6; polls++) {
+      expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+      await t.run("updates");
+    }
+    expect((await poll(10)).error).toBeNull();
+    expect(isConfirmed("b-else")).toBe(true);
+  });
+
+  it.each([
+    ["from the first answer on", { warehouses: [FOREIGN] }],
+    ["one by one", { shop_id: FOREIGN, account: { id: FOREIGN } }],
+  ])("are something else where they stand there %s", async (_, beside) => {
+    await start(() => beside);
+  });
+
+  it("are read beside an empty list too", async () => {
+    const { t, serve, poll, orderCount } = await start();
+    const before = orderCount() ?? 0;
+    serve("b-none", [], { deferred: createOrders(t, 2) });
+    await poll();
+    await t.run("updates");
+    expect(orderCount()).toBe(before + 2);
+  });
+
+  it("are read beside a list of changes too, those that are stored included", async () => {
+    const test = await startFollowed(2);
+    await test.poll();
+    const [id] = test.ids as [string];
+    test.change(id, { status: "paid" });
+    const [other] = createOrders(test, 1);
+    const rule = test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: "forever",
+      do: {
+        kind: "raw",
+        contentType: "application/json",
+        body: JSON.stringify({ updates: [], deferred: [id], ids: [id, other] }),
+      },
+    });
+    await test.poll();
+    await test.poll();
+    test.sandbox.faults.remove(rule);
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(test.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 3 }]);
+  });
+});
