@@ -95,8 +95,26 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/orders/empty-list.test.ts",
     "a count believed at first sight",
-    { in: "findShortfall", find: "(known?.equal ?? 0) >= EQUAL_TIMES", replace: "(known?.equal ?? 0) >= 0" },
+    { in: "isLearnedCount", find: "(known?.equal ?? 0) >= EQUAL_TIMES", replace: "(known?.equal ?? 0) >= 0" },
     COMPLETENESS,
+  ),
+  tested(
+    "test/orders/orders-beside-list.test.ts",
+    "a total that is larger than its batch says nothing",
+    { in: "isLearnedCount", find: "!isPages(field) &&", replace: "isSize(field) &&" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/orders/orders-beside-list.test.ts",
+    "a number of all that waits keeps a batch for good",
+    { in: "learnShort", find: "if (isWaiting)", replace: "if (isWaiting && count < 0)" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/orders/orders-beside-list.test.ts",
+    "a batch confirmed before the orders that its answer names were read",
+    { of: "#isSettled", does: "return unknown.length >= 0;" },
+    "src/orders/orders-beside-list.ts",
   ),
   tested(
     "test/orders/empty-list.test.ts",
