@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Command as BridgeCommand } from "./cli/command.ts";
 import type { InitOptions } from "./cli/init-answers.ts";
+import type { MirrorInitOptions } from "./cli/mirror.ts";
 import { Progress } from "./cli/progress.ts";
 import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
@@ -137,6 +138,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   add(config, "schema", m.help.configSchema, "config schema > erp-bridge.schema.json").action((common: Common) =>
     act(async () => (await import("./cli/config.ts")).configSchemaCommand, common, {}),
   );
+  addMirror(program, tools);
   addBeginnings(program, tools);
   addSandbox(program, terminal, done);
   return program;
@@ -187,6 +189,27 @@ function addRepairs(program: Command, { say, add, act }: Tools): void {
     .option("--dry-run", say(m.help.remapDryRun))
     .action((options: Common & { dryRun?: boolean }) =>
       act(async () => (await import("./cli/remap.ts")).remapCommand, options, options),
+    );
+}
+
+/** The PostgreSQL that many shops share. */
+function addMirror(program: Command, { say, add, act }: Tools): void {
+  const mirror = addGroup(
+    program,
+    say,
+    "mirror",
+    m.help.mirror,
+    "mirror init --url postgres://postgres@db.example.com/chain --shop north",
+  );
+  add(mirror, "init", m.help.mirrorInit, "mirror init --url postgres://postgres@db.example.com/chain --shop north")
+    .requiredOption("--url <url>", say(m.help.mirrorUrl))
+    .option("--shop <key>", say(m.help.mirrorShop))
+    .option("--schema <name>", say(m.help.mirrorSchema))
+    .option("--erp <role>", say(m.help.mirrorErp))
+    .option("--reader <role>", say(m.help.mirrorReader))
+    .option("--ca-file <file>", say(m.help.mirrorCaFile))
+    .action((options: Common & MirrorInitOptions) =>
+      act(async () => (await import("./cli/mirror.ts")).mirrorInit, options, options),
     );
 }
 

@@ -13,6 +13,7 @@ const ROOMS: readonly (readonly [room: string, packages: RegExp])[] = [
   ["web", /^node:/],
   ["health", SQL_ROOM],
   ["probe", SQL_ROOM],
+  ["mirror", /^(node:|pg$|drizzle-orm(\/|$))/],
   ["backup", /^(node:|better-sqlite3$|drizzle-orm(\/|$))/],
   ["quarantine", SQL_ROOM],
   ["reconcile", SQL_ROOM],

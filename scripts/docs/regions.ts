@@ -69,6 +69,7 @@ const EXIT_WORDS = {
     failed: "failed",
     usage: "the call is wrong; nothing was done",
     unreachable: "the service was not reached",
+    fenced: "another machine works for this shop; nothing starts this one again by itself",
     busyInstance: "another instance works on the database",
     credentials: "the service refuses the credentials, or the subscription is not paid",
     config:
@@ -82,6 +83,7 @@ const EXIT_WORDS = {
     failed: "сбой",
     usage: "неверный вызов; ничего не сделано",
     unreachable: "нет связи с сервисом",
+    fenced: "для этого магазина работает другая машина; сама служба больше не запускается",
     busyInstance: "с базой работает другой экземпляр",
     credentials: "сервис не принимает учётные данные или подписка не оплачена",
     config:

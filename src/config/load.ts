@@ -14,6 +14,7 @@ import {
 } from "./document.ts";
 import { type Finding, findingsOf } from "./issues.ts";
 import type { KeyMeta } from "./kinds.ts";
+import { type MirrorUrl, resolveMirrorUrl } from "./mirror-url.ts";
 import { ConfigError, type ConfigProblem, dotted, PROBLEMS_MAX } from "./problems.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { nodeOf, schemaAt } from "./schema-walk.ts";
@@ -98,12 +99,18 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
   if ("problem" in secret && secret.problem !== null && !findings.some((finding) => isSecretPath(finding.path))) {
     findings.push(secretFinding({ ...secret, problem: secret.problem }));
   }
-  if (!parsed.success || "problem" in secret || findings.length + document.problems.length > 0) {
+  const mirror = need === "none" ? NO_MIRROR : mirrorOf(document, file, env, need);
+  if ("problem" in mirror && !findings.some((finding) => finding.path[0] === "mirror")) {
+    const at = mirror.key === null ? ["mirror"] : ["mirror", mirror.key];
+    findings.push({ path: at, problem: mirror.problem, detail: null, aboutKey: mirror.key === null, meaningOf: at });
+  }
+  if (!parsed.success || "problem" in secret || "problem" in mirror || findings.length + document.problems.length > 0) {
     throw refusal(file, document, findings);
   }
   const inline = document.places.get(placeKey(["service", "client_secret"]));
   const isBare = inline !== undefined && !inline.fromEnvironment && (mode & 0o004) !== 0;
   const config = effective(parsed.data, secret, {
+    mirror,
     folder: path.dirname(path.resolve(file)),
     written: writtenKeys(document),
     env,
@@ -120,7 +127,12 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
       const { line, column } = document.source.placeOf(offset);
       return `${line}:${column}`;
     },
-    warnings: [...secret.warnings, ...ignoredVariables(env), ...(isBare ? [m.config.openConfiguration] : [])],
+    warnings: [
+      ...secret.warnings,
+      ...mirror.warnings,
+      ...ignoredVariables(env),
+      ...(isBare ? [m.config.openConfiguration] : []),
+    ],
   };
 }
 
@@ -200,6 +212,25 @@ function secretOf(document: ReadDocument, configFile: string, env: NodeJS.Proces
   return need === "optional" && "problem" in secret && secret.isElsewhere === true ? NO_SECRET : secret;
 }
 
+const NO_MIRROR: ResolvedMirror = { url: null, file: null, warnings: [] };
+
+type ResolvedMirror = Exclude<MirrorUrl, { problem: Message }>;
+
+function mirrorOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv, need: SecretNeed): MirrorUrl {
+  // What is wrong with a key of the group is told already.
+  if (document.problems.some(({ path: at }) => at[0] === "mirror")) return NO_MIRROR;
+  const { mirror } = document.value as { mirror?: Record<string, unknown> | null };
+  const textAt = (key: string) => (typeof mirror?.[key] === "string" ? mirror[key] : undefined);
+  const found = resolveMirrorUrl({
+    shop: textAt("shop"),
+    url: textAt("url"),
+    urlFile: textAt("url_file"),
+    configFile,
+    env,
+  });
+  return need === "optional" && "problem" in found && found.isElsewhere ? NO_MIRROR : found;
+}
+
 function secretFinding({ key, problem }: { key: string | null; problem: Message }): Finding {
   const at = key === null ? ["service"] : ["service", key];
   return { path: at, problem, detail: null, aboutKey: key === null, meaningOf: at };
@@ -208,7 +239,12 @@ function secretFinding({ key, problem }: { key: string | null; problem: Message 
 function effective(
   parsed: z.output<typeof configSchema>,
   secret: Secret,
-  { folder, written, env }: { folder: string; written: ReadonlySet<string>; env: NodeJS.ProcessEnv },
+  {
+    mirror,
+    folder,
+    written,
+    env,
+  }: { mirror: ResolvedMirror; folder: string; written: ReadonlySet<string>; env: NodeJS.ProcessEnv },
 ): Config {
   if ("problem" in secret) throw new TypeError("the secret was not resolved");
   const absolute = (place: string) => path.resolve(folder, place);
@@ -225,6 +261,12 @@ function effective(
     },
     database: { ...database, path: absolute(database.path) },
     imports: withFiles(parsed.imports, absolute),
+    mirror: {
+      ...parsed.mirror,
+      url: mirror.url,
+      url_file: mirror.file,
+      ca_file: parsed.mirror.ca_file === null ? null : absolute(parsed.mirror.ca_file),
+    },
     backup: {
       ...backup,
       // Beside the database wherever that is: for the default of both it comes to the same.

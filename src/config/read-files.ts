@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { helperFor } from "../platform/helper-process.ts";
 import type { ConfigFunctions } from "./config-helper.ts";
 import { loadConfig } from "./load.ts";
-import { routeOf } from "./route.ts";
+import { mirrorRouteOf, routeOf } from "./route.ts";
 import { noteReads, type ReadFiles } from "./small-file.ts";
 
 /** Beside this file, in the sources and in the bundle alike. */
@@ -22,7 +22,9 @@ export interface Asked {
 export function readHere(asked: Asked): ReadFiles {
   return noteReads(() => {
     try {
-      routeOf(loadConfig(asked).config);
+      const { config } = loadConfig(asked);
+      routeOf(config);
+      mirrorRouteOf(config);
     } catch {
       // As above.
     }

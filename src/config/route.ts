@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { type MirrorTarget, readMirrorUrl } from "./mirror.ts";
 import type { Config } from "./schema.ts";
 import { readSmallFile } from "./small-file.ts";
 
@@ -9,7 +10,20 @@ import { readSmallFile } from "./small-file.ts";
  * @throws BridgeError `config_invalid` where service.ca_file is none
  */
 export function routeOf({ service }: Pick<Config, "service">): { proxy: string | null; authorities: string[] } {
-  return { proxy: service.proxy, authorities: readAuthorities(service.ca_file) };
+  return { proxy: service.proxy, authorities: authoritiesOf(service.ca_file) };
+}
+
+/**
+ * Where the mirror is and whose certificates are believed there beside the usual ones; undefined where there is none.
+ * @throws BridgeError `config_invalid` where mirror.ca_file is none
+ */
+export function mirrorRouteOf({
+  mirror,
+}: Pick<Config, "mirror">): { target: MirrorTarget; shop: string; authorities: string[] } | undefined {
+  if (mirror.url === null || mirror.shop === null) return undefined;
+  const target = readMirrorUrl(mirror.url);
+  if ("problem" in target) return undefined;
+  return { target, shop: mirror.shop, authorities: authoritiesOf(mirror.ca_file) };
 }
 
 const CA_BYTES_MAX = 1_000_000;
@@ -18,7 +32,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 /**
  * How the service is reached, and whose certificates are believed there beside the usual ones.
  * @throws BridgeError `config_invalid` where the file cannot be read or holds no certificate. */
-function readAuthorities(file: string | null): string[] {
+export function authoritiesOf(file: string | null): string[] {
   if (file === null) return [];
   const read = readSmallFile(file, CA_BYTES_MAX);
   const found = "problem" in read ? [] : (read.bytes.toString("latin1").match(CERTIFICATE) ?? []);

@@ -4,9 +4,9 @@ import { m } from "../messages/messages.ts";
 import { readSmallFile } from "./small-file.ts";
 
 export interface SecretSources {
-  /** Value of `client_secret`, undefined where it is not written. */
+  /** The value itself, undefined where it is not written. */
   inline: string | undefined;
-  /** Value of `client_secret_file`, relative to the configuration file. */
+  /** Value of the key that names a file, relative to the configuration file. */
   namedFile: string | undefined;
   configFile: string;
   env: NodeJS.ProcessEnv;

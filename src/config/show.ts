@@ -14,7 +14,9 @@ export function showConfig({ config }: LoadedConfig): string {
   const { client_secret_file: file, ...service } = config.service;
   // The file and the secret are never written both, so only the one that was read is shown.
   const { client_secret: _, ...withFile } = { ...service, client_secret_file: file };
-  const shown = { ...config, service: file === null ? service : withFile };
+  const { url, url_file: urlFile, ...mirror } = config.mirror;
+  const address = urlFile !== null ? { url_file: urlFile } : url !== null ? { url } : {};
+  const shown = { ...config, service: file === null ? service : withFile, mirror: { ...address, ...mirror } };
   return stringify(written(configSchema, shown), { lineWidth: 120 });
 }
 

@@ -585,6 +585,20 @@ export const owedReads = sqliteTable("owed_reads", {
   dueAt: text("due_at"),
 });
 
+export const mirrorChanges = sqliteTable("mirror_changes", {
+  id: integer().primaryKey({ autoIncrement: true }),
+  kind: text({ enum: ["batch", "quarantine", "request"] }).notNull(),
+  key: integer().notNull(),
+});
+
+export const mirrorRequests = sqliteTable("mirror_requests", {
+  requestUuid: text("request_uuid").primaryKey(),
+  requestId: integer("request_id"),
+  takenAt: text("taken_at").notNull(),
+});
+
+export const mirrorState = sqliteTable("mirror_state", { key: text().primaryKey(), value: text().notNull() });
+
 export const openDelivery = sqliteTable("pull_mark", {
   id: integer().primaryKey(),
   openedAt: text("opened_at").notNull(),

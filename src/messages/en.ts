@@ -13,6 +13,7 @@ import { help } from "./en/help.ts";
 import { init } from "./en/init.ts";
 import { keys } from "./en/keys.ts";
 import { kinds } from "./en/kinds.ts";
+import { mirror } from "./en/mirror.ts";
 import { orders } from "./en/orders.ts";
 import { pass } from "./en/pass.ts";
 import { platform } from "./en/platform.ts";
@@ -48,6 +49,7 @@ export const en = {
   init,
   keys,
   kinds,
+  mirror,
   orders,
   pass,
   platform,

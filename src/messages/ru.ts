@@ -14,6 +14,7 @@ import { help } from "./ru/help.ts";
 import { init } from "./ru/init.ts";
 import { keys } from "./ru/keys.ts";
 import { kinds } from "./ru/kinds.ts";
+import { mirror } from "./ru/mirror.ts";
 import { orders } from "./ru/orders.ts";
 import { pass } from "./ru/pass.ts";
 import { platform } from "./ru/platform.ts";
@@ -49,6 +50,7 @@ export const ru = {
   init,
   keys,
   kinds,
+  mirror,
   orders,
   pass,
   platform,

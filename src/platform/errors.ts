@@ -6,6 +6,7 @@ import { errorCodeFor, faultCodeOf, wordsForFault } from "./machine-fault.ts";
 export const EXIT = {
   config: 78,
   credentials: 77,
+  fenced: 76,
   busyInstance: 75,
   unreachable: 69,
   usage: 64,
@@ -50,6 +51,18 @@ export type ErrorCode =
   | "answer_unknown"
   | "redirected"
   | "request_refused"
+  // the mirror
+  | "mirror_away"
+  | "mirror_slow"
+  | "mirror_full"
+  | "mirror_read_only"
+  | "mirror_access"
+  | "mirror_certificate"
+  | "mirror_right"
+  | "mirror_schema"
+  | "mirror_database"
+  | "mirror_fenced"
+  | "mirror_failed"
   // the program
   | "stopped"
   | "internal";
@@ -86,6 +99,16 @@ const OWN_WORDS: ReadonlySet<string> = new Set<ErrorCode>([
   "disk_full",
   "disk_failed",
   "folder_missing",
+  "mirror_away",
+  "mirror_slow",
+  "mirror_full",
+  "mirror_read_only",
+  "mirror_access",
+  "mirror_certificate",
+  "mirror_right",
+  "mirror_schema",
+  "mirror_database",
+  "mirror_fenced",
 ]);
 
 /**
@@ -106,6 +129,7 @@ const EXIT_BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
   database_corrupt: EXIT.config,
   credentials_refused: EXIT.credentials,
   payment_required: EXIT.credentials,
+  mirror_fenced: EXIT.fenced,
   instance_running: EXIT.busyInstance,
   unavailable: EXIT.unreachable,
   unreachable: EXIT.unreachable,

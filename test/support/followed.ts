@@ -26,6 +26,8 @@ const BOOKKEEPING = new Set([
   "runs",
   "stored_messages",
   "learned_answers",
+  "mirror_changes",
+  "mirror_state",
   "flows",
   "watermarks",
   "holds",

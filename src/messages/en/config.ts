@@ -92,6 +92,13 @@ export const config = {
   credentialUnreadable: ({ credential, problem }: { credential: string; problem: Said }) =>
     `gets a systemd credential ${credential} that ${problem}`,
   fileUnreadable: ({ problem }: { problem: Said }) => `names a file that ${problem}`,
+  notPostgresUrl: "must be like postgres://USER:PASSWORD@HOST/DATABASE",
+  postgresParameter: ({ name }: { name: string }) => `has a parameter that is not understood: ${name}`,
+  plainPostgres: "must use TLS: sslmode=disable is for this machine alone",
+  twoMirrorUrls: "stands beside url_file; keep one of the two",
+  noMirrorUrl: "lacks the address: write url_file, or give systemd the credential mirror-url",
+  noShopKey: "lacks shop, this shop's key",
+  openMirrorUrl: "the file with the mirror's address can be read by every user of this machine; close it: chmod o-r",
   notTimezone: "is not a time zone such as UTC, Europe/Moscow or +03:00",
   notRegularFile: "is no regular file",
   tooLarge: ({ bytesMax }: { bytesMax: number }) => `is larger than ${bytesMax} bytes`,

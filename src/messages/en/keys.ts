@@ -140,6 +140,18 @@ export const keys = {
   retentionEvents: "Rows of order_events.",
   retentionBatches: "Rows of batches that are confirmed.",
   retentionStatusRequests: "Rows of status_requests that were sent.",
+  mirror: "A PostgreSQL in which many shops are seen in one place, and an ERP on another machine works.",
+  mirrorUrl:
+    "Address with user and password, postgres://USER:PASSWORD@HOST/DATABASE, best as ${ERP_BRIDGE_MIRROR_URL}; either this or url_file.",
+  mirrorUrlFile:
+    "File that holds the address, relative to this file; with neither key the systemd credential mirror-url is read.",
+  mirrorShop: "This shop's key there; null: there is no mirror.",
+  mirrorSchema: "The schema there, as erp-bridge mirror init made it.",
+  mirrorSchedule: "When the mirror is brought up to date, both ways (cron).",
+  mirrorCompare: "When everything is compared, for what no change has told of (cron).",
+  mirrorTimeout: "How long PostgreSQL may take for one statement.",
+  mirrorCaFile:
+    "File with certificates (PEM) of authorities that are believed beside the usual ones, relative to this file.",
   http: "Health, metrics and the status page, for this machine alone.",
   httpListen: "Loopback address and port, or off; a taken port never stops orders and is tried again.",
   log: "What the program tells.",

@@ -33,6 +33,8 @@ export const kinds = {
   calculation: "a calculation over columns",
   templates: "an object of templates",
   columnPaths: "columns and their paths",
+  shopKey: "a key of 1 to 40 lower-case letters, digits, _ and -",
+  schemaName: "a name of lower-case letters, digits and _",
   scalar: "text, a whole number or true or false",
   parameters: "parameters and their values",
   statusNames: "a list of status names",

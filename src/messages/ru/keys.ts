@@ -144,6 +144,18 @@ export const keys = {
   retentionEvents: "Строки order_events.",
   retentionBatches: "Строки batches, которые подтверждены.",
   retentionStatusRequests: "Строки status_requests, которые отправлены.",
+  mirror: "PostgreSQL, где в одном месте видно много магазинов и где работает ERP на другой машине.",
+  mirrorUrl:
+    "Адрес с пользователем и паролем, postgres://USER:PASSWORD@HOST/DATABASE, лучше в виде ${ERP_BRIDGE_MIRROR_URL}; либо он, либо url_file.",
+  mirrorUrlFile:
+    "Файл с адресом, относительно этого файла; без обоих ключей читаются учётные данные systemd mirror-url.",
+  mirrorShop: "Ключ этого магазина там; null — зеркала нет.",
+  mirrorSchema: "Схема там, созданная командой erp-bridge mirror init.",
+  mirrorSchedule: "Когда зеркало обновляется в обе стороны (cron).",
+  mirrorCompare: "Когда сравнивается всё — ради того, о чём не сообщило ни одно изменение (cron).",
+  mirrorTimeout: "Сколько может длиться один запрос к PostgreSQL.",
+  mirrorCaFile:
+    "Файл с сертификатами (PEM) удостоверяющих центров, которым доверяют помимо обычных, относительно этого файла.",
   http: "Проверка работы, метрики и страница состояния, только для этой машины.",
   httpListen: "Адрес loopback и порт или off; занятый порт не останавливает заказы, попытки повторяются.",
   log: "Что сообщает программа.",

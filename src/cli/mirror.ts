@@ -1,0 +1,55 @@
+import path from "node:path";
+import { isSchemaName, isShopKey, readMirrorUrl } from "../config/mirror.ts";
+import { printable } from "../config/problems.ts";
+import { authoritiesOf } from "../config/route.ts";
+import { m } from "../messages/messages.ts";
+import { initSchema, type LoginRole } from "../mirror/init-schema.ts";
+import { BridgeError, EXIT } from "../platform/errors.ts";
+import type { Command } from "./command.ts";
+import { jsonLine } from "./terminal.ts";
+
+export interface MirrorInitOptions {
+  url: string;
+  shop?: string;
+  schema?: string;
+  erp?: string;
+  reader?: string;
+  caFile?: string;
+}
+
+/** An index over a large table takes its time. */
+const STATEMENT_MS = 10 * 60_000;
+
+/** Makes or upgrades the schema of the mirror; of a shop that it makes known, the address to be written into its configuration. */
+export const mirrorInit: Command<MirrorInitOptions> = async (call, options) => {
+  const target = readMirrorUrl(options.url);
+  if ("problem" in target) throw new BridgeError("usage", m.mirror.badUrl({ problem: target.problem }));
+  const { shop, erp, reader, schema = "erp_bridge" } = options;
+  if (shop !== undefined && !isShopKey(shop))
+    throw new BridgeError("usage", m.mirror.badShop({ shop: printable(shop) }));
+  if (!isSchemaName(schema)) throw new BridgeError("usage", m.mirror.badSchema({ schema: printable(schema) }));
+  const password = target.password ?? call.terminal.env["PGPASSWORD"];
+  const authorities = authoritiesOf(options.caFile === undefined ? null : path.resolve(options.caFile));
+  const link = { target: { ...target, password }, authorities, schema, timeoutMs: STATEMENT_MS };
+  const made = await initSchema({ link, shop, erp, reader });
+  const logins = Object.entries({ shop: made.shop, erp: made.erp, reader: made.reader }).flatMap(([kind, login]) =>
+    login === undefined ? [] : [{ kind, role: login.role, url: addressOf(options.url, login) }],
+  );
+  if (call.json) {
+    call.terminal.out(jsonLine({ schema, applied: made.applied, shop: shop ?? null, logins }));
+    return EXIT.ok;
+  }
+  call.terminal.out(made.applied.length === 0 ? m.mirror.schemaCurrent({ schema }) : m.mirror.schemaMade({ schema }));
+  for (const { kind, role, url } of logins) {
+    if (url === null) call.terminal.out(m.mirror.roleStays({ role }));
+    else call.terminal.out(m.mirror.roleMade({ role, isShop: kind === "shop", url }));
+  }
+  return EXIT.ok;
+};
+
+/** The same place for another role. Of a role that was there before, the password is not known. */
+function addressOf(url: string, { role, password }: LoginRole): string | null {
+  if (password === undefined) return null;
+  const [, scheme = "", rest = ""] = /^(\w+:\/\/)(?:[^@/?]*@)?(.*)$/.exec(url.trim()) ?? [];
+  return `${scheme}${encodeURIComponent(role)}:${password}@${rest.replace(/([?&])(user|password)=[^&]*&?/g, "$1").replace(/[?&]$/, "")}`;
+}

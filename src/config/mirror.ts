@@ -1,0 +1,91 @@
+import { isIPv4 } from "node:net";
+import * as z from "zod";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { duration, key, schedule, section, text, worded } from "./kinds.ts";
+
+/** A shop's key in the head office's PostgreSQL, and the name of a schema there: both also stand in names of roles. */
+const SHOP = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/;
+
+export const mirror = section(m.keys.mirror, {
+  url: key(worded(z.string().max(2000), m.kinds.text, "secret").optional(), m.keys.mirrorUrl),
+  url_file: key(text(1000, m.kinds.file).optional(), m.keys.mirrorUrlFile),
+  shop: key(worded(z.string().regex(SHOP), m.kinds.shopKey).nullable().prefault(null), m.keys.mirrorShop),
+  schema: key(worded(z.string().regex(SCHEMA), m.kinds.schemaName).prefault("erp_bridge"), m.keys.mirrorSchema),
+  schedule: key(schedule().prefault("* * * * * *"), m.keys.mirrorSchedule),
+  compare: key(schedule().prefault("47 3 * * *"), m.keys.mirrorCompare),
+  timeout: key(duration("1s", "10m").prefault("30s"), m.keys.mirrorTimeout),
+  ca_file: key(text(1000, m.kinds.file).nullable().prefault(null), m.keys.mirrorCaFile),
+});
+
+export function isShopKey(value: string): boolean {
+  return SHOP.test(value);
+}
+
+export function isSchemaName(value: string): boolean {
+  return SCHEMA.test(value);
+}
+
+/** Where a PostgreSQL is. */
+export interface MirrorTarget {
+  /** A name, an address, or the folder of a socket. */
+  host: string;
+  port: number;
+  user: string;
+  password: string | undefined;
+  database: string;
+  /** Always verified. */
+  tls: boolean;
+}
+
+const URL_FORM =
+  /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?(\[[^\]]+\]|[^:/?]*)(?::(\d{1,5}))?\/([^?/]+)(?:\?(.*))?$/;
+const PORT = 5432;
+const PARAMETERS = new Set(["host", "port", "user", "password", "sslmode"]);
+/** Words of libpq's: whatever asks for TLS, or would take it, has it verified here. */
+const SSL_MODES = new Set(["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]);
+
+/**
+ * `postgres://user:password@host/database`, or `postgres://user@/database?host=/run/postgresql`. TLS is left out on sockets, and
+ * on loopback where `sslmode=disable` says so.
+ */
+export function readMirrorUrl(url: string): MirrorTarget | { problem: Message } {
+  try {
+    return readParts(url);
+  } catch {
+    // A percent sign that begins nothing.
+    return { problem: m.config.notPostgresUrl };
+  }
+}
+
+function readParts(url: string): MirrorTarget | { problem: Message } {
+  const match = URL_FORM.exec(url.trim());
+  if (match === null) return { problem: m.config.notPostgresUrl };
+  const [user = "", password, host = "", port, database = ""] = match.slice(1).map((part) => decoded(part));
+  const query = new URLSearchParams(match[6] ?? "");
+  for (const name of query.keys()) if (!PARAMETERS.has(name)) return { problem: m.config.postgresParameter({ name }) };
+  const mode = query.get("sslmode") ?? undefined;
+  if (mode !== undefined && !SSL_MODES.has(mode)) return { problem: m.config.postgresParameter({ name: "sslmode" }) };
+  const place = (query.get("host") ?? host).replace(/^\[|\]$/g, "");
+  const target = {
+    host: place,
+    port: Number(query.get("port") ?? port ?? PORT),
+    user: query.get("user") ?? user,
+    password: query.get("password") ?? password,
+    database,
+  };
+  if (place === "" || target.user === "") return { problem: m.config.notPostgresUrl };
+  const isSocket = place.startsWith("/");
+  const isHere = isSocket || place === "localhost" || place === "::1" || isLoopback4(place);
+  if (!isHere && mode === "disable") return { problem: m.config.plainPostgres };
+  return { ...target, tls: !isSocket && mode !== "disable" };
+}
+
+function decoded(part: string | undefined): string | undefined {
+  return part === undefined ? undefined : decodeURIComponent(part);
+}
+
+function isLoopback4(host: string): boolean {
+  return isIPv4(host) && host.startsWith("127.");
+}

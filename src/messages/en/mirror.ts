@@ -1,0 +1,55 @@
+import type { Said } from "../message.ts";
+
+export const mirror = {
+  connecting: "connecting",
+  reading: "reading",
+  writing: "writing",
+  committing: "the commit",
+  failed: ({ at, doing, why }: { at: string; doing: Said; why: string }) => `PostgreSQL at ${at}: ${doing}: ${why}`,
+  away: ({ at, why }: { at: string; why: string }) => `PostgreSQL at ${at} cannot be reached (${why}).`,
+  awayHint:
+    "Orders, changes and feeds go on without it; the mirror catches up by itself. Is the server running, and the way to it open?",
+  slow: ({ at, why }: { at: string; why: string }) => `PostgreSQL at ${at} does not answer in time (${why}).`,
+  slowHint:
+    "Look there for long transactions and locks (pg_stat_activity); mirror.timeout says how long a statement may take.",
+  full: ({ at, why }: { at: string; why: string }) => `PostgreSQL at ${at} has no room: ${why}.`,
+  fullHint: "Its disk or memory is full, or max_connections is reached: each shop keeps one connection.",
+  readOnly: ({ at }: { at: string }) => `PostgreSQL at ${at} takes no writes: it is a standby, or set to read only.`,
+  readOnlyHint: "Name the primary server in the mirror's address, or lift default_transaction_read_only there.",
+  access: ({ at, user, why }: { at: string; user: string; why: string }) =>
+    `PostgreSQL at ${at} does not let ${user} in: ${why}.`,
+  accessHint: "Compare user, password and database in the mirror's address with those there, and pg_hba.conf.",
+  certificate: ({ at, why }: { at: string; why: string }) =>
+    `The certificate of PostgreSQL at ${at} is not believed: ${why}.`,
+  certificateHint:
+    "Name its authority in mirror.ca_file, and the host in the mirror's address as the certificate does.",
+  right: ({ at, user, why }: { at: string; user: string; why: string }) =>
+    `At PostgreSQL at ${at} ${user} lacks a right: ${why}.`,
+  rightHint: ({ shop }: { shop: string }) =>
+    `Whoever may create roles there gives it: erp-bridge mirror init --url ADDRESS --shop ${shop}`,
+  tooOld: ({ at, version, needed }: { at: string; version: string; needed: number }) =>
+    `PostgreSQL at ${at} is version ${version}; the mirror needs ${needed} or newer.`,
+  tooOldHint: "Upgrade PostgreSQL there, or name another server.",
+  noSchema: ({ at, schema }: { at: string; schema: string }) =>
+    `PostgreSQL at ${at} has no schema ${schema} of the mirror.`,
+  olderSchema: ({ at, schema }: { at: string; schema: string }) =>
+    `The schema ${schema} of PostgreSQL at ${at} is of an older version than this program.`,
+  newerSchema: ({ at, schema }: { at: string; schema: string }) =>
+    `The schema ${schema} of PostgreSQL at ${at} is of a newer version than this program.`,
+  otherSchema: ({ at, schema }: { at: string; schema: string }) =>
+    `The schema ${schema} of PostgreSQL at ${at} is not as this program made it.`,
+  initHint: "Whoever owns the schema runs: erp-bridge mirror init --url ADDRESS",
+  newerHint: "Install the version of erp-bridge that the other shops have.",
+  otherDatabase: ({ shop, host }: { shop: string; host: string }) =>
+    `In the mirror the shop ${shop} belongs to another database (last written from ${host}).`,
+  otherDatabaseHint:
+    "Give this shop a key of its own in mirror.shop; where this database is to go on for the other one: erp-bridge takeover.",
+  badUrl: ({ problem }: { problem: Said }) => `The address of PostgreSQL ${problem}.`,
+  badShop: ({ shop }: { shop: string }) => `${shop} is no key of a shop: 1 to 40 lower-case letters, digits, _ and -.`,
+  badSchema: ({ schema }: { schema: string }) => `${schema} is no name of a schema: lower-case letters, digits and _.`,
+  schemaMade: ({ schema }: { schema: string }) => `The schema ${schema} is ready.`,
+  schemaCurrent: ({ schema }: { schema: string }) => `The schema ${schema} was up to date; rights were given anew.`,
+  roleMade: ({ role, isShop, url }: { role: string; isShop: boolean; url: string }) =>
+    `The role ${role} was made. ${isShop ? "For mirror.url_file of the shop" : "Its address"}, shown only now: ${url}`,
+  roleStays: ({ role }: { role: string }) => `The role ${role} was there; its password stays as it was.`,
+};

@@ -1,0 +1,47 @@
+import type { mirror as en } from "../en/mirror.ts";
+
+export const mirror = {
+  connecting: "подключение",
+  reading: "чтение",
+  writing: "запись",
+  committing: "фиксация транзакции",
+  failed: ({ at, doing, why }) => `PostgreSQL на ${at}: ${doing}: ${why}`,
+  away: ({ at, why }) => `PostgreSQL на ${at} недоступен (${why}).`,
+  awayHint:
+    "Заказы, изменения и выгрузки идут и без него; зеркало догонит само. Запущен ли сервер и открыт ли к нему доступ?",
+  slow: ({ at, why }) => `PostgreSQL на ${at} не отвечает вовремя (${why}).`,
+  slowHint:
+    "Поищите там долгие транзакции и блокировки (pg_stat_activity); сколько может длиться запрос, задаёт mirror.timeout.",
+  full: ({ at, why }) => `У PostgreSQL на ${at} нет места: ${why}.`,
+  fullHint: "Заполнен диск или память либо исчерпан max_connections: каждый магазин держит одно соединение.",
+  readOnly: ({ at }) => `PostgreSQL на ${at} не принимает запись: это реплика, или включён режим только для чтения.`,
+  readOnlyHint: "Укажите в адресе зеркала основной сервер или снимите там default_transaction_read_only.",
+  access: ({ at, user, why }) => `PostgreSQL на ${at} не пускает пользователя ${user}: ${why}.`,
+  accessHint: "Сверьте пользователя, пароль и базу в адресе зеркала с теми, что на сервере, и проверьте pg_hba.conf.",
+  certificate: ({ at, why }) => `Сертификату PostgreSQL на ${at} нет доверия: ${why}.`,
+  certificateHint:
+    "Укажите удостоверяющий центр в mirror.ca_file, а узел в адресе зеркала — так же, как в сертификате.",
+  right: ({ at, user, why }) => `В PostgreSQL на ${at} пользователю ${user} не хватает права: ${why}.`,
+  rightHint: ({ shop }) =>
+    `Право даёт тот, кто может создавать там роли: erp-bridge mirror init --url ADDRESS --shop ${shop}`,
+  tooOld: ({ at, version, needed }) => `PostgreSQL на ${at} версии ${version}; зеркалу нужна ${needed} или новее.`,
+  tooOldHint: "Обновите там PostgreSQL или укажите другой сервер.",
+  noSchema: ({ at, schema }) => `В PostgreSQL на ${at} нет схемы зеркала ${schema}.`,
+  olderSchema: ({ at, schema }) => `Схема ${schema} в PostgreSQL на ${at} более старой версии, чем эта программа.`,
+  newerSchema: ({ at, schema }) => `Схема ${schema} в PostgreSQL на ${at} более новой версии, чем эта программа.`,
+  otherSchema: ({ at, schema }) => `Схема ${schema} в PostgreSQL на ${at} не такая, какой её создала эта программа.`,
+  initHint: "Владелец схемы выполняет: erp-bridge mirror init --url ADDRESS",
+  newerHint: "Установите ту версию erp-bridge, что и в других магазинах.",
+  otherDatabase: ({ shop, host }) =>
+    `В зеркале магазин ${shop} принадлежит другой базе (последняя запись — с ${host}).`,
+  otherDatabaseHint:
+    "Дайте этому магазину свой ключ в mirror.shop; если эта база должна продолжить работу за ту: erp-bridge takeover.",
+  badUrl: ({ problem }) => `Адрес PostgreSQL ${problem}.`,
+  badShop: ({ shop }) => `${shop} — не ключ магазина: от 1 до 40 строчных латинских букв, цифр, _ и -.`,
+  badSchema: ({ schema }) => `${schema} — не имя схемы: строчные латинские буквы, цифры и _.`,
+  schemaMade: ({ schema }) => `Схема ${schema} готова.`,
+  schemaCurrent: ({ schema }) => `Схема ${schema} уже была новейшей; права выданы заново.`,
+  roleMade: ({ role, isShop, url }) =>
+    `Создана роль ${role}. ${isShop ? "Адрес для mirror.url_file магазина" : "Её адрес"}, показан только сейчас: ${url}`,
+  roleStays: ({ role }) => `Роль ${role} уже была; её пароль остался прежним.`,
+} satisfies typeof en;

@@ -1,0 +1,153 @@
+/*
+ * Makes the schema in PostgreSQL, or brings it to the program's version, in one transaction: a crash in the middle leaves what was there. Three
+ * roles that nobody logs in with hold the rights, and no more than they need; a role of a shop, an ERP or a reader is a member of one
+ * and sees the shops that `shop_roles` names.
+ */
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { m } from "../messages/messages.ts";
+import type { LinkOptions, MirrorTx } from "./connection.ts";
+import { MirrorLink } from "./connection.ts";
+import { MirrorError, placeOf } from "./mirror-error.ts";
+import { type AppliedToMirror, compareVersions, inspect, mirrorMigrations } from "./schema-version.ts";
+
+/** Two at once would make the same roles: the second waits for the first. */
+const LOCK = "SELECT pg_advisory_xact_lock(hashtext('erp-bridge mirror init'))";
+
+const ERP_TABLES = ["erp_orders", "stock", "prices", "products", "images"];
+const BRIDGE_TABLES = ["orders", "order_events", "batches", "quarantine", "conditions", "erp_queue"];
+const OUTCOME = "state, attempts, http_status, answered_at, last_error, error";
+const REQUEST = "id, shop, order_id, status, comment, data, requested_at";
+
+export interface InitOptions {
+  link: Omit<LinkOptions, "shop" | "verify">;
+  /** A shop to make known, with a role of its own. */
+  shop?: string | undefined;
+  /** Roles to log in with, for an ERP and for somebody who only reads; of the shop, or of all. */
+  erp?: string | undefined;
+  reader?: string | undefined;
+}
+
+export interface LoginRole {
+  role: string;
+  /** Of a role that was made now; the password of one that was there stays. */
+  password: string | undefined;
+}
+
+export interface InitReport {
+  /** Tags applied now. */
+  applied: string[];
+  shop: LoginRole | undefined;
+  erp: LoginRole | undefined;
+  reader: LoginRole | undefined;
+}
+
+export async function initSchema({ link: options, shop, erp, reader }: InitOptions): Promise<InitReport> {
+  const link = new MirrorLink({ ...options, shop: shop ?? "" });
+  try {
+    return await link.transaction(async (tx) => {
+      await tx.query(LOCK);
+      const place = { ...options, shop: shop ?? "" };
+      const { isMade } = await inspect(tx.query.bind(tx), place);
+      const applied = await migrate(tx, place, isMade);
+      const groups = groupsOf(options.schema);
+      for (const role of Object.values(groups)) await makeRole(tx, role, "NOLOGIN");
+      await grantRights(tx, options.schema, groups);
+      if (shop !== undefined) await tx.run("INSERT INTO shop_keys VALUES ($1) ON CONFLICT DO NOTHING", [shop]);
+      const login = async (role: string | undefined, group: string, seen: string) =>
+        role === undefined ? undefined : await makeLogin(tx, { role, group, seen });
+      const ofShop = shop === undefined ? undefined : `${options.schema}_shop_${shop}`;
+      return {
+        applied,
+        shop: await login(ofShop, groups.bridge, shop ?? ""),
+        erp: await login(erp, groups.erp, shop ?? "*"),
+        reader: await login(reader, groups.reader, shop ?? "*"),
+      };
+    });
+  } finally {
+    link.close();
+  }
+}
+
+function groupsOf(schema: string) {
+  return { bridge: `${schema}_bridge`, erp: `${schema}_erp`, reader: `${schema}_reader` };
+}
+
+async function migrate(
+  tx: MirrorTx,
+  place: Pick<LinkOptions, "target" | "schema">,
+  isMade: boolean,
+): Promise<string[]> {
+  if (!isMade) {
+    await tx.run(`CREATE SCHEMA IF NOT EXISTS ${quoted(place.schema)}`);
+    await tx.run(`CREATE TABLE migrations (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tag text NOT NULL,
+      hash text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
+  }
+  const before = await tx.query<AppliedToMirror>("SELECT tag, hash FROM migrations ORDER BY id");
+  const known = mirrorMigrations();
+  const outcome = compareVersions(before, known);
+  const at = placeOf(place.target);
+  const { schema } = place;
+  if (outcome === "newer" || outcome === "other") {
+    const text = outcome === "newer" ? m.mirror.newerSchema({ at, schema }) : m.mirror.otherSchema({ at, schema });
+    throw new MirrorError("mirror_schema", text, { hint: m.mirror.newerHint });
+  }
+  const pending = known.slice(before.length);
+  for (const { tag, hash, statements } of pending) {
+    for (const statement of statements) await tx.run(statement);
+    await tx.run("INSERT INTO migrations (tag, hash) VALUES ($1, $2)", [tag, hash]);
+  }
+  return pending.map(({ tag }) => tag);
+}
+
+/** Rights are given anew each time: a table of a later version is in the lists of that version. */
+async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<typeof groupsOf>): Promise<void> {
+  const [bridge, erp, reader] = [quoted(groups.bridge), quoted(groups.erp), quoted(groups.reader)];
+  const all = `${bridge}, ${erp}, ${reader}`;
+  const statements = [
+    `GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${all}`,
+    `GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${all}`,
+    `REVOKE SELECT ON touched FROM ${erp}, ${reader}`,
+    `GRANT DELETE ON touched TO ${bridge}`,
+    `GRANT INSERT, UPDATE ON positions TO ${bridge}`,
+    `GRANT INSERT, UPDATE, DELETE ON ${BRIDGE_TABLES.join(", ")} TO ${bridge}`,
+    ...ERP_TABLES.map((table) => `GRANT UPDATE (error) ON ${table} TO ${bridge}`),
+    // What an ERP had marked in the shop before there was a mirror.
+    `GRANT INSERT ON erp_orders TO ${bridge}`,
+    `GRANT UPDATE (${OUTCOME}), INSERT (${REQUEST}, ${OUTCOME}) ON status_requests TO ${bridge}`,
+    `GRANT INSERT, UPDATE, DELETE ON ${ERP_TABLES.join(", ")} TO ${erp}`,
+    `GRANT INSERT (${REQUEST}) ON status_requests TO ${erp}`,
+  ];
+  for (const statement of statements) await tx.run(statement);
+}
+
+async function makeRole(tx: MirrorTx, role: string, how: string): Promise<boolean> {
+  const found = await tx.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [role]);
+  if (found.length > 0) return false;
+  await tx.run(`CREATE ROLE ${quoted(role)} ${how}`);
+  return true;
+}
+
+async function makeLogin(
+  tx: MirrorTx,
+  { role, group, seen }: { role: string; group: string; seen: string },
+): Promise<LoginRole> {
+  const password = randomBytes(24).toString("base64url");
+  const isNew = await makeRole(tx, role, `LOGIN PASSWORD '${scramOf(password)}'`);
+  await tx.run(`GRANT ${quoted(group)} TO ${quoted(role)}`);
+  await tx.run("INSERT INTO shop_roles VALUES ($1, $2) ON CONFLICT DO NOTHING", [role, seen]);
+  return { role, password: isNew ? password : undefined };
+}
+
+const ITERATIONS = 4096;
+
+/** What PostgreSQL keeps of a password, so that the password itself is in no log of the server's. */
+function scramOf(password: string, salt = randomBytes(16)): string {
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, "sha256");
+  const hmac = (text: string) => createHmac("sha256", salted).update(text).digest();
+  const stored = createHash("sha256").update(hmac("Client Key")).digest("base64");
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${stored}:${hmac("Server Key").toString("base64")}`;
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,142 @@
+/*
+ * What PostgreSQL, or the way to it, refuses, as errors with a name and a way out. By SQLSTATE and by the codes of Node, never by
+ * words: those are in the language of the server.
+ */
+import type { MirrorTarget } from "../config/mirror.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { BridgeError, type ErrorCode } from "../platform/errors.ts";
+
+export type MirrorCode = Extract<ErrorCode, `mirror_${string}`>;
+
+export class MirrorError extends BridgeError {
+  /** PostgreSQL's code; undefined where it has said nothing. */
+  readonly sqlState: string | undefined;
+  /** A COMMIT left and no answer came: the position says what became of it. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(
+    code: MirrorCode,
+    text: Message,
+    more: { hint?: Message; cause?: unknown; sqlState?: string | undefined; isOutcomeUnknown?: boolean } = {},
+  ) {
+    super(code, text, more);
+    this.name = "MirrorError";
+    this.sqlState = more.sqlState;
+    this.isOutcomeUnknown = more.isOutcomeUnknown === true;
+  }
+
+  /** Whether it is about a value: the rows of a statement are then told apart. */
+  get isOfData(): boolean {
+    return isOfData(this.sqlState);
+  }
+}
+
+/** A value that does not fit, a check or key that is violated, a limit that one value exceeds. */
+export function isOfData(sqlState: string | undefined): boolean {
+  return sqlState !== undefined && /^(22|23|54)/.test(sqlState);
+}
+
+/** Codes and classes of SQLSTATE, the longest first. */
+const BY_STATE: readonly (readonly [prefix: string, code: MirrorCode])[] = [
+  ["57014", "mirror_slow"], // statement_timeout
+  ["55P03", "mirror_slow"], // lock_timeout
+  ["25P03", "mirror_slow"], // idle_in_transaction_session_timeout
+  ["25006", "mirror_read_only"],
+  ["42501", "mirror_right"],
+  ["3D000", "mirror_access"],
+  ["42P01", "mirror_schema"],
+  ["42703", "mirror_schema"],
+  ["42883", "mirror_schema"],
+  ["3F000", "mirror_schema"],
+  ["57P", "mirror_away"], // shut down, starting up
+  ["08", "mirror_away"],
+  ["28", "mirror_access"],
+  ["40", "mirror_slow"], // deadlock, serialization: the next pass does it again
+  ["53", "mirror_full"],
+];
+
+const AWAY: ReadonlySet<string> = new Set([
+  ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "EPIPE", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"],
+  ...["ENOENT", "EACCES", "ENETDOWN", "EHOSTDOWN", "ECONNABORTED"],
+]);
+const CERTIFICATE =
+  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_|ERR_SSL_|HOSTNAME_MISMATCH|INVALID_CA)/;
+
+/** What `pg` itself says, without a code. */
+const OWN_WORDS: readonly (readonly [RegExp, MirrorCode])[] = [
+  [/Connection terminated|Client has encountered a connection error|Client was closed|not queryable/i, "mirror_away"],
+  [/^timeout expired|Connection terminated due to connection timeout/i, "mirror_away"],
+  [/^Query read timeout/i, "mirror_slow"],
+  [/SASL|SCRAM|authentication/i, "mirror_access"],
+  [/does not support SSL|error establishing an SSL/i, "mirror_certificate"],
+];
+
+export interface Met {
+  target: MirrorTarget;
+  shop: string;
+  schema: string;
+  /** What was being done. */
+  doing: Message;
+  isCommit?: boolean;
+}
+
+/** The code of what was thrown; pure. */
+export function codeOf(thrown: unknown): MirrorCode {
+  const { code, message } = partsOf(thrown);
+  if (code !== undefined) {
+    if (AWAY.has(code)) return "mirror_away";
+    if (CERTIFICATE.test(code)) return "mirror_certificate";
+    const found = /^[0-9A-Z]{5}$/.test(code) ? BY_STATE.find(([prefix]) => code.startsWith(prefix)) : undefined;
+    if (found !== undefined) return found[1];
+  }
+  return OWN_WORDS.find(([words]) => words.test(message))?.[1] ?? "mirror_failed";
+}
+
+/** Whatever was thrown while PostgreSQL was used, as an error with a name; errors that have one stay as they are. */
+export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
+  if (thrown instanceof BridgeError) return thrown;
+  const { code: own, message } = partsOf(thrown);
+  const sqlState = own !== undefined && /^[0-9A-Z]{5}$/.test(own) && !AWAY.has(own) ? own : undefined;
+  const code = codeOf(thrown);
+  const at = placeOf(met.target);
+  const why = sqlState === undefined ? (own ?? message) : `${message}, ${sqlState}`;
+  const { user } = met.target;
+  const words: Record<MirrorCode, [text: Message, hint?: Message]> = {
+    mirror_away: [m.mirror.away({ at, why }), m.mirror.awayHint],
+    mirror_slow: [m.mirror.slow({ at, why }), m.mirror.slowHint],
+    mirror_full: [m.mirror.full({ at, why }), m.mirror.fullHint],
+    mirror_read_only: [m.mirror.readOnly({ at }), m.mirror.readOnlyHint],
+    mirror_access: [m.mirror.access({ at, user, why }), m.mirror.accessHint],
+    mirror_certificate: [m.mirror.certificate({ at, why }), m.mirror.certificateHint],
+    mirror_right: [m.mirror.right({ at, user, why }), m.mirror.rightHint({ shop: met.shop })],
+    mirror_schema: [m.mirror.otherSchema({ at, schema: met.schema }), m.mirror.initHint],
+    mirror_database: [m.mirror.failed({ at, doing: met.doing, why })],
+    mirror_fenced: [m.mirror.failed({ at, doing: met.doing, why })],
+    mirror_failed: [m.mirror.failed({ at, doing: met.doing, why })],
+  };
+  const [text, hint] = words[code];
+  // Where PostgreSQL has answered, it has not committed.
+  const isOutcomeUnknown = met.isCommit === true && sqlState === undefined;
+  return new MirrorError(code, text, {
+    cause: thrown,
+    sqlState,
+    isOutcomeUnknown,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+function partsOf(thrown: unknown): { code: string | undefined; message: string } {
+  if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
+  // Node tries several addresses and tells of each.
+  const first = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
+  const { code } = (first ?? thrown) as { code?: unknown };
+  return { code: typeof code === "string" ? code : undefined, message: thrown.message };
+}
+
+/** Where it is, without a password. */
+export function placeOf({ host, port, database }: MirrorTarget): string {
+  return host.startsWith("/")
+    ? `${host}/${database}`
+    : `${host.includes(":") ? `[${host}]` : host}:${port}/${database}`;
+}

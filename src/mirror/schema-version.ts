@@ -1,0 +1,80 @@
+/* Whether the schema in PostgreSQL is the one that this program was made for: asked on every new connection. */
+import path from "node:path";
+import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "../database/migrate.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import type { LinkOptions, MirrorTx } from "./connection.ts";
+import { MirrorError, placeOf } from "./mirror-error.ts";
+
+/** The first with views that run with the reader's rights. */
+const NEEDED = 15;
+
+let known: readonly Migration[] | undefined;
+
+/** What `mirror init` applies, in order. */
+export function mirrorMigrations(): readonly Migration[] {
+  known ??= loadMigrations(path.join(MIGRATIONS_FOLDER, "postgres"));
+  return known;
+}
+
+export interface AppliedToMirror {
+  tag: string;
+  hash: string;
+}
+
+/** What stands between the schema as it is and as it should be; pure. */
+export function compareVersions(
+  applied: readonly AppliedToMirror[],
+  expected: readonly Migration[],
+): "same" | "older" | "newer" | "other" {
+  const isOther = applied.some(({ hash }, index) => expected[index] !== undefined && expected[index].hash !== hash);
+  if (isOther) return "other";
+  if (applied.length === expected.length) return "same";
+  return applied.length < expected.length ? "older" : "newer";
+}
+
+type Place = Pick<LinkOptions, "target" | "schema" | "shop">;
+
+interface Found {
+  server: number;
+  version: string;
+  exists: boolean;
+  mayUse: boolean;
+  isMade: boolean;
+}
+
+/** @throws MirrorError `mirror_schema`, `mirror_right` */
+export async function verifySchema(query: MirrorTx["query"], place: Place): Promise<void> {
+  const found = await inspect(query, place);
+  const at = placeOf(place.target);
+  const { schema } = place;
+  if (found.exists && !found.mayUse)
+    throw new MirrorError("mirror_right", m.mirror.right({ at, user: place.target.user, why: `USAGE, ${schema}` }), {
+      hint: m.mirror.rightHint({ shop: place.shop }),
+    });
+  if (!found.isMade) throw wrongSchema(m.mirror.noSchema({ at, schema }), m.mirror.initHint);
+  const applied = await query<AppliedToMirror>("SELECT tag, hash FROM migrations ORDER BY id");
+  const outcome = compareVersions(applied, mirrorMigrations());
+  if (outcome === "older") throw wrongSchema(m.mirror.olderSchema({ at, schema }), m.mirror.initHint);
+  if (outcome === "newer") throw wrongSchema(m.mirror.newerSchema({ at, schema }), m.mirror.newerHint);
+  if (outcome === "other") throw wrongSchema(m.mirror.otherSchema({ at, schema }), m.mirror.newerHint);
+}
+
+/** What is there before anything is made. @throws MirrorError where the server is too old */
+export async function inspect(query: MirrorTx["query"], { target, schema }: Place): Promise<Found> {
+  const [found] = await query<Found>(
+    `SELECT current_setting('server_version_num')::int AS server, current_setting('server_version') AS version,
+       to_regnamespace(quote_ident($1)) IS NOT NULL AS exists,
+       coalesce(has_schema_privilege(to_regnamespace(quote_ident($1)), 'USAGE'), false) AS "mayUse",
+       to_regclass(quote_ident($1) || '.migrations') IS NOT NULL AS "isMade"`,
+    [schema],
+  );
+  if (found === undefined) throw new Error("PostgreSQL has not said what it is.");
+  if (found.server >= NEEDED * 10_000) return found;
+  const text = m.mirror.tooOld({ at: placeOf(target), version: found.version, needed: NEEDED });
+  throw wrongSchema(text, m.mirror.tooOldHint);
+}
+
+function wrongSchema(text: Message, hint: Message): MirrorError {
+  return new MirrorError("mirror_schema", text, { hint });
+}
