@@ -9,7 +9,7 @@ import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateC
 import { localeLanguage } from "./messages/locale.ts";
 import type { Message } from "./messages/message.ts";
 import { m } from "./messages/messages.ts";
-import type { Say } from "./messages/render.ts";
+import { loadLanguage, type Say } from "./messages/render.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
 import { systemClock } from "./platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
@@ -25,7 +25,9 @@ interface Common {
 export async function main(argv: readonly string[], plain: PlainTerminal = processTerminal): Promise<number> {
   let exitCode: number = EXIT.ok;
   if (plain === processTerminal) tolerateClosedPipes();
-  const terminal = spokenTerminal(plain, localeLanguage(plain.env), argv.includes("--json"));
+  const language = localeLanguage(plain.env);
+  await loadLanguage(language);
+  const terminal = spokenTerminal(plain, language, argv.includes("--json"));
   const program = buildProgram(terminal, (code) => {
     exitCode = code;
   });

@@ -4,5 +4,10 @@ import { defineConfig } from "vitest/config";
 /** For tests that need no installed program: to make one takes longer than they do. */
 export default defineConfig({
   root: path.join(import.meta.dirname, "../.."),
-  test: { include: ["test/**/*.test.ts"], globalSetup: ["scripts/bugs/set-up-tests.ts"], maxWorkers: 1 },
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["scripts/bugs/set-up-tests.ts"],
+    setupFiles: ["test/support/languages.ts"],
+    maxWorkers: 1,
+  },
 });

@@ -1,6 +1,6 @@
 import { CONDITIONS, type Trait } from "../../src/health/condition-traits.ts";
-import { englishStatus } from "../../src/health/status-words-en.ts";
-import { russianStatus } from "../../src/health/status-words-ru.ts";
+import { statusEn } from "../../src/messages/words/status-en.ts";
+import { statusRu } from "../../src/messages/words/status-ru.ts";
 import { type ErrorCode, EXIT, exitCodeOfCode } from "../../src/platform/errors.ts";
 
 import { switchTable } from "./switches.ts";
@@ -93,7 +93,7 @@ const EXIT_WORDS = {
 
 function exitTable(language: "en" | "ru"): string {
   const words = EXIT_WORDS[language];
-  const { errors } = language === "en" ? englishStatus : russianStatus;
+  const { errors } = language === "en" ? statusEn : statusRu;
   const page = language === "en" ? "trouble.md" : "trouble.ru.md";
   const rows = Object.entries(EXIT).map(([name, exit]) => {
     const codes = (Object.keys(errors) as ErrorCode[]).filter((code) => exitCodeOfCode(code) === exit);

@@ -37,11 +37,5 @@ export function judgeSpace(space: DiskSpace, isStopped: boolean): "room" | "low"
 
 /** `90 MB`, `1.5 GB` */
 export function sizeOf(bytes: number): Message {
-  if (bytes < MB) return m.common.kilobytes({ n: String(Math.ceil(bytes / 1_000)) });
-  if (bytes < 1_000 * MB) return m.common.megabytes({ n: String(Math.floor(bytes / MB)) });
-  return m.common.gigabytes({ n: (bytes / 1_000 / MB).toFixed(1) });
-}
-
-export function describeBytes(bytes: number): string {
-  return String(sizeOf(bytes));
+  return m.common.size({ bytes });
 }

@@ -6,13 +6,12 @@ import { readSmallFile } from "../config/small-file.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { expediteRead, hasPulled, requestRead } from "../pass/position-rows.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { requestBackfill } from "../updates/backfill.ts";
-import { type Call, requireDatabase } from "./command.ts";
+import { type Call, openExisting } from "./command.ts";
 
 /** What is to be read although nothing announced it. */
 export interface BackfillOptions {
@@ -34,16 +33,11 @@ const NAMES_SHOWN = 5;
 export function requestOlder(call: Call, loaded: LoadedConfig, options: BackfillOptions): boolean {
   const from = options.since === undefined ? undefined : readTime(options.since, loaded.config.service.timezone);
   const names = options.orders === undefined ? [] : readNames(options.orders);
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, "command");
-  try {
-    refuseOtherAccount(store, loaded);
-    if (!hasPulled(store)) throw new BridgeError("usage", m.sync.pullFirst, { hint: m.sync.pullFirstHow });
-    if (from !== undefined) store.write(() => requestBackfill(store, from));
-    return requestOrders(call, store, names);
-  } finally {
-    store.close();
-  }
+  using store = openExisting(loaded, "command");
+  refuseOtherAccount(store, loaded);
+  if (!hasPulled(store)) throw new BridgeError("usage", m.sync.pullFirst, { hint: m.sync.pullFirstHow });
+  if (from !== undefined) store.write(() => requestBackfill(store, from));
+  return requestOrders(call, store, names);
 }
 
 function readTime(text: string, zone: string): string {

@@ -11,45 +11,38 @@ import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
 import type { Step } from "./progress.ts";
+import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
 const BYTES_PER_MB = 1_000_000;
 
 /** A consistent, verified copy, also while the daemon runs, with the effective configuration beside it. */
 export const backup: Command<{ file: string }> = async (call, { file }) => {
-  const loaded = load(call);
+  const loaded = await load(call);
   requireDatabase(loaded);
-  const abort = new AbortController();
-  const stop = () => abort.abort();
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  try {
-    const source = resolveDatabasePath(loaded.config.database.path);
-    checkDatabaseFile(source, "read");
-    refuseOwnName(path.resolve(file), source);
-    let far: CopyProgress = { step: "copying", share: 0 };
-    const copying = () =>
-      copyDatabase({
-        source,
-        target: path.resolve(file),
-        at: isoTime(Date.now()),
-        configText: showConfig(loaded),
-        signal: abort.signal,
-        onProgress: (progress) => {
-          far = progress;
-        },
-      });
-    const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
-    if (call.json) call.terminal.out(jsonLine(made));
-    else call.terminal.out(m.restore.copyMade({ file: made.file, size: sizeOf(made.bytes) }));
-    if (!call.json && made.skipped.length > 0) {
-      call.terminal.out(m.restore.notVerified({ names: made.skipped.map(inertText) }));
-    }
-    return EXIT.ok;
-  } finally {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
+  using stop = interruption();
+  const source = resolveDatabasePath(loaded.config.database.path);
+  checkDatabaseFile(source, "read");
+  refuseOwnName(path.resolve(file), source);
+  let far: CopyProgress = { step: "copying", share: 0 };
+  const copying = () =>
+    copyDatabase({
+      source,
+      target: path.resolve(file),
+      at: isoTime(Date.now()),
+      configText: showConfig(loaded),
+      signal: stop.signal,
+      onProgress: (progress) => {
+        far = progress;
+      },
+    });
+  const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
+  if (call.json) call.terminal.out(jsonLine(made));
+  else call.terminal.out(m.restore.copyMade({ file: made.file, size: sizeOf(made.bytes) }));
+  if (!call.json && made.skipped.length > 0) {
+    call.terminal.out(m.restore.notVerified({ names: made.skipped.map(inertText) }));
   }
+  return EXIT.ok;
 };
 
 /** SQLite would take such a copy for its own, and destroy it or the database. */

@@ -42,12 +42,8 @@ function isDaemonRunning({ config }: LoadedConfig): boolean {
 /** A database that cannot be opened is told by its own check. */
 function loadSilence(loaded: LoadedConfig): ReturnType<typeof loadPageSilent> {
   try {
-    const store = openDatabase(loaded, "readonly");
-    try {
-      return loadPageSilent(store);
-    } finally {
-      store.close();
-    }
+    using store = openDatabase(loaded, "readonly");
+    return loadPageSilent(store);
   } catch {
     return undefined;
   }

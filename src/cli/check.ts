@@ -33,7 +33,7 @@ const LONG_FROM_BYTES = 256_000_000;
 
 /** Configuration, database, permissions, disk; `--online` adds credentials, subscription and clocks. */
 export const check: Command<{ online?: boolean }> = async (call, { online }) => {
-  const loaded = load(call);
+  const loaded = await load(call);
   const results: CheckResult[] = [
     { check: "configuration", ok: true, message: m.check.valid({ file: loaded.file }), exitCode: EXIT.ok },
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
@@ -74,15 +74,11 @@ function inFull({ text, hint }: BridgeError): Message {
 /** What the ERP has put on the bridge's tables. What else is wrong with the database is told by its own check. */
 function checkObjects(loaded: LoadedConfig): CheckResult[] {
   try {
-    const store = openDatabase(loaded, "readonly");
-    try {
-      const found = new ErpObjects(store).list();
-      if (found.length === 0) return [];
-      const message = m.check.erpObjects({ names: describeObjects(found) });
-      return [{ check: "database", ok: false, message, exitCode: EXIT.attention }];
-    } finally {
-      store.close();
-    }
+    using store = openDatabase(loaded, "readonly");
+    const found = new ErpObjects(store).list();
+    if (found.length === 0) return [];
+    const message = m.check.erpObjects({ names: describeObjects(found) });
+    return [{ check: "database", ok: false, message, exitCode: EXIT.attention }];
   } catch {
     return [];
   }
@@ -94,19 +90,15 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message {
   const bytes = checkDatabaseFile(file, "write");
   if (bytes === undefined) return m.check.notThereYet({ file });
   if (bytes >= LONG_FROM_BYTES) onLong();
-  const store = openDatabase(loaded, "readonly");
-  try {
-    refuseOtherAccount(store, loaded);
-    const [found] = verifyTables(store.db, "quick_check", 1).problems;
-    if (found !== undefined) {
-      throw new BridgeError("database_corrupt", m.check.damaged({ file, found }), {
-        hint: m.check.restoreBackup,
-      });
-    }
-    return isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
-  } finally {
-    store.close();
+  using store = openDatabase(loaded, "readonly");
+  refuseOtherAccount(store, loaded);
+  const [found] = verifyTables(store.db, "quick_check", 1).problems;
+  if (found !== undefined) {
+    throw new BridgeError("database_corrupt", m.check.damaged({ file, found }), {
+      hint: m.check.restoreBackup,
+    });
   }
+  return isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
 }
 
 /** Whether what feeds read is there, with every column that they name, and ends. */

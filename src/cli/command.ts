@@ -2,8 +2,12 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
 import { nearest, printable } from "../config/problems.ts";
+import type { OpenMode } from "../database/open.ts";
+import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { loadLanguage } from "../messages/render.ts";
+import { openDatabase } from "../pass/open-database.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { secretFilter } from "../platform/secrets.ts";
@@ -43,15 +47,19 @@ export function configFileOf(options: { config?: string; instance?: string }, en
  * database's folder is not root's.
  * @throws ConfigError with everything that is wrong, at once
  */
-export function load(call: Call, secret: SecretNeed = "needed"): LoadedConfig {
-  const loaded = loadAsCaller(call, secret);
+export async function load(call: Call, secret: SecretNeed = "needed"): Promise<LoadedConfig> {
+  const loaded = await loadAsCaller(call, secret);
   becomeOwnerOf(path.dirname(loaded.config.database.path), call.terminal.env);
   return loaded;
 }
 
 /** The same for a command that writes the configuration, which may be root's: it goes near the database as its owner only. */
-export function loadAsCaller({ configFile, terminal }: Call, secret: SecretNeed = "needed"): LoadedConfig {
+export async function loadAsCaller(
+  { configFile, terminal }: Call,
+  secret: SecretNeed = "needed",
+): Promise<LoadedConfig> {
   const loaded = loadConfig({ file: configFile, env: terminal.env, secret });
+  await loadLanguage(loaded.config.language);
   terminal.speak?.(loaded.config.language);
   terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
   return loaded;
@@ -65,6 +73,12 @@ export function requireDatabase(loaded: LoadedConfig): void {
       hint: m.command.databaseMade,
     });
   }
+}
+
+/** The database, which has to be there. */
+export function openExisting(loaded: LoadedConfig, mode: OpenMode): Store {
+  requireDatabase(loaded);
+  return openDatabase(loaded, mode);
 }
 
 /** The exit code of a command that came to several ends: the first that applies, in the documented order. */

@@ -13,8 +13,8 @@ import { jsonLine } from "./terminal.ts";
 const RELOADED = "MAINPID";
 
 /** The effective configuration, defaults included, without secrets. */
-export const configShow: Command = (call) => {
-  const loaded = load(call);
+export const configShow: Command = async (call) => {
+  const loaded = await load(call);
   const text = showConfig(loaded);
   call.terminal.out(call.json ? jsonLine({ file: loaded.file, config: text }) : text.trimEnd(), "as it is");
   return EXIT.ok;
@@ -25,17 +25,13 @@ export const configShow: Command = (call) => {
  * that takes long, so that a reload can wait for it. The secret is the daemon's: systemd hands it over to no program that
  * a reload starts.
  */
-export const configCheck: Command = (call) => {
-  const loaded = load(call, "optional");
+export const configCheck: Command = async (call) => {
+  const loaded = await load(call, "optional");
   const database = loaded.config.database.path;
   if (call.terminal.env[RELOADED] !== undefined) requireDatabase(loaded);
   if (existsSync(database)) {
-    const store = openDatabase(loaded, "readonly");
-    try {
-      refuseOtherAccount(store, loaded);
-    } finally {
-      store.close();
-    }
+    using store = openDatabase(loaded, "readonly");
+    refuseOtherAccount(store, loaded);
   }
   const stale = findStaleCredential(isLocked(database)?.holder?.secret);
   if (stale !== undefined) throw stale;

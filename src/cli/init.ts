@@ -175,14 +175,10 @@ function makeDatabase(loaded: LoadedConfig): boolean {
   const file = loaded.config.database.path;
   const isNew = !existsSync(file);
   makeFolder(path.dirname(file));
-  const store = openDatabase(loaded, "command");
-  try {
-    // One that is begun anew on purpose is not what became of the former one.
-    if (isNew) removeNote(store.path);
-    checkAccount(store, loaded);
-  } finally {
-    store.close();
-  }
+  using store = openDatabase(loaded, "command");
+  // One that is begun anew on purpose is not what became of the former one.
+  if (isNew) removeNote(store.path);
+  checkAccount(store, loaded);
   return isNew;
 }
 

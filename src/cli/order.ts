@@ -2,41 +2,35 @@ import { inertText } from "../answers/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { headOf, tellOrder } from "../orders/story.ts";
 import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Command, load, requireDatabase } from "./command.ts";
+import { type Command, load, openExisting } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** A number need not be unique; more than these are not what somebody looks for. */
 const ORDERS_MAX = 10;
 
 /** One order's story: received, stored, confirmed, changed, taken by the ERP, status sent. */
-export const order: Command<{ name: string }> = (call, { name }) => {
-  const loaded = load(call);
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, "readonly");
-  try {
-    const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
-    if (stories.length === 0) {
-      throw new BridgeError("usage", m.quarantine.noOrder({ name: shortWords(name) }), {
-        hint: m.quarantine.nameOrder,
-      });
-    }
-    if (call.json) {
-      const orders = stories.map((story) => ({ ...story, timeline: tellOrder(story) }));
-      call.terminal.out(inertText(jsonLine({ orders })));
-      return EXIT.ok;
-    }
-    const { say = String } = call.terminal;
-    for (const story of stories) {
-      call.terminal.out(headOf(story));
-      for (const { at, what, text } of tellOrder(story)) {
-        call.terminal.out(`  ${(at ?? "now").padEnd(24)}  ${what.padEnd(10)}  ${say(text)}`, "as it is");
-      }
-    }
-    return EXIT.ok;
-  } finally {
-    store.close();
+export const order: Command<{ name: string }> = async (call, { name }) => {
+  const loaded = await load(call);
+  using store = openExisting(loaded, "readonly");
+  const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
+  if (stories.length === 0) {
+    throw new BridgeError("usage", m.quarantine.noOrder({ name: shortWords(name) }), {
+      hint: m.quarantine.nameOrder,
+    });
   }
+  if (call.json) {
+    const orders = stories.map((story) => ({ ...story, timeline: tellOrder(story) }));
+    call.terminal.out(inertText(jsonLine({ orders })));
+    return EXIT.ok;
+  }
+  const { say = String } = call.terminal;
+  for (const story of stories) {
+    call.terminal.out(headOf(story));
+    for (const { at, what, text } of tellOrder(story)) {
+      call.terminal.out(`  ${(at ?? "now").padEnd(24)}  ${what.padEnd(10)}  ${say(text)}`, "as it is");
+    }
+  }
+  return EXIT.ok;
 };

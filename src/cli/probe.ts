@@ -9,6 +9,7 @@ import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import type { Finding, FindingState } from "../probe/probe-report.ts";
 import { asTyped, type Call, type Command, load, loadAsCaller } from "./command.ts";
+import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 import { type WrittenProposal, writeProposal } from "./write-proposal.ts";
 
@@ -22,32 +23,24 @@ export interface ProbeCommandOptions {
 /** Finds out, as harmlessly as it can be done, what the interface document leaves open. */
 export const probe: Command<ProbeCommandOptions> = async (call, { yes, write }) => {
   const { terminal, json } = call;
-  const loaded = write === true ? loadAsCaller(call) : load(call);
-  const stop = new AbortController();
-  const onStop = () => stop.abort();
-  process.once("SIGINT", onStop);
-  process.once("SIGTERM", onStop);
-  try {
-    const goBack = write === true ? actAsOwnerOf(path.dirname(loaded.config.database.path)) : () => undefined;
-    const explored = await exploreService(loaded, {
-      clock: systemClock,
-      signal: stop.signal,
-      consent: (what) => consent(call, { yes: yes === true, isAsked: write !== true }, what),
-      progress: (text) => terminal.err(text),
-    }).finally(goBack);
-    const { findings, requests, isCutShort } = explored;
-    const keys = loadable(explored.keys);
-    const lines = { proposal: proposalLines(keys), choices: proposalLines(loadable(explored.choices)) };
-    const written =
-      write === true && Object.keys(keys).length > 0 ? writeProposal(loaded, keys, terminal.env) : undefined;
-    if (json) terminal.out(jsonLine({ findings, requests, ...lines, written: written ?? null }));
-    else report(call, { findings, requests, ...lines, written });
-    if (write === true) return isCutShort ? EXIT.attention : EXIT.ok;
-    return findings.some(({ state }) => state === "needs you" || state === "skipped") ? EXIT.attention : EXIT.ok;
-  } finally {
-    process.off("SIGINT", onStop);
-    process.off("SIGTERM", onStop);
-  }
+  const loaded = write === true ? await loadAsCaller(call) : await load(call);
+  using stop = interruption();
+  const goBack = write === true ? actAsOwnerOf(path.dirname(loaded.config.database.path)) : () => undefined;
+  const explored = await exploreService(loaded, {
+    clock: systemClock,
+    signal: stop.signal,
+    consent: (what) => consent(call, { yes: yes === true, isAsked: write !== true }, what),
+    progress: (text) => terminal.err(text),
+  }).finally(goBack);
+  const { findings, requests, isCutShort } = explored;
+  const keys = loadable(explored.keys);
+  const lines = { proposal: proposalLines(keys), choices: proposalLines(loadable(explored.choices)) };
+  const written =
+    write === true && Object.keys(keys).length > 0 ? writeProposal(loaded, keys, terminal.env) : undefined;
+  if (json) terminal.out(jsonLine({ findings, requests, ...lines, written: written ?? null }));
+  else report(call, { findings, requests, ...lines, written });
+  if (write === true) return isCutShort ? EXIT.attention : EXIT.ok;
+  return findings.some(({ state }) => state === "needs you" || state === "skipped") ? EXIT.attention : EXIT.ok;
 };
 
 /** Only a person says yes, on a terminal or with --yes; silence is no. */

@@ -6,12 +6,11 @@ import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { dropKept } from "../orders/kept-bodies.ts";
 import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../pass/held-rows.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { loadQuarantine } from "../pass/quarantine-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Call, type Command, load, requireDatabase } from "./command.ts";
+import { type Command, load, openExisting } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
 const SHOWN_MAX = 1_000;
@@ -22,82 +21,82 @@ const PAYLOAD_SHOWN_MAX = 20_000;
 export type RecordName = { kind: "record" | "batch"; id: number; text: string };
 
 /** Records that could not be used, and batches that could not be read, with the reason. */
-export const quarantineList: Command = (call) =>
-  withStore(call, "readonly", (store) => {
-    const records = loadQuarantine(store, SHOWN_MAX);
-    const batches = loadUnreadBatches(store, SHOWN_MAX);
-    const isEmpty = records.length + batches.length === 0;
-    if (call.json) {
-      call.terminal.out(inertText(jsonLine({ records, batches })));
-    } else if (isEmpty) {
-      call.terminal.out(m.quarantine.empty);
-    }
-    if (call.json) return isEmpty ? EXIT.ok : EXIT.attention;
-    for (const row of records) {
-      const { id, firstSeenAt: since, times } = row;
-      call.terminal.out(m.quarantine.record({ id, record: recordOf(row), reason: told(row.reason), since, times }));
-    }
-    for (const { id, bytes, lastError, receivedAt } of batches) {
-      const why = lastError === null ? m.quarantine.beingStored : told(lastError);
-      call.terminal.out(m.quarantine.unreadBatch({ id, bytes, why, at: receivedAt }));
-    }
-    return isEmpty ? EXIT.ok : EXIT.attention;
-  });
+export const quarantineList: Command = async (call) => {
+  using store = openExisting(await load(call), "readonly");
+  const records = loadQuarantine(store, SHOWN_MAX);
+  const batches = loadUnreadBatches(store, SHOWN_MAX);
+  const isEmpty = records.length + batches.length === 0;
+  if (call.json) {
+    call.terminal.out(inertText(jsonLine({ records, batches })));
+  } else if (isEmpty) {
+    call.terminal.out(m.quarantine.empty);
+  }
+  if (call.json) return isEmpty ? EXIT.ok : EXIT.attention;
+  for (const row of records) {
+    const { id, firstSeenAt: since, times } = row;
+    call.terminal.out(m.quarantine.record({ id, record: recordOf(row), reason: told(row.reason), since, times }));
+  }
+  for (const { id, bytes, lastError, receivedAt } of batches) {
+    const why = lastError === null ? m.quarantine.beingStored : told(lastError);
+    call.terminal.out(m.quarantine.unreadBatch({ id, bytes, why, at: receivedAt }));
+  }
+  return isEmpty ? EXIT.ok : EXIT.attention;
+};
 
 /** One record with its payload. */
-export const quarantineShow: Command<{ name: string }> = (call, { name }) =>
-  withStore(call, "readonly", (store) => {
-    const named = parseName(name);
-    const record = named.kind === "batch" ? batchAsRecord(store, named) : loadQuarantined(store, named.id);
-    if (record === undefined) throw unknownRecord(named);
-    if (call.json) {
-      const { payloadHash: _, ...shown } = { payloadHash: null, ...record };
-      call.terminal.out(inertText(jsonLine({ record: shown })));
-      return EXIT.ok;
-    }
-    const payload = record.payload ?? "";
-    call.terminal.out(`${named.text}  ${recordOf(record)} (${record.state})`);
-    call.terminal.out(
-      m.quarantine.reason({ reason: withTexts(record.reason, (text) => inertText(text).replaceAll("\n", " ")) }),
-    );
-    call.terminal.out(m.quarantine.seen({ first: record.firstSeenAt, last: record.lastSeenAt, times: record.times }));
-    call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
-    const rest = payload.length - PAYLOAD_SHOWN_MAX;
-    if (rest > 0) call.terminal.out(m.quarantine.moreCharacters({ rest }));
+export const quarantineShow: Command<{ name: string }> = async (call, { name }) => {
+  using store = openExisting(await load(call), "readonly");
+  const named = parseName(name);
+  const record = named.kind === "batch" ? batchAsRecord(store, named) : loadQuarantined(store, named.id);
+  if (record === undefined) throw unknownRecord(named);
+  if (call.json) {
+    const { payloadHash: _, ...shown } = { payloadHash: null, ...record };
+    call.terminal.out(inertText(jsonLine({ record: shown })));
     return EXIT.ok;
-  });
+  }
+  const payload = record.payload ?? "";
+  call.terminal.out(`${named.text}  ${recordOf(record)} (${record.state})`);
+  call.terminal.out(
+    m.quarantine.reason({ reason: withTexts(record.reason, (text) => inertText(text).replaceAll("\n", " ")) }),
+  );
+  call.terminal.out(m.quarantine.seen({ first: record.firstSeenAt, last: record.lastSeenAt, times: record.times }));
+  call.terminal.out(inertText(payload.slice(0, PAYLOAD_SHOWN_MAX)), "as it is");
+  const rest = payload.length - PAYLOAD_SHOWN_MAX;
+  if (rest > 0) call.terminal.out(m.quarantine.moreCharacters({ rest }));
+  return EXIT.ok;
+};
 
 /** Takes records out of the way. They stay in the table, with the state `dropped`, and are not held again. */
-export const quarantineDrop: Command<{ names: readonly string[] }> = (call, { names }) =>
-  withStore(call, "command", (store) => {
-    const named = names.map(parseName);
-    const at = isoTime(Date.now());
-    // Before the lock is taken: a large body takes a while.
-    const hashes = named.map((each) => (each.kind === "batch" ? hashOfBatch(store, each.id) : undefined));
-    const dropped = store.write(() =>
-      named.map((each, index) => {
-        const digest = hashes[index];
-        if (each.kind === "batch" ? digest === undefined : loadQuarantined(store, each.id) === undefined)
-          throw unknownRecord(each);
-        const isDropped =
-          digest === undefined
-            ? markQuarantined(store, each.id, "dropped")
-            : dropKept(store, each.id, { at, hash: digest });
-        if (!isDropped && each.kind === "batch") {
-          throw new BridgeError("usage", m.quarantine.storedNow({ name: each.text }), {
-            hint: m.quarantine.nothingDropped,
-          });
-        }
-        return { name: each.text, dropped: isDropped };
-      }),
-    );
-    if (call.json) call.terminal.out(jsonLine({ records: dropped }));
-    else {
-      for (const { name, dropped: isDropped } of dropped)
-        call.terminal.out(isDropped ? m.quarantine.dropped({ name }) : m.quarantine.droppedBefore({ name }));
-    }
-    return EXIT.ok;
-  });
+export const quarantineDrop: Command<{ names: readonly string[] }> = async (call, { names }) => {
+  using store = openExisting(await load(call), "command");
+  const named = names.map(parseName);
+  const at = isoTime(Date.now());
+  // Before the lock is taken: a large body takes a while.
+  const hashes = named.map((each) => (each.kind === "batch" ? hashOfBatch(store, each.id) : undefined));
+  const dropped = store.write(() =>
+    named.map((each, index) => {
+      const digest = hashes[index];
+      if (each.kind === "batch" ? digest === undefined : loadQuarantined(store, each.id) === undefined)
+        throw unknownRecord(each);
+      const isDropped =
+        digest === undefined
+          ? markQuarantined(store, each.id, "dropped")
+          : dropKept(store, each.id, { at, hash: digest });
+      if (!isDropped && each.kind === "batch") {
+        throw new BridgeError("usage", m.quarantine.storedNow({ name: each.text }), {
+          hint: m.quarantine.nothingDropped,
+        });
+      }
+      return { name: each.text, dropped: isDropped };
+    }),
+  );
+  if (call.json) call.terminal.out(jsonLine({ records: dropped }));
+  else {
+    for (const { name, dropped: isDropped } of dropped)
+      call.terminal.out(isDropped ? m.quarantine.dropped({ name }) : m.quarantine.droppedBefore({ name }));
+  }
+  return EXIT.ok;
+};
 
 /** What is stored with a record, in one line. */
 export function told(reason: Message): Message {
@@ -112,21 +111,6 @@ export function recordOf({ kind, reference }: { kind: string; reference: string 
 function hashOfBatch(store: Store, id: number): Buffer | undefined {
   const batch = loadUnreadBatch(store, id);
   return batch === undefined ? undefined : hash("sha256", batch.body, "buffer");
-}
-
-export function withStore(
-  call: Call,
-  mode: "readonly" | "command",
-  use: (store: Store) => (typeof EXIT)[keyof typeof EXIT],
-): (typeof EXIT)[keyof typeof EXIT] {
-  const loaded = load(call);
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, mode);
-  try {
-    return use(store);
-  } finally {
-    store.close();
-  }
 }
 
 /** @throws BridgeError `usage` */

@@ -4,43 +4,33 @@ import { countOrders } from "../health/work-left.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ColumnChange } from "../orders/remap-order.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Call, type Command, load, requireDatabase } from "./command.ts";
+import { type Call, type Command, load, openExisting } from "./command.ts";
+import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
 const CHANGES_SHOWN = 4;
 
 /** Derives columns and lines of all stored orders again from their payloads, without asking the service. */
 export const remapCommand: Command<{ dryRun?: boolean }> = async (call, { dryRun = false }) => {
-  const loaded = load(call);
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, dryRun ? "readonly" : "command");
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
-  try {
-    refuseOtherAccount(store, loaded);
-    const total = countOrders(store);
-    const report = await remap(store, loaded, {
-      dryRun,
-      clock: systemClock,
-      log: createTerminalLog(loaded.config, call.terminal),
-      signal: stop.signal,
-      onProgress: ({ orders }) => call.progress.show({ what: "remap", unit: "orders", done: orders, total }),
-    });
-    call.progress.end();
-    show(call, report, dryRun);
-    return report.unreadable + report.held > 0 ? EXIT.attention : EXIT.ok;
-  } finally {
-    process.off("SIGINT", onSignal);
-    process.off("SIGTERM", onSignal);
-    store.close();
-  }
+  const loaded = await load(call);
+  using store = openExisting(loaded, dryRun ? "readonly" : "command");
+  using stop = interruption();
+  refuseOtherAccount(store, loaded);
+  const total = countOrders(store);
+  const report = await remap(store, loaded, {
+    dryRun,
+    clock: systemClock,
+    log: createTerminalLog(loaded.config, call.terminal),
+    signal: stop.signal,
+    onProgress: ({ orders }) => call.progress.show({ what: "remap", unit: "orders", done: orders, total }),
+  });
+  call.progress.end();
+  show(call, report, dryRun);
+  return report.unreadable + report.held > 0 ? EXIT.attention : EXIT.ok;
 };
 
 function show({ json, terminal }: Call, report: RemapReport, dryRun: boolean): void {

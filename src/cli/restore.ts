@@ -12,7 +12,7 @@ import { jsonLine } from "./terminal.ts";
 
 /** Puts a copy in the database's place and brings over what it lacks. The daemon must not be running. */
 export const restore: Command<{ file: string; yes?: boolean }> = async (call, { file, yes }) => {
-  const loaded = load(call);
+  const loaded = await load(call);
   const isAsking = yes !== true;
   if (isAsking && call.terminal.input?.isInteractive !== true) {
     throw new BridgeError("usage", m.restore.nobodyToAsk, {

@@ -13,7 +13,6 @@ import { acceptForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -22,7 +21,7 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
 import { acceptNewForms, hasNewForms } from "../statuses/status-rows.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { asTyped, type Command, load, requireDatabase, unknownWord } from "./command.ts";
+import { asTyped, type Command, load, openExisting, unknownWord } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
 /**
@@ -46,24 +45,19 @@ const OF_STATUSES: ReadonlySet<string> = new Set(["statuses", "orders"]);
 const ROWS_PER_STATEMENT = 1_000;
 
 /** Lifts what one word may lift after its cause was put right: see {@link planLift}. */
-export const resume: Command<{ area: string; hold: string | undefined }> = (call, { area, hold }) => {
+export const resume: Command<{ area: string; hold: string | undefined }> = async (call, { area, hold }) => {
   const jobs = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined;
   if (jobs === undefined) throw unknownWord(m.command.areaOrFeed, area, Object.keys(AREAS));
   if (hold !== undefined && !isHoldReason(hold)) throw unknownWord(m.command.hold, hold, HOLD_REASONS);
-  const loaded = load(call);
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, "command");
-  try {
-    const { lifted, left, switched } = store.write(() => lift(store, { area, hold }, loaded));
-    const enabled = jobs.filter((job) => isOn(job, loaded));
-    const asked = lifted.length > 0 && askDaemon(store, enabled);
-    const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
-    if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting, ...(switched && { switched }) }));
-    else for (const line of describe({ area, hold, lifted, asked, waiting, switched })) call.terminal.out(line);
-    return left.length === 0 ? EXIT.ok : EXIT.attention;
-  } finally {
-    store.close();
-  }
+  const loaded = await load(call);
+  using store = openExisting(loaded, "command");
+  const { lifted, left, switched } = store.write(() => lift(store, { area, hold }, loaded));
+  const enabled = jobs.filter((job) => isOn(job, loaded));
+  const asked = lifted.length > 0 && askDaemon(store, enabled);
+  const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
+  if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting, ...(switched && { switched }) }));
+  else for (const line of describe({ area, hold, lifted, asked, waiting, switched })) call.terminal.out(line);
+  return left.length === 0 ? EXIT.ok : EXIT.attention;
 };
 
 interface Outcome {

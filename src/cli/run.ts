@@ -39,7 +39,7 @@ export const run: Command = async (call) => {
   // A reload that comes before the start is over is answered after it.
   const signals = new SignalQueue();
   const notify = createNotifier(call.terminal.env);
-  let loaded = load(call);
+  let loaded = await load(call);
   let reads = readHere({ file: call.configFile, env: call.terminal.env });
   let log = createLog(call, loaded);
   catchDefects(() => log);
@@ -117,7 +117,7 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
   let reads: ReadFiles;
   try {
     reads = await readAside({ file: call.configFile, env: call.terminal.env }, isStopping);
-    loaded = withReads(reads, () => load(call));
+    loaded = await withReads(reads, () => load(call));
   } catch (error) {
     if (isStopping()) return old;
     tellRefused(old, error);

@@ -52,3 +52,21 @@ export class SignalQueue {
     this.#wake?.();
   }
 }
+
+/** Aborted by SIGINT and SIGTERM, until it is disposed of. */
+export function interruption(onStop: () => void = () => {}): Disposable & { signal: AbortSignal } {
+  const abort = new AbortController();
+  const stop = () => {
+    abort.abort();
+    onStop();
+  };
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  return {
+    signal: abort.signal,
+    [Symbol.dispose]() {
+      process.off("SIGINT", stop);
+      process.off("SIGTERM", stop);
+    },
+  };
+}

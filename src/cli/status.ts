@@ -2,17 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
+import { statusWords } from "../health/condition-words.ts";
 import { loadFacts } from "../health/fact-rows.ts";
 import { describeRow } from "../health/flow-row.ts";
 import { measureAges } from "../health/health.ts";
 import { describeStatus, type ReportedCondition } from "../health/status.ts";
-import { statusWords } from "../health/status-words.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { describeObservations } from "../probe/observe.ts";
 import { asTyped, type Call, type Command, load, requireDatabase } from "./command.ts";
+import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** How often `--watch` looks again. */
@@ -21,23 +22,15 @@ const CLEAR = "\u001b[2J\u001b[H";
 
 /** Is all well? One sentence, then a line a flow; with `--watch` again and again until it is interrupted. */
 export const status: Command<{ watch?: boolean }> = async (call, { watch = false }) => {
-  const loaded = load(call);
+  const loaded = await load(call);
   requireDatabase(loaded);
   if (!watch) {
     const look = lookNow(loaded, call);
     call.terminal.out(call.json ? look.json : look.lines.join("\n"));
     return look.exitCode;
   }
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
-  try {
-    return await watchStatus(call, loaded, stop.signal);
-  } finally {
-    process.off("SIGINT", onSignal);
-    process.off("SIGTERM", onSignal);
-  }
+  using stop = interruption();
+  return await watchStatus(call, loaded, stop.signal);
 };
 
 /** On a terminal the whole picture is drawn anew; into a file or a pipe goes a line for each look. */
@@ -65,51 +58,47 @@ interface Look {
 
 function lookNow(loaded: LoadedConfig, call: Call): Look {
   const say = call.terminal.say ?? String;
-  const store = openDatabase(loaded, "readonly");
-  try {
-    const nowMs = Date.now();
-    const lock = isLocked(loaded.config.database.path);
-    const met = store.troubles.first ?? lock?.holder?.met;
-    const facts = measureAges({ ...loadFacts(store), met }, { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
-    const now = { nowMs, isRunning: lock !== undefined, silentMs: silenceOf(lock?.holder) };
-    const limits = { erpReadWithinMs: loaded.config.erp.read_within };
-    const report = describeStatus(facts, now, limits);
-    const observations = loadObservations(store).filter(({ state }) => state === "new");
-    const { holds } = facts;
-    const kept = loadConditions(store);
-    const flows = facts.flows.map((flow) => {
-      const { lead, rest } = splitRow(flow.sentence, kept, report.conditions);
-      return { ...flow, sentence: lead + rest };
-    });
-    const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
-    const noticed = describeObservations(observations);
-    const { language } = loaded.config;
-    const told = describeStatus(facts, now, limits, language);
-    const next = (command: string | null) =>
-      command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
-    const [worst, ...others] = told.conditions;
-    const lines = [
-      told.sentence,
-      ...next(worst?.command ?? null).map((line) => `  ${line}`),
-      ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
-      ...facts.flows
-        .filter(({ enabled }) => enabled)
-        .map((flow) => {
-          const { lead, isBehind } = splitRow(flow.sentence, kept, told.conditions);
-          return `  ${flow.flow.padEnd(10)} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;
-        }),
-      ...holds.flatMap(({ area, reason, detail }) =>
-        detail === null ? [] : [say(m.common.indented({ text: m.status.hold({ area, reason, detail }) }))],
-      ),
-      ...(facts.acceptedByStatusOnly.length === 0
-        ? []
-        : [say(m.common.indented({ text: m.status.byStatusOnly({ names: facts.acceptedByStatusOnly }) }))]),
-      ...(noticed === undefined ? [] : [say(m.common.indented({ text: noticed }))]),
-    ];
-    return { lines, json, exitCode: report.exitCode };
-  } finally {
-    store.close();
-  }
+  using store = openDatabase(loaded, "readonly");
+  const nowMs = Date.now();
+  const lock = isLocked(loaded.config.database.path);
+  const met = store.troubles.first ?? lock?.holder?.met;
+  const facts = measureAges({ ...loadFacts(store), met }, { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
+  const now = { nowMs, isRunning: lock !== undefined, silentMs: silenceOf(lock?.holder) };
+  const limits = { erpReadWithinMs: loaded.config.erp.read_within };
+  const report = describeStatus(facts, now, limits);
+  const observations = loadObservations(store).filter(({ state }) => state === "new");
+  const { holds } = facts;
+  const kept = loadConditions(store);
+  const flows = facts.flows.map((flow) => {
+    const { lead, rest } = splitRow(flow.sentence, kept, report.conditions);
+    return { ...flow, sentence: lead + rest };
+  });
+  const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
+  const noticed = describeObservations(observations);
+  const { language } = loaded.config;
+  const told = describeStatus(facts, now, limits, language);
+  const next = (command: string | null) =>
+    command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
+  const [worst, ...others] = told.conditions;
+  const lines = [
+    told.sentence,
+    ...next(worst?.command ?? null).map((line) => `  ${line}`),
+    ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
+    ...facts.flows
+      .filter(({ enabled }) => enabled)
+      .map((flow) => {
+        const { lead, isBehind } = splitRow(flow.sentence, kept, told.conditions);
+        return `  ${flow.flow.padEnd(10)} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;
+      }),
+    ...holds.flatMap(({ area, reason, detail }) =>
+      detail === null ? [] : [say(m.common.indented({ text: m.status.hold({ area, reason, detail }) }))],
+    ),
+    ...(facts.acceptedByStatusOnly.length === 0
+      ? []
+      : [say(m.common.indented({ text: m.status.byStatusOnly({ names: facts.acceptedByStatusOnly }) }))]),
+    ...(noticed === undefined ? [] : [say(m.common.indented({ text: noticed }))]),
+  ];
+  return { lines, json, exitCode: report.exitCode };
 }
 
 /** Undefined where the holder gives no signs of life, or gave them to another start of the machine. */

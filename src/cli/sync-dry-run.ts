@@ -7,10 +7,9 @@ import { m } from "../messages/messages.ts";
 import type { Say } from "../messages/render.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Call, requireDatabase } from "./command.ts";
+import { type Call, openExisting } from "./command.ts";
 import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
 import { JSON_VERSION } from "./terminal.ts";
 
@@ -22,35 +21,30 @@ interface Asked {
 
 /** What a sync would send: key, old, new and why. Asks nobody and writes nothing; shows rows as they are found. */
 export async function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, "readonly");
-  try {
-    refuseOtherAccount(store, loaded);
-    const { out, say = String } = call.terminal;
-    let count = 0;
-    if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
-    for (const job of names) {
-      let drops = 0;
-      let done = 0;
-      const onRow = () => {
-        done += 1;
-        call.progress.show({ what: job, unit: "rowsCompared", done });
-      };
-      await proveSourceOf(loaded, job);
-      for (const row of previewSends(store, loaded, job, onRow)) {
-        if (only !== undefined && row.key !== only) continue;
-        drops += Number(row.isDrop);
-        out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
-        count += 1;
-      }
-      tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
+  using store = openExisting(loaded, "readonly");
+  refuseOtherAccount(store, loaded);
+  const { out, say = String } = call.terminal;
+  let count = 0;
+  if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
+  for (const job of names) {
+    let drops = 0;
+    let done = 0;
+    const onRow = () => {
+      done += 1;
+      call.progress.show({ what: job, unit: "rowsCompared", done });
+    };
+    await proveSourceOf(loaded, job);
+    for (const row of previewSends(store, loaded, job, onRow)) {
+      if (only !== undefined && row.key !== only) continue;
+      drops += Number(row.isDrop);
+      out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
+      count += 1;
     }
-    if (call.json) out("]}");
-    else if (count === 0) out(m.sync.nothingToSend);
-    return EXIT.ok;
-  } finally {
-    store.close();
+    tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
   }
+  if (call.json) out("]}");
+  else if (count === 0) out(m.sync.nothingToSend);
+  return EXIT.ok;
 }
 
 function tellOfHolds({ terminal }: Call, store: Store, job: JobName, guarded: number): void {

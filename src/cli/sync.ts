@@ -23,9 +23,10 @@ import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../pl
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
-import { type Call, type Command, load, requireDatabase, unknownWord, worstOf } from "./command.ts";
+import { type Call, type Command, load, openExisting, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
 import { describeKey } from "./preview.ts";
+import { interruption } from "./signals.ts";
 import { previewSync } from "./sync-dry-run.ts";
 import { SyncProgress } from "./sync-progress.ts";
 import { jsonLine } from "./terminal.ts";
@@ -42,7 +43,7 @@ export const sync: Command<SyncOptions> = async (call, options) => {
   const { jobs, dryRun = false, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
   if (unknown !== undefined) throw unknownWord(m.command.job, unknown, JOB_NAMES);
-  const loaded = load(call);
+  const loaded = await load(call);
   const names = chooseJobs(jobs, loaded);
   if (options.only !== undefined) refuseOnly(names, loaded);
   if (again) sendAgain(loaded, names, options);
@@ -75,16 +76,13 @@ export const sync: Command<SyncOptions> = async (call, options) => {
 /** Null where there is no such row. As it was given where nothing can be known yet: the pass says why. */
 async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Promise<string | null> {
   if (!existsSync(loaded.config.database.path)) return only;
-  let store: Store | undefined;
   try {
-    store = openDatabase(loaded, "readonly");
+    using store = openDatabase(loaded, "readonly");
     return (await findOnlyRow(store, loaded, { feed, only })) ?? null;
   } catch (error) {
     const { code } = asError(error);
     if (code === "table_missing" || code === "database_refused") return only;
     throw error;
-  } finally {
-    store?.close();
   }
 }
 
@@ -130,15 +128,10 @@ function sendAgain(
       hint: m.sync.againExample,
     });
   }
-  requireDatabase(loaded);
-  const store = openDatabase(loaded, "command");
-  try {
-    refuseOtherAccount(store, loaded);
-    const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: m.sync.asked };
-    store.write(() => invalidateAcknowledged(store, feeds, doubt));
-  } finally {
-    store.close();
-  }
+  using store = openExisting(loaded, "command");
+  refuseOtherAccount(store, loaded);
+  const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: m.sync.asked };
+  store.write(() => invalidateAcknowledged(store, feeds, doubt));
 }
 
 /** Older orders are read by following changes, and by nothing else. */
@@ -149,23 +142,19 @@ function refuseOlder(names: readonly JobName[], { jobs, dryRun, only }: SyncOpti
 
 /** Where the one key stands afterwards. */
 function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string): KeyShown | null {
-  const store = openDatabase(loaded, "readonly");
-  try {
-    const shown = describeKey(store, loaded, feed, only);
-    if (call.json) return shown ?? null;
-    if (shown === undefined) {
-      call.terminal.out(m.sync.noRow({ only }));
-      return null;
-    }
-    const { state, sent, sentAt, lastError } = shown;
-    const site = sent === null ? m.sync.neverAccepted : m.sync.onSite({ sentAt: sentAt ?? "", sent: inertText(sent) });
-    const stands = m.sync.rowStands({ only: inertText(only), state, site });
-    if (lastError === null) call.terminal.out(stands);
-    else call.terminal.out(m.common.joined({ parts: [stands, withTexts(store.messageOf(lastError), inertText)] }));
-    return shown;
-  } finally {
-    store.close();
+  using store = openDatabase(loaded, "readonly");
+  const shown = describeKey(store, loaded, feed, only);
+  if (call.json) return shown ?? null;
+  if (shown === undefined) {
+    call.terminal.out(m.sync.noRow({ only }));
+    return null;
   }
+  const { state, sent, sentAt, lastError } = shown;
+  const site = sent === null ? m.sync.neverAccepted : m.sync.onSite({ sentAt: sentAt ?? "", sent: inertText(sent) });
+  const stands = m.sync.rowStands({ only: inertText(only), state, site });
+  if (lastError === null) call.terminal.out(stands);
+  else call.terminal.out(m.common.joined({ parts: [stands, withTexts(store.messageOf(lastError), inertText)] }));
+  return shown;
 }
 
 type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; only: string | undefined };
@@ -184,12 +173,10 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
     if (!isInUse || !isDaemonRunning(loaded)) throw error;
     return await askDaemon(call, loaded, work);
   }
-  const stop = () => {
+  using _stop = interruption(() => {
     call.terminal.err(m.sync.stopping);
     void bridge.stop();
-  };
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  });
   try {
     const { count, show } = counting(work.show);
     const progress = new SyncProgress(bridge.store, work.names, count);
@@ -199,8 +186,6 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
     );
     return bridge.store.db.open ? holdsOf(bridge.store, work.names) : [];
   } finally {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
     await bridge.stop();
   }
 }
@@ -223,20 +208,16 @@ function isDaemonRunning(loaded: LoadedConfig): boolean {
 
 async function askDaemon(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
   call.terminal.err(m.sync.asking);
-  const store = openDatabase(loaded, "command");
-  try {
-    refuseOtherAccount(store, loaded);
-    const { names, only } = work;
-    const id = store.write(() => saveSyncRequest(store, { jobs: names, only, at: isoTime(Date.now()) }));
-    const { count, show } = counting(work.show);
-    const progress = new SyncProgress(store, names, count);
-    return await call.progress.during(
-      () => progress.look(),
-      () => followDaemon(store, id, { names, show, only }),
-    );
-  } finally {
-    store.close();
-  }
+  using store = openDatabase(loaded, "command");
+  refuseOtherAccount(store, loaded);
+  const { names, only } = work;
+  const id = store.write(() => saveSyncRequest(store, { jobs: names, only, at: isoTime(Date.now()) }));
+  const { count, show } = counting(work.show);
+  const progress = new SyncProgress(store, names, count);
+  return await call.progress.during(
+    () => progress.look(),
+    () => followDaemon(store, id, { names, show, only }),
+  );
 }
 
 /** Shows what the daemon does until everything that was asked for is done. */

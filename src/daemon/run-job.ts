@@ -3,7 +3,7 @@
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
 
-import { clockTime } from "../health/status-words.ts";
+import { clockTime } from "../health/condition-words.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";

@@ -403,6 +403,11 @@ export class Store {
     if (error.code === "database_corrupt" && this.#keeper !== undefined && isOfFile(error)) this.#stop(error);
   }
 
+  /** The same as `close`, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** Moves the log into the database where nobody stands in the way, and closes. Never throws; may be called twice. */
   close(): void {
     if (!this.db.open) return;

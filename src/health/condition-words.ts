@@ -1,21 +1,20 @@
+import type { HoldReason } from "../database/hold-names.ts";
 import type { Language } from "../messages/language.ts";
 import { Message } from "../messages/message.ts";
-import { render } from "../messages/render.ts";
+import { speaking, wordsOf } from "../messages/render.ts";
+import type { StatusWords } from "../messages/words/status.ts";
+import type { ErrorCode } from "../platform/errors.ts";
 import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
-import { englishConditions } from "./condition-words-en.ts";
-import { russianConditions } from "./condition-words-ru.ts";
 import type { Condition } from "./conditions.ts";
-import { clockTime } from "./status-words.ts";
 
 /** What a sentence is made of: times come ready to be shown, numbers and spans as they are. */
-export type Shown<C extends Code> = { [K in keyof Params[C]]: Spoken<Params[C][K]> } & {
+type Shown<C extends Code> = { [K in keyof Params[C]]: Spoken<Params[C][K]> } & {
   subject: string;
   since: string;
 };
 type Spoken<T> = T extends Message ? string : T;
 
-/** A code without words is an error of the compiler. */
-export type ConditionWords = {
+type ConditionWords = {
   [C in Code]: {
     text(shown: Shown<C>): string;
     /** What a person does next; the command, if there is one, comes after it. */
@@ -25,7 +24,20 @@ export type ConditionWords = {
   };
 };
 
-const WORDS: Record<Language, ConditionWords> = { en: englishConditions, ru: russianConditions };
+/** A code without words is an error of the compiler. */
+function conditionWords(language: Language): ConditionWords {
+  return wordsOf(language).conditions;
+}
+
+/** So is one of an error or a hold. */
+export function statusWords(language: Language): StatusWords & WordsOfCodes {
+  return wordsOf(language).status;
+}
+
+interface WordsOfCodes {
+  errors: Record<ErrorCode, string>;
+  holds: Record<HoldReason, string>;
+}
 
 /** A condition in the words of a language. */
 export interface DescribedCondition {
@@ -38,7 +50,8 @@ export function describeCondition(
   condition: Condition,
   { nowMs, language = "en" }: { nowMs: number; language?: Language },
 ): DescribedCondition {
-  const words = WORDS[language][condition.code] as ConditionWords[Code] & { text(shown: object): string };
+  const all = conditionWords(language);
+  const words = all[condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
   // What to do where the configuration does not fit is the same wherever it shows.
   const remedy = isUnfit(condition) ? "unread_batches" : condition.code;
@@ -48,7 +61,7 @@ export function describeCondition(
       subject,
       since: since === null ? "?" : clockTime(since, nowMs),
     }),
-    next: WORDS[language][remedy].next,
+    next: all[remedy].next,
     command: CONDITIONS[remedy].command?.replace("$", subject) ?? null,
   };
 }
@@ -60,10 +73,20 @@ function isUnfit({ subject, params }: Condition): boolean {
 }
 
 export function describeRecovery({ code, subject }: Pick<Condition, "code" | "subject">, language: Language): string {
-  return WORDS[language][code].recovery(subject);
+  return conditionWords(language)[code].recovery(subject);
 }
 
 function spoken(params: Condition["params"], language: Language): object {
-  const say = (value: unknown) => (value instanceof Message ? render(language, value) : value);
+  const speak = speaking(language);
+  const say = (value: unknown) => (value instanceof Message ? speak(value) : value);
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, say(value)]));
+}
+
+/** `18:20` of the machine's own zone for today, with the date before that. */
+export function clockTime(iso: string, nowMs: number): string {
+  const at = new Date(iso);
+  const pad = (value: number) => String(value).padStart(2, "0");
+  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+  if (at.toDateString() === new Date(nowMs).toDateString()) return time;
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${time}`;
 }

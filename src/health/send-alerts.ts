@@ -12,10 +12,9 @@ import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { alertNameOf } from "./alert-names.ts";
 import type { Channels } from "./channels.ts";
-import { describeCondition, describeRecovery } from "./condition-words.ts";
+import { describeCondition, describeRecovery, statusWords } from "./condition-words.ts";
 import { type Condition, keyOf, levelOf, traitOf } from "./conditions.ts";
 import { type Alertable, type AlertMessage, lowerLevel, planAlert } from "./plan-alerts.ts";
-import { statusWords } from "./status-words.ts";
 import type { Watched } from "./watched.ts";
 
 export interface Receiver {

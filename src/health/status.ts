@@ -1,9 +1,8 @@
 import type { Language } from "../messages/language.ts";
 import type { ExitCode } from "../platform/errors.ts";
-import { describeCondition } from "./condition-words.ts";
+import { clockTime, describeCondition, statusWords } from "./condition-words.ts";
 import { ageOf, type Condition, exitCodeOfAll, type Limits, listConditions, type Now, traitOf } from "./conditions.ts";
 import type { Facts } from "./facts.ts";
-import { clockTime, statusWords } from "./status-words.ts";
 
 /** A condition with everything that is said of it, as programs read it. */
 export type ReportedCondition = Condition & { severity: string; text: string; next: string; command: string | null };

@@ -1,37 +1,29 @@
 import type { en } from "./en.ts";
+import type { Words } from "./render.ts";
 import { answers } from "./ru/answers.ts";
-import { backup } from "./ru/backup.ts";
-import { check } from "./ru/check.ts";
-import { command } from "./ru/command.ts";
-import { common } from "./ru/common.ts";
-import { config } from "./ru/config.ts";
-import { counts } from "./ru/counts.ts";
+import { backup, restore } from "./ru/backup.ts";
+import { check, command, init, progress, sync } from "./ru/cli.ts";
+import { common, counts } from "./ru/common.ts";
+import { config, questions } from "./ru/config.ts";
 import { daemon } from "./ru/daemon.ts";
 import { database } from "./ru/database.ts";
 import { feeds } from "./ru/feeds.ts";
-import { health } from "./ru/health.ts";
+import { health, status } from "./ru/health.ts";
 import { help } from "./ru/help.ts";
-import { init } from "./ru/init.ts";
-import { keys } from "./ru/keys.ts";
-import { kinds } from "./ru/kinds.ts";
+import { keys, kinds } from "./ru/keys.ts";
 import { mirror } from "./ru/mirror.ts";
-import { orders } from "./ru/orders.ts";
+import { orders, remap, story } from "./ru/orders.ts";
 import { pass } from "./ru/pass.ts";
 import { platform } from "./ru/platform.ts";
 import { probe } from "./ru/probe.ts";
-import { progress } from "./ru/progress.ts";
 import { quarantine } from "./ru/quarantine.ts";
-import { questions } from "./ru/questions.ts";
-import { reconcile } from "./ru/reconcile.ts";
-import { remap } from "./ru/remap.ts";
-import { restore } from "./ru/restore.ts";
 import { service } from "./ru/service.ts";
-import { status } from "./ru/status.ts";
 import { statuses } from "./ru/statuses.ts";
-import { story } from "./ru/story.ts";
-import { sync } from "./ru/sync.ts";
-import { updates } from "./ru/updates.ts";
+import { reconcile, updates } from "./ru/updates.ts";
 import { web } from "./ru/web.ts";
+import { conditionsRu } from "./words/conditions-ru.ts";
+import { pageRu } from "./words/page-ru.ts";
+import { statusRu } from "./words/status-ru.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
 export const ru = {
@@ -69,3 +61,5 @@ export const ru = {
   updates,
   web,
 } satisfies typeof en;
+
+export const russian: Words = { messages: ru, conditions: conditionsRu, status: statusRu, page: pageRu };

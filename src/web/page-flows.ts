@@ -1,12 +1,15 @@
 import type { Code } from "../health/condition-traits.ts";
+import { statusWords } from "../health/condition-words.ts";
 import type { FlowFacts } from "../health/facts.ts";
 import type { ReportedCondition } from "../health/status.ts";
-import { failureWords, holdWords, type StatusWords, statusWords } from "../health/status-words.ts";
 import type { Language } from "../messages/language.ts";
-import { render } from "../messages/render.ts";
+import { render, type Words } from "../messages/render.ts";
+import { failureWords, holdWords, type StatusWords } from "../messages/words/status.ts";
 import { type Html, html } from "./html.ts";
-import { type FlowKey, type FlowState, flowName, type PageWords } from "./page-words.ts";
 import type { View } from "./status-page.ts";
+
+type FlowKey = keyof Words["page"]["flows"];
+type FlowState = keyof Words["page"]["states"];
 
 /** In the order in which things travel: from the site to the ERP, and back. */
 const ORDER: readonly FlowKey[] = [
@@ -38,7 +41,7 @@ ${off.length === 0 ? undefined : html`<p class="off">${words.switchedOff(off.joi
 }
 
 interface Told {
-  words: PageWords;
+  words: Words["page"];
   status: StatusWords;
   nowMs: number;
   language: Language;
@@ -112,4 +115,8 @@ function describeFlow(flow: FlowFacts, { words, status, nowMs, language, conditi
   if (flow.quarantined > 0) parts.push(words.quarantined(flow.flow, flow.quarantined));
   if (flow.asOf !== null && flow.asOf !== flow.lastSuccessAt) parts.push(words.siteAsOf(ago(flow.asOf)));
   return [...parts, ...otherWords(flow, conditions)].join(" ");
+}
+
+function flowName(flow: string, { flows }: Words["page"]): string {
+  return Object.hasOwn(flows, flow) ? flows[flow as FlowKey].name : flow;
 }

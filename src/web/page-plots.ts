@@ -1,4 +1,4 @@
-import { statusWords } from "../health/status-words.ts";
+import { statusWords } from "../health/condition-words.ts";
 import type { Charts } from "./charts.ts";
 import type { Html } from "./html.ts";
 import { type Bar, barPlot } from "./plot.ts";

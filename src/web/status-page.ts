@@ -3,10 +3,11 @@
  * flow, and how it went. Readable on a phone, without JavaScript and by ear. It tells names, numbers and times only.
  */
 import { createHash } from "node:crypto";
+import { clockTime, statusWords } from "../health/condition-words.ts";
 import type { Condition } from "../health/conditions.ts";
 import { describeFreshness, type ReportedCondition } from "../health/status.ts";
-import { clockTime, statusWords } from "../health/status-words.ts";
 import type { Language } from "../messages/language.ts";
+import { type Words, wordsOf } from "../messages/render.ts";
 import { isoTime } from "../platform/ports.ts";
 import { CLOSED_POLICY, type Page } from "./answer-request.ts";
 import type { Charts } from "./charts.ts";
@@ -14,14 +15,14 @@ import { Html, html } from "./html.ts";
 import { flowSection } from "./page-flows.ts";
 import { orderPlot, sitePlot } from "./page-plots.ts";
 import { PAGE_STYLE } from "./page-style.ts";
-import { type PageWords, pageWords, type Verdict } from "./page-words.ts";
 import { type Reading, reportOf } from "./reading.ts";
+
+type Verdict = keyof Words["page"]["verdicts"];
 
 export interface PageSources {
   read: () => Reading;
   charts: () => Charts;
   language: Language;
-  /** Says a message in the language. */
   /** Which shop this is: the name of its configuration and the host of its service. */
   instance: string;
   serviceHost: string;
@@ -35,7 +36,7 @@ const HTML_TYPE = "text/html; charset=utf-8";
 /** What is shown, ready for every part of the page. */
 export interface View extends PageSources {
   reading: Reading;
-  words: PageWords;
+  words: Words["page"];
 }
 
 export function statusPage(sources: PageSources): Page {
@@ -43,7 +44,7 @@ export function statusPage(sources: PageSources): Page {
   // The icon is written into the page as data.
   const csp = `${CLOSED_POLICY}; style-src 'sha256-${hash}'; img-src data:`;
   return () => {
-    const view = { ...sources, reading: sources.read(), words: pageWords(sources.language) };
+    const view = { ...sources, reading: sources.read(), words: wordsOf(sources.language).page };
     return { status: 200, type: HTML_TYPE, body: renderPage(view).text, csp };
   };
 }

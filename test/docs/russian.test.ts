@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { russianConditions } from "../../src/health/condition-words-ru.ts";
-import { russianStatus } from "../../src/health/status-words-ru.ts";
+import { conditionsRu } from "../../src/messages/words/conditions-ru.ts";
+import { statusRu } from "../../src/messages/words/status-ru.ts";
 import { type ErrorCode, exitCodeOfCode } from "../../src/platform/errors.ts";
 import { blocksOf } from "../support/blocks.ts";
 import { CODES } from "../support/conditions.ts";
@@ -61,7 +61,7 @@ describe("docs/operations.ru.md", () => {
       ["database_trouble", "reload_failed"].includes(code) || (code.startsWith("hold_") && code !== "hold_mapping");
     const flow = ["quarantined", "refused_rows", "flow_stale", "flow_failing", "flow_starting", "first_pass"];
     const lines = CODES.filter((code) => !ofOthers(code)).map((code) => {
-      const text = russianConditions[code].text as (shown: object) => string;
+      const text = conditionsRu[code].text as (shown: object) => string;
       const subject = code === "erp_silent" ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
       const error = code === "page_silent" ? "EADDRINUSE" : "CODE";
       const words = { names: "NAMES", address: "ADDRESS", why: code === "flow_failing" ? "WHY" : "" };
@@ -78,12 +78,12 @@ describe("docs/operations.ru.md", () => {
         bytes: 5e8,
       });
     });
-    const headings = [russianStatus.upToDate, ...lines].map((line) => `### ${line.replaceAll(/\d+/g, "N")}`);
+    const headings = [statusRu.upToDate, ...lines].map((line) => `### ${line.replaceAll(/\d+/g, "N")}`);
     expect(headings.filter((heading) => !page.includes(`\n${heading}\n`))).toEqual([]);
   });
 
   it("says of every hold what it means", () => {
-    const headings = Object.entries(russianStatus.holds).map(([reason, words]) => `#### \`${reason}\`: ${words}`);
+    const headings = Object.entries(statusRu.holds).map(([reason, words]) => `#### \`${reason}\`: ${words}`);
     expect(headings.filter((heading) => !page.includes(`\n${heading}\n`))).toEqual([]);
   });
 });
@@ -92,7 +92,7 @@ describe("docs/trouble.ru.md", () => {
   const page = readFileSync("docs/trouble.ru.md", "utf8");
 
   it("has the exit code of every error code", () => {
-    for (const code of Object.keys(russianStatus.errors) as ErrorCode[]) {
+    for (const code of Object.keys(statusRu.errors) as ErrorCode[]) {
       expect(page).toContain(`### \`${code}\`\n\nКод возврата ${exitCodeOfCode(code)}. `);
     }
   });

@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Code } from "../../src/health/condition-traits.ts";
-import { englishConditions } from "../../src/health/condition-words-en.ts";
-import { englishStatus } from "../../src/health/status-words-en.ts";
+import { conditionsEn } from "../../src/messages/words/conditions-en.ts";
+import { statusEn } from "../../src/messages/words/status-en.ts";
 import { type ErrorCode, exitCodeOfCode } from "../../src/platform/errors.ts";
 import { CODES as CONDITION_CODES } from "../support/conditions.ts";
 
 const trouble = readFileSync("docs/trouble.md", "utf8");
 const operations = readFileSync("docs/operations.md", "utf8");
 /** Typed to hold every code and every reason, so a new one is missing here before it is missing there. */
-const CODES = Object.keys(englishStatus.errors) as ErrorCode[];
-const REASONS = Object.keys(englishStatus.holds) as (keyof typeof englishStatus.holds)[];
+const CODES = Object.keys(statusEn.errors) as ErrorCode[];
+const REASONS = Object.keys(statusEn.holds) as (keyof typeof statusEn.holds)[];
 
 /** The text under a heading, up to the next one of the same depth or a higher one. */
 function sectionOf(page: string, heading: string): string | undefined {
@@ -53,14 +53,14 @@ describe("docs/trouble.md", () => {
 describe("docs/operations.md", () => {
   it("says of every hold what it means and what to do", () => {
     for (const reason of REASONS) {
-      const words = englishStatus.holds[reason];
+      const words = statusEn.holds[reason];
       expect(sectionOf(operations, `#### \`${reason}\`: ${words}`)?.trim(), reason).toMatch(/\S{3}/);
     }
   });
 
   it("has every line that status can show under What to do", () => {
     const lines = CONDITION_CODES.filter((code) => !OF_OTHERS.has(code)).map((code) => textOf(code));
-    const headings = [englishStatus.upToDate, ...lines].map((line) => `### ${line.replaceAll(/\d+/g, "N")}`);
+    const headings = [statusEn.upToDate, ...lines].map((line) => `### ${line.replaceAll(/\d+/g, "N")}`);
     expect(headings.filter((heading) => !operations.includes(`\n${heading}\n`))).toEqual([]);
   });
 });
@@ -74,7 +74,7 @@ const OF_OTHERS: ReadonlySet<Code> = new Set(
 );
 
 function textOf(code: Code): string {
-  const text = englishConditions[code].text as (shown: object) => string;
+  const text = conditionsEn[code].text as (shown: object) => string;
   const flow = ["quarantined", "refused_rows", "flow_stale", "flow_failing", "flow_starting", "first_pass"];
   const subject = code === "erp_silent" ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
   const times = { since: "TIME", ageS: 600, offsetS: 600 };

@@ -31,6 +31,21 @@ describe("the program as it is installed", PATIENT, () => {
     expectConverged(shop);
   });
 
+  it("reads Russian where the configuration or whoever calls it asks for it", async () => {
+    const shop = await startShop({ settings: { language: "en" } });
+    const daemon = shop.start("run");
+    await daemon.says("erp-bridge is running.");
+    shop.writeConfig({ language: "ru" });
+    daemon.child.kill("SIGHUP");
+    await daemon.says("daemon.reloaded");
+    const status = shop.start("status");
+    await status.exited;
+    expect(status.stdout()).toMatch(/[А-Я][а-я]+ .*заказ/);
+    const help = startProgram(["--help"], { env: { LANG: "ru_RU.UTF-8" } });
+    await help.exited;
+    expect(help.stdout()).toMatch(/Команды:/);
+  });
+
   it("is read by Node as text of one byte a letter, which any letter beyond ASCII would double", () => {
     const files = globSync(path.join(path.dirname(inject("program")), "../dist/*.cjs"));
     expect(files.length).toBeGreaterThan(10);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { statusWords } from "../../src/health/condition-words.ts";
 import type { Facts } from "../../src/health/facts.ts";
 import { describeStatus } from "../../src/health/status.ts";
-import { failureWords, holdWords, statusWords } from "../../src/health/status-words.ts";
+import { failureWords, holdWords } from "../../src/messages/words/status.ts";
 import { EXIT } from "../../src/platform/errors.ts";
 
 const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();

@@ -1,5 +1,4 @@
 import { globSync, readFileSync } from "node:fs";
-import path from "node:path";
 import fc from "fast-check";
 
 /** A message as the English catalogue declares it. */
@@ -15,10 +14,11 @@ const ENTRY = /^ {2}(?:"([^"]+)"|(\w+)):\s*(?:\(\{[^}]*\}: \{([^}]*)\}\) =>)?/gm
 
 /** Every message with the types of its parameters, read from the source: at runtime nothing is left of types. */
 export function declaredMessages(): Declared[] {
-  return globSync("src/messages/en/*.ts").flatMap((file) => {
-    const area = path.basename(file, ".ts");
-    const [, body = ""] = readFileSync(file, "utf8").split(/^export const \w+ = \{$/m);
-    return [...(body.split(/^\}/m)[0]?.matchAll(ENTRY) ?? [])].map(([, quoted, plain = quoted ?? "", types = ""]) => ({
+  const areas = globSync("src/messages/en/*.ts").flatMap((file) => [
+    ...readFileSync(file, "utf8").matchAll(/^export const (\w+) = \{$(.*?)^\};$/gms),
+  ]);
+  return areas.flatMap(([, area = "", body = ""]) =>
+    [...body.matchAll(ENTRY)].map(([, quoted, plain = quoted ?? "", types = ""]) => ({
       id: `${area}.${plain}`,
       area,
       name: plain,
@@ -26,8 +26,8 @@ export function declaredMessages(): Declared[] {
         ([, name = "", optional, type = ""]) =>
           [name, `${type.trim()}${optional === "?" ? " | undefined" : ""}`] as const,
       ),
-    }));
-  });
+    })),
+  );
 }
 
 /** Text that no catalogue holds, so that it is recognised wherever it stands. */

@@ -60,3 +60,102 @@ export const backup = {
   noRoomOnDisk: ({ needed, free, folder }: { needed: Said; free: Said; folder: string }) =>
     `A copy needs ${needed}, and ${free} are free in ${folder}, the database's own disk.`,
 };
+
+export const restore = {
+  nobodyToAsk: "restore replaces the database, and nobody can be asked here.",
+  sayYes: "Say so with --yes.",
+  goOn: "Go on? [y/N] ",
+  nothingChanged: "Nothing was changed.",
+  unknownTime: "an unknown time",
+  replacesGone: ({ database, why }: { database: string; why: Said }) =>
+    `${database} ${why}: what was received since the copy is not brought back, except from a journal.`,
+  notReadInFull: "cannot be read in full",
+  hasOrders: ({ orders }: { orders: number }) => `has ${counted(orders, "order")}`,
+  atUnknownTime: "at an unknown time",
+  replacedDamaged: ({ database, damage }: { database: string; damage: string }) =>
+    `${database} is damaged (${damage}): something of it may be missing.`,
+  carriesOver: "What the copy lacks is brought over from it, the ERP's tables as they are there.",
+  carriesLack: "It was not made from the one that was copied: only what the copy lacks is brought over from it.",
+  replacedIs: ({ replaced }: { replaced: string }) => `The replaced database is ${replaced}.`,
+  broughtOver: ({ carried }: { carried: Said }) => `Brought over from it: ${carried}.`,
+  tornFiles: ({ torn }: { torn: number }) =>
+    `${counted(torn, "journal file")} with an unfinished entry at the end; its batch was never confirmed.`,
+  complete: "Nothing is missing. Start the daemon: systemctl start erp-bridge",
+  reopen: "Programs that had the database open, such as the ERP, must open it again.",
+  verifying: ({ file }: { file: string }) => `Verifying ${file}`,
+  noFile: ({ file }: { file: string }) => `There is no file ${file}.`,
+  copiesLie: "Copies lie in backup.dir.",
+  notFile: ({ file }: { file: string }) => `${file} is no file.`,
+  isDatabase: ({ file }: { file: string }) => `${file} is the database itself.`,
+  inUse: ({ file }: { file: string }) => `${file} is in use by another erp-bridge.`,
+  noRoom: ({ needed, free, database }: { needed: Said; free: Said; database: string }) =>
+    `Restoring needs ${needed}, and ${free} are free beside ${database}.`,
+  otherAccount: ({ id, url }: { id: string; url: string }) =>
+    `The copy belongs to another account (${id} at ${url}); nothing was changed.`,
+  useItsConfiguration: "Use the configuration of that account, or name another copy.",
+  carrying: "Bringing over what the copy lacks",
+  verifyingResult: "Verifying the result",
+  readingJournal: "Reading the journal",
+  journalDamaged: ({ file, size }: { file: string; size: Said }) =>
+    `${file} is damaged in its middle (${size}); the rest of it was read.`,
+  journalForeign: ({ files }: { files: readonly string[] }) =>
+    `Another shop's journal was left alone: ${files.join(", ")}.`,
+  restoredAt: ({ at, from }: { at: string; from: string }) => `Restored at ${at} from a copy of ${from}.`,
+  replaced: ({ why }: { why: Said }) => `The database that it replaces ${why}.`,
+  replacedForeign: "The database that it replaces was not made from the one that was copied.",
+  replacedPartly: "The database that it replaces could be read only in part.",
+  ordersMissing: ({ from, at }: { from: string; at: string }) =>
+    `Orders that were handed out and confirmed between ${from} and ${at} and are not in the database now will not be handed out again; of these, updates bring back only those that change.`,
+  journalBrought: ({ batches, orders }: { batches: number; orders: number }) =>
+    `The journal brought back ${counted(batches, "batch", "batches")} with ${counted(orders, "order")}.`,
+  ordersUnread: ({ count }: { count: number }) =>
+    `${counted(count, "order")} not readable there; what cannot be read is read from the service.`,
+  tablesUnread: ({ tables }: { tables: readonly string[] }) => `Not all could be read of: ${tables.join(", ")}.`,
+  openBefore: ({ text }: { text: Said }) => `Open from before: ${text}`,
+  erpTablesOld:
+    "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
+  resultDamaged: ({ found }: { found: string }) =>
+    `The restored database came out damaged (${found}); nothing was changed.`,
+  checkMachine: "Look at the disk and at the memory of this machine.",
+  opener: ({ name, pid }: { name: string; pid: number }) => `${name} (process ${pid})`,
+  open: ({ database, openers }: { database: string; openers: readonly string[] }) =>
+    `${database} is open in ${openers.join(", ")}; nothing was changed.`,
+  stopIt: "Stop it, restore, and start it again: it must open the database anew.",
+  writtenMeanwhile: ({ database }: { database: string }) =>
+    `Another program wrote to ${database} meanwhile; nothing was changed.`,
+  stopErp: "Stop the ERP's writing while the backup is restored, and try again.",
+  copyMade: ({ file, size }: { file: string; size: Said }) => `${file}: a verified copy (${size}).`,
+  notVerified: ({ names }: { names: readonly string[] }) =>
+    `Copied, but not verified, because only the ERP has what they need: ${names.join(", ")}.`,
+  databaseName: ({ target }: { target: string }) => `${target} is a name that belongs to the database itself.`,
+  otherName: "Choose another name.",
+  verifyingCopy: "Verifying the copy",
+  copyShows: ({ at, orders, last }: { at: string; orders: number; last: string }) =>
+    `The copy shows ${at}: ${counted(orders, "order")}, the last received ${last}.`,
+  never: "never",
+  replacedKept: ({ database, orders, at }: { database: string; orders: Said; at: string }) =>
+    `${database} ${orders}, last written ${at}; it is kept under another name.`,
+  restored: ({ database, at }: { database: string; at: string }) => `${database} was restored from the copy of ${at}.`,
+  fromJournal: ({ batches, orders }: { batches: number; orders: number }) =>
+    `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}.`,
+  journalPartly: ({ batches, orders, unread }: { batches: number; orders: number; unread: number }) =>
+    `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}, ${unread} that cannot be read yet.`,
+  gap: ({ gap }: { gap: Said }) => `! ${gap}`,
+  copying: "Copying",
+  gapAndSteps: ({ gap, steps }: { gap: Said; steps: Said }) => `${gap} ${steps}`,
+  older: ({ file }: { file: string }) =>
+    `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
+  logSpoilt: ({ file }: { file: string }) =>
+    `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
+  newerElsewhere: ({ file, place }: { file: string; place: string }) =>
+    `${file} is older than what ${place} holds of it: its folder or the whole machine was set back to an earlier state.`,
+  unnoted: ({ file }: { file: string }) =>
+    `${file} may be an earlier copy: ${file}.progress was not there, and nothing shows that no order is missing.`,
+  confirmedSince:
+    "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
+  newestComesBack: ({ copy }: { copy: string }) =>
+    `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy}.`,
+  compareNewest:
+    "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
+  wasRestored: "a backup was restored",
+};

@@ -1,4 +1,6 @@
+import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
+import { sizeText } from "../units.ts";
 
 /** How texts stand beside each other, and words that are not the program's own. */
 export const common = {
@@ -10,10 +12,47 @@ export const common = {
   lines: ({ lines }: { lines: readonly string[] }) => lines.join("\n"),
   indented: ({ text }: { text: Said }) => `  ${text}`,
   about: ({ subject, text }: { subject: string; text: Said }) => `${subject}: ${text}`,
-  kilobytes: ({ n }: { n: string }) => `${n} KB`,
-  megabytes: ({ n }: { n: string }) => `${n} MB`,
-  gigabytes: ({ n }: { n: string }) => `${n} GB`,
+  /** `90 MB`, `1.5 GB` */
+  size: ({ bytes }: { bytes: number }) => sizeText(bytes),
   /** Without the full stop of a sentence, within another one. */
   bare: ({ text }: { text: Said }) => text.replace(/\.$/, ""),
   nothingToDo: "nothing to do",
+};
+
+/** What a pass did, by the name of the count. */
+export const counts = {
+  stored: ({ n }: { n: number }) => `${n} stored`,
+  batches: ({ n }: { n: number }) => counted(n, "batch", "batches"),
+  created: ({ n }: { n: number }) => `${n} created`,
+  changed: ({ n }: { n: number }) => `${n} changed`,
+  cancelled: ({ n }: { n: number }) => `${n} cancelled`,
+  confirmed: ({ n }: { n: number }) => `${n} confirmed`,
+  unchanged: ({ n }: { n: number }) => `${n} unchanged`,
+  quarantined: ({ n }: { n: number }) => `${n} quarantined`,
+  refused: ({ n }: { n: number }) => `${n} refused`,
+  unsendable: ({ n }: { n: number }) => `${n} unsendable`,
+  sent: ({ n }: { n: number }) => `${n} sent`,
+  requests: ({ n }: { n: number }) => counted(n, "request"),
+  checked: ({ n }: { n: number }) => `${n} checked`,
+  differ: ({ n }: { n: number }) => counted(n, "differs", "differ"),
+  healed: ({ n }: { n: number }) => `${n} healed`,
+  removed: ({ n }: { n: number }) => `${n} removed`,
+  unknown: ({ n }: { n: number }) => `${n} unknown`,
+  returned: ({ n }: { n: number }) => `${n} returned`,
+  copies: ({ n }: { n: number }) => counted(n, "copy", "copies"),
+  read: ({ n }: { n: number }) => `${n} read`,
+  orders: ({ n }: { n: number }) => counted(n, "order"),
+  events: ({ n }: { n: number }) => counted(n, "event"),
+  runs: ({ n }: { n: number }) => counted(n, "run"),
+  owed: ({ n }: { n: number }) => `${n} owed`,
+  sound: ({ n }: { n: number }) => `${n} sound`,
+  damaged: ({ n }: { n: number }) => `${n} damaged`,
+  compared: ({ n }: { n: number }) => `${n} compared`,
+  rescued: ({ n }: { n: number }) => `${n} rescued`,
+  settled: ({ n }: { n: number }) => `${n} settled`,
+  already: ({ n }: { n: number }) => `${n} already`,
+  failed: ({ n }: { n: number }) => `${n} failed`,
+  "tables of the ERP": ({ n }: { n: number }) => counted(n, "table of the ERP", "tables of the ERP"),
+  "batches left to the service": ({ n }: { n: number }) =>
+    counted(n, "batch left to the service", "batches left to the service"),
 };

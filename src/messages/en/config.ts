@@ -144,3 +144,21 @@ export const config = {
   onlyFileNames: ({ name, names }: { name: string; names: readonly string[] }) =>
     `{${name}}, but there are only {${names.join("}, {")}}`,
 };
+
+export const questions = {
+  stockRecord: "Fields of a stock record",
+  otherRecords: "Fields of catalog, price and image records; exact paths and payloads of their imports",
+  scope: "Whether a request replaces the whole table or only the records it names",
+  importAnswer: "Body of the answer to an import",
+  orderFields: "Fields of an order beyond order_id, the status and the composition, and their names",
+  bodies: "Response bodies of the 1C endpoints",
+  confirm: "Payload of the confirm request, and what a confirm without names covers",
+  query: "Query parameters of GET /orders",
+  since: "Format of since, and the time zone and order of the service's timestamps",
+  statusChange: "Method, suffix and payload of the status change",
+  statusNames: "Status names and transitions",
+  limits: "Rate limits, size limits, batch size",
+  refusals: "Shape of the error body of 401 on an import, and the body of 402",
+  errors: "Complete list of error codes and conditions",
+  version: "Version policy (compatibility, deprecation)",
+};

@@ -1,4 +1,4 @@
-import type { backup as en } from "../en/backup.ts";
+import type * as en from "../en/backup.ts";
 
 export const backup = {
   writingJournal: ({ folder }) => `Запись журнала в ${folder}`,
@@ -53,4 +53,91 @@ export const backup = {
   noRoom: ({ needed, free, folder }) => `Для копии нужно ${needed}, а в ${folder} свободно ${free}.`,
   noRoomOnDisk: ({ needed, free, folder }) =>
     `Для копии нужно ${needed}, а в ${folder}, на диске самой базы, свободно ${free}.`,
-} satisfies typeof en;
+} satisfies typeof en.backup;
+
+export const restore = {
+  nobodyToAsk: "restore заменяет базу, а спросить здесь некого.",
+  sayYes: "Подтвердите параметром --yes.",
+  goOn: "Продолжить? [y/N] ",
+  nothingChanged: "Ничего не изменено.",
+  unknownTime: "неизвестное время",
+  replacesGone: ({ database, why }) =>
+    `${database}: ${why}; полученное после копии вернуть нельзя, разве что из журнала.`,
+  notReadInFull: "полностью не читается",
+  hasOrders: ({ orders }) => `заказов в ней ${orders}`,
+  atUnknownTime: "в неизвестное время",
+  replacedDamaged: ({ database, damage }) => `${database} повреждена (${damage}): части данных в ней может не быть.`,
+  carriesOver: "Недостающее в копии переносится из неё, таблицы ERP — такими, какие они в ней.",
+  carriesLack: "Она ведёт начало не от той базы, с которой снята копия: переносится только недостающее в копии.",
+  replacedIs: ({ replaced }) => `Заменённая база сохранена как ${replaced}.`,
+  broughtOver: ({ carried }) => `Перенесено из неё: ${carried}.`,
+  tornFiles: ({ torn }) =>
+    `Журнальных файлов, оборванных на незаконченной записи: ${torn}; такая пачка не подтверждалась.`,
+  complete: "Ничего не потеряно. Запустите службу: systemctl start erp-bridge",
+  reopen: "Программы, у которых база была открыта, например ERP, должны открыть её заново.",
+  verifying: ({ file }) => `Проверка ${file}`,
+  noFile: ({ file }) => `Файла ${file} нет.`,
+  copiesLie: "Копии лежат в backup.dir.",
+  notFile: ({ file }) => `${file} не файл.`,
+  isDatabase: ({ file }) => `${file} — это сама база.`,
+  inUse: ({ file }) => `${file}: файл занят другим экземпляром erp-bridge.`,
+  noRoom: ({ needed, free, database }) => `Для восстановления нужно ${needed}, а рядом с ${database} свободно ${free}.`,
+  otherAccount: ({ id, url }) => `Копия принадлежит другой учётной записи (${id}, ${url}); ничего не изменено.`,
+  useItsConfiguration: "Используйте настройки той учётной записи или укажите другую копию.",
+  carrying: "Перенос недостающего в копии",
+  verifyingResult: "Проверка результата",
+  readingJournal: "Чтение журнала",
+  journalDamaged: ({ file, size }) => `${file}: файл повреждён в середине (${size}); остальное прочитано.`,
+  journalForeign: ({ files }) => `Журнал другого магазина не тронут: ${files.join(", ")}.`,
+  restoredAt: ({ at, from }) => `Восстановлено ${at} из копии: ${from}.`,
+  replaced: ({ why }) => `Заменённая база: ${why}.`,
+  replacedForeign: "Заменённая база ведёт начало не от той, с которой снята копия.",
+  replacedPartly: "Заменённую базу удалось прочитать лишь частично.",
+  ordersMissing: ({ from, at }) =>
+    `Заказы, выданные и подтверждённые между ${from} и ${at}, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.`,
+  journalBrought: ({ batches, orders }) => `Журнал вернул пачек: ${batches}, заказов в них: ${orders}.`,
+  ordersUnread: ({ count }) => `Там не прочитано заказов: ${count}; они читаются из сервиса.`,
+  tablesUnread: ({ tables }) => `Прочитано не полностью: ${tables.join(", ")}.`,
+  openBefore: ({ text }) => `Осталось с прошлого раза: ${text}`,
+  erpTablesOld:
+    "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
+  resultDamaged: ({ found }) => `Восстановленная база оказалась повреждена (${found}); ничего не изменено.`,
+  checkMachine: "Проверьте диск и память этой машины.",
+  opener: ({ name, pid }) => `${name} (процесс ${pid})`,
+  open: ({ database, openers }) => `${database}: база открыта в ${openers.join(", ")}; ничего не изменено.`,
+  stopIt: "Остановите её, выполните восстановление и запустите снова: она должна открыть базу заново.",
+  writtenMeanwhile: ({ database }) => `Тем временем другая программа записала в ${database}; ничего не изменено.`,
+  stopErp: "Остановите запись из ERP на время восстановления и повторите.",
+  copyMade: ({ file, size }) => `${file}: проверенная копия (${size}).`,
+  notVerified: ({ names }) =>
+    `Скопированы, но не проверены, потому что нужное для этого есть только у ERP: ${names.join(", ")}.`,
+  databaseName: ({ target }) => `${target}: это имя принадлежит самой базе.`,
+  otherName: "Выберите другое имя.",
+  verifyingCopy: "Проверка копии",
+  copyShows: ({ at, orders, last }) => `Копия показывает: ${at}; заказов: ${orders}, последний получен: ${last}.`,
+  never: "никогда",
+  replacedKept: ({ database, orders, at }) =>
+    `${database}: ${orders}, последняя запись ${at}; база сохраняется под другим именем.`,
+  restored: ({ database, at }) => `База ${database} восстановлена из копии: ${at}.`,
+  fromJournal: ({ batches, orders }) => `Из журнала: пачек ${batches}, новых заказов в них ${orders}.`,
+  journalPartly: ({ batches, orders, unread }) =>
+    `Из журнала: пачек ${batches}, новых заказов в них ${orders}; пока не читаются: ${unread}.`,
+  gap: ({ gap }) => `! ${gap}`,
+  copying: "Копирование",
+  gapAndSteps: ({ gap, steps }) => `${gap} ${steps}`,
+  older: ({ file }) =>
+    `${file} старше того, что уже подтверждено сервису: на место базы положили прежнюю копию, удалили её -wal или строки из неё.`,
+  logSpoilt: ({ file }) =>
+    `${file} или её -wal обрезали или перезаписали во время работы службы: последних изменений может не хватать, в том числе сделанных ERP.`,
+  newerElsewhere: ({ file, place }) =>
+    `${file} старше того, что от этой базы есть в ${place}: её папку или всю машину вернули в прежнее состояние.`,
+  unnoted: ({ file }) =>
+    `${file}: возможно, это прежняя копия: файла ${file}.progress нет, и ничто не подтверждает, что все заказы на месте.`,
+  confirmedSince:
+    "Подтверждённые с тех пор заказы, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
+  newestComesBack: ({ copy }) =>
+    `То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore ${copy}.`,
+  compareNewest:
+    "Сверьте последние заказы на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
+  wasRestored: "восстановлена резервная копия",
+} satisfies typeof en.restore;

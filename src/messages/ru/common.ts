@@ -1,4 +1,5 @@
-import type { common as en } from "../en/common.ts";
+import type * as en from "../en/common.ts";
+import { sizeTextRu } from "../units.ts";
 
 export const common = {
   foreign: ({ text }) => text,
@@ -8,9 +9,43 @@ export const common = {
   lines: ({ lines }) => lines.join("\n"),
   indented: ({ text }) => `  ${text}`,
   about: ({ subject, text }) => `${subject}: ${text}`,
-  kilobytes: ({ n }) => `${n.replace(".", ",")} КБ`,
-  megabytes: ({ n }) => `${n.replace(".", ",")} МБ`,
-  gigabytes: ({ n }) => `${n.replace(".", ",")} ГБ`,
+  size: ({ bytes }) => sizeTextRu(bytes),
   bare: ({ text }) => text.replace(/\.$/, ""),
   nothingToDo: "делать нечего",
-} satisfies typeof en;
+} satisfies typeof en.common;
+
+export const counts = {
+  stored: ({ n }) => `сохранено: ${n}`,
+  batches: ({ n }) => `пачек: ${n}`,
+  created: ({ n }) => `новых: ${n}`,
+  changed: ({ n }) => `изменено: ${n}`,
+  cancelled: ({ n }) => `отменено: ${n}`,
+  confirmed: ({ n }) => `подтверждено: ${n}`,
+  unchanged: ({ n }) => `без изменений: ${n}`,
+  quarantined: ({ n }) => `в карантин: ${n}`,
+  refused: ({ n }) => `отклонено: ${n}`,
+  unsendable: ({ n }) => `нельзя отправить: ${n}`,
+  sent: ({ n }) => `отправлено: ${n}`,
+  requests: ({ n }) => `запросов: ${n}`,
+  checked: ({ n }) => `сверено: ${n}`,
+  differ: ({ n }) => `различаются: ${n}`,
+  healed: ({ n }) => `исправлено: ${n}`,
+  removed: ({ n }) => `удалено: ${n}`,
+  unknown: ({ n }) => `неизвестно сервису: ${n}`,
+  returned: ({ n }) => `вернулось: ${n}`,
+  copies: ({ n }) => `копий: ${n}`,
+  read: ({ n }) => `прочитано: ${n}`,
+  orders: ({ n }) => `заказов: ${n}`,
+  events: ({ n }) => `событий: ${n}`,
+  runs: ({ n }) => `проходов: ${n}`,
+  owed: ({ n }) => `предстоит прочитать: ${n}`,
+  sound: ({ n }) => `исправных: ${n}`,
+  damaged: ({ n }) => `повреждено: ${n}`,
+  compared: ({ n }) => `сравнено: ${n}`,
+  rescued: ({ n }) => `восстановлено: ${n}`,
+  settled: ({ n }) => `улажено: ${n}`,
+  already: ({ n }) => `уже отправлено: ${n}`,
+  failed: ({ n }) => `не удалось: ${n}`,
+  "tables of the ERP": ({ n }) => `таблиц ERP: ${n}`,
+  "batches left to the service": ({ n }) => `пачек оставлено сервису: ${n}`,
+} satisfies typeof en.counts;

@@ -1,4 +1,4 @@
-import type { config as en } from "../en/config.ts";
+import type * as en from "../en/config.ts";
 
 export const config = {
   more: ({ count }) => `и ещё ${count}`,
@@ -138,4 +138,22 @@ export const config = {
   bareText: ({ kind, found }) => `должно быть: ${kind}, а не ${found}; возьмите его в кавычки`,
   fileNamesNeedSend: ({ name }) => `{${name}} — для этого нужно send: base64 или multipart`,
   onlyFileNames: ({ name, names }) => `{${name}}, а есть только {${names.join("}, {")}}`,
-} satisfies typeof en;
+} satisfies typeof en.config;
+
+export const questions = {
+  stockRecord: "Поля записи остатков",
+  otherRecords: "Поля записей каталога, цен и изображений; точные пути и содержимое их импорта",
+  scope: "Заменяет ли запрос всю таблицу или только названные в нём записи",
+  importAnswer: "Тело ответа на импорт",
+  orderFields: "Поля заказа помимо order_id, статуса и состава и их названия",
+  bodies: "Тела ответов адресов 1C",
+  confirm: "Содержимое подтверждения и что охватывает подтверждение без названий",
+  query: "Параметры запроса GET /orders",
+  since: "Формат since, часовой пояс и порядок меток времени сервиса",
+  statusChange: "Метод, окончание пути и содержимое смены статуса",
+  statusNames: "Названия статусов и переходы между ними",
+  limits: "Ограничения частоты и размера, размер пачки",
+  refusals: "Вид тела ошибки 401 при импорте и тело ответа 402",
+  errors: "Полный список кодов и условий ошибок",
+  version: "Порядок смены версий (совместимость, прекращение поддержки)",
+} satisfies typeof en.questions;

@@ -1,4 +1,4 @@
-import type { health as en } from "../en/health.ts";
+import type * as en from "../en/health.ts";
 
 export const health = {
   channelWorks: ({ name }) => `${name}: связь восстановлена.`,
@@ -11,4 +11,22 @@ export const health = {
   hadTriggers: "на таблицах программы были триггеры ERP",
   noObjects: "На таблицах программы больше нет триггеров и индексов ERP.",
   objects: ({ names }) => `На таблицах программы стоят триггеры или индексы ERP, удалите их: ${names}.`,
-} satisfies typeof en;
+} satisfies typeof en.health;
+
+export const status = {
+  hold: ({ area, reason, detail }) => `остановлено: ${area} (${reason}): ${detail}`,
+  byStatusOnly: ({ names }) => `${names.join(", ")}: приём виден только по коду ответа.`,
+  erpTookAll: "ERP забрала все заказы.",
+  erpWaiting: ({ n, minutes }) => `В ERP ещё не забрано заказов: ${n}, самый старый ждёт ${minutes} мин.`,
+  erpBlocked: ({ n }) => `Отложено в ERP: ${n}.`,
+  switchedOff: "Выключено.",
+  held: ({ reasons }) => `Остановлено (${reasons}).`,
+  failingSince: ({ at }) => `Ошибки с ${at}.`,
+  neverSucceeded: "Удачного обмена ещё не было.",
+  succeeded: ({ ago }) => `Удачный обмен ${ago} назад.`,
+  waiting: ({ n }) => `Ждут: ${n}.`,
+  refused: ({ n }) => `Отклонено сервисом, будет отправлено ещё раз: ${n}.`,
+  quarantined: ({ n }) => `В карантине: ${n}.`,
+  onSite: ({ ago }) => `На сайте состояние ${ago} назад.`,
+  erpSilent: ({ n }) => `ERP не обновляла свою таблицу уже ${n} ч.`,
+} satisfies typeof en.status;

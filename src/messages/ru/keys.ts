@@ -1,4 +1,4 @@
-import type { keys as en } from "../en/keys.ts";
+import type * as en from "../en/keys.ts";
 
 export const keys = {
   imagesSource: "Столбец, который называет изображение: адрес http(s) или файл внутри folder.",
@@ -163,4 +163,54 @@ export const keys = {
   timezone: "Часовой пояс расписаний; null — пояс этой машины.",
   language:
     "Язык сообщений, журнала, оповещений и страницы состояния; если не указан — язык окружения (LC_ALL, LC_MESSAGES, LANG).",
-} satisfies typeof en;
+} satisfies typeof en.keys;
+
+export const kinds = {
+  httpsAddress: "адрес https",
+  httpAddress: "адрес http или https",
+  requestPath: "путь относительно base_url",
+  listen: "адрес loopback и порт или off",
+  text: "текст",
+  listOf: ({ kinds }) => `список из ${kinds.join(", ")}`,
+  folder: "каталог",
+  column: "столбец",
+  columns: ({ max }) => `список столбцов, от 1 до ${max}`,
+  pathsOrNull: "null или группа путей",
+  table: "таблица",
+  file: "файл",
+  templatesOrIgnore: "ignore или объект из шаблонов",
+  group: "группа ключей",
+  other: "значение другого вида",
+  orNull: ({ kind }) => `${kind} или null`,
+  empty: "пустое значение",
+  list: "список",
+  number: "число",
+  boolean: "true или false",
+  textUpTo: ({ max }) => `текст длиной от 1 до ${max} знаков`,
+  name: "имя из букв, цифр и _",
+  select: "запрос SELECT",
+  textOrNumber: "текст или целое число",
+  oneOf: ({ values }) => `одно из ${values.join(", ")}`,
+  wholeNumber: ({ min, max }) => `целое число от ${min} до ${max}`,
+  numberFromTo: ({ min, max }) => `число от ${min} до ${max}`,
+  schedule: "расписание cron из пяти или шести полей",
+  answerPath: "путь вида $.key",
+  calculation: "вычисление над столбцами",
+  templates: "объект из шаблонов",
+  columnPaths: "столбцы и их пути",
+  shopKey: "ключ от 1 до 40 строчных латинских букв, цифр, _ и -",
+  schemaName: "имя из строчных латинских букв, цифр и _",
+  scalar: "текст, целое число, true или false",
+  parameters: "параметры и их значения",
+  statusNames: "список названий статусов",
+  confirmBody: "auto или объект из шаблонов с {batch_id} и {order_ids}",
+  paths: "список путей",
+  statusMap: "названия в ERP и названия сервиса",
+  timezone: "часовой пояс",
+  clientId: "текст от 1 до 200 печатных знаков ASCII без двоеточия",
+  command: "программа или список из программы и её аргументов",
+  duration: ({ from, to }) => `срок, например 30s, от ${from} до ${to}`,
+  size: ({ from, to }) => `размер, например 64MB, от ${from} до ${to}`,
+  proxy: "env, адрес http или https",
+  groupOf: ({ keys }) => `группа ключей (${keys.join(", ")})`,
+} satisfies typeof en.kinds;

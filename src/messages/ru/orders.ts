@@ -1,4 +1,4 @@
-import type { orders as en } from "../en/orders.ts";
+import type * as en from "../en/orders.ts";
 import { plural } from "../plural.ts";
 
 export const orders = {
@@ -93,4 +93,55 @@ export const orders = {
   emptyMeansNothing: ({ area }) => `Если за ними нет заказов: erp-bridge resume ${area} --hold answer`,
   compareAnswer: ({ area }) =>
     `Сверьте ответ с настройками. Если так сказано в любом ответе, что бы в нём ни было: erp-bridge resume ${area} --hold answer`,
-} satisfies typeof en;
+} satisfies typeof en.orders;
+
+export const remap = {
+  changed: ({ orders, changed, unreadable }) =>
+    `Просмотрено заказов: ${orders}; изменено: ${changed}; не читаются по этому сопоставлению и остаются как есть: ${unreadable}.`,
+  wouldChange: ({ orders, changed, unreadable }) =>
+    `Просмотрено заказов: ${orders}; изменилось бы: ${changed}; не читаются по этому сопоставлению и остались бы как есть: ${unreadable}.`,
+  released: ({ released, held }) => `Выпущено из карантина записей: ${released}; осталось: ${held}.`,
+  wouldRelease: ({ released, held }) => `Вышло бы из карантина записей: ${released}; осталось бы: ${held}.`,
+  change: ({ column, was, is }) => `${column}: ${was} → ${is}`,
+  problem: ({ text }) => `! ${text}`,
+} satisfies typeof en.remap;
+
+const ORDERS = { one: "заказа", few: "заказов", many: "заказов" };
+
+export const story = {
+  inBatch: ({ orders }) => `в пачке из ${orders} ${plural("ru", orders, ORDERS)}`,
+  inNamedBatch: ({ id, orders }) => `в пачке ${id} из ${orders} ${plural("ru", orders, ORDERS)}`,
+  quarantined: ({ id, kind, state, reason }) => `запись ${id} (${kind}), состояние ${state}: ${reason}`,
+  readOwed: ({ at }) => `об изменении сообщено ${at}, заказ предстоит прочитать`,
+  noStatus: "без статуса",
+  removed: "у сервиса его больше нет",
+  open: "открыт",
+  closed: "закрыт",
+  revision: ({ revision }) => `ревизия ${revision}`,
+  fromBatch: "из пачки",
+  fromUpdates: "из изменений",
+  fromService: "прочитано у сервиса",
+  own: "отправлено этой программой",
+  byRemap: "командой remap",
+  stored: ({ revision, from }) => `как ревизия ${revision} (${from})`,
+  storedWith: ({ revision, from, status }) => `как ревизия ${revision} (${from}), статус ${status}`,
+  changed: ({ revision, from }) => `ревизия ${revision} (${from})`,
+  status: ({ was, is }) => `статус ${was} → ${is}`,
+  change: ({ place, was, is }) => `${place} ${was} → ${is}`,
+  nothing: "пусто",
+  binary: "двоичные данные",
+  confirmed: "пачка подтверждена",
+  confirmRefused: "сервис отклонил подтверждение",
+  confirmOwed: "подтверждение пачки ещё не принято",
+  wanted: ({ id, status }) => `запрос ${id}: ERP просит статус ${status}`,
+  waiting: ({ id, status, state }) => `запрос ${id}: ERP просит статус ${status}, ${state}`,
+  settled: ({ id, status, state }) => `запрос ${id}: статус ${status}: ${state}`,
+  answered: ({ id, status, state, code }) => `запрос ${id}: статус ${status}: ${state} (${code})`,
+  blocked: ({ since }) => `отложен в ERP с ${since}`,
+  notTaken: "в ERP ещё не забран",
+  takenUpTo: ({ seen }) => `забран в ERP по ревизию ${seen}`,
+  takenUpToAs: ({ number, seen }) => `забран в ERP как ${number} по ревизию ${seen}`,
+  waits: ({ before, revision, since }) => `${before}; ревизия ${revision} ждёт с ${since}`,
+  taken: ({ seen, last }) => `забран в ERP, ревизия ${seen} из ${last}`,
+  takenAs: ({ number, seen, last }) => `забран в ERP как ${number}, ревизия ${seen} из ${last}`,
+} satisfies typeof en.story;

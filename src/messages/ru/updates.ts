@@ -1,4 +1,4 @@
-import type { updates as en } from "../en/updates.ts";
+import type * as en from "../en/updates.ts";
 import { plural } from "../plural.ts";
 
 export const updates = {
@@ -65,4 +65,16 @@ export const updates = {
     `GET /orders/${asked}: в ответ пришёл другой заказ (${orderId}); возможно, запрошенный объединён с ним.`,
   cancelledByChange: ({ orderId }) =>
     `Заказ ${orderId} отменён по записи об изменении: сам заказ пока прочитать не удаётся.`,
-} satisfies typeof en;
+} satisfies typeof en.updates;
+
+export const reconcile = {
+  checked: ({ checked, differ, more }) =>
+    `reconcile: ${[`сверено заказов: ${checked}`, `различаются: ${differ}`, ...more].join("; ")}.`,
+  unknown: ({ n }) => `неизвестно сервису: ${n}`,
+  returned: ({ n }) => `вернулось: ${n}`,
+  unread: ({ n }) => `не удалось прочитать: ${n}`,
+  payloads: ({ looked, damaged }) => `проверено сохранённых: ${looked}, повреждено: ${damaged}`,
+  healed: ({ n }) => `исправлено: ${n}`,
+  damagedFound: ({ count }) => `Повреждено сохранённых заказов: ${count}; они читаются заново. Проверьте диск.`,
+  payloadDiffers: "сохранённое содержимое не то, что сохраняли (не сходится контрольная сумма)",
+} satisfies typeof en.reconcile;

@@ -1,6 +1,8 @@
-import type { ConditionWords } from "./condition-words.ts";
-import { failureWords, holdWords } from "./status-words.ts";
-import { bytesOf, count as counted, duration, named, russianStatus } from "./status-words-ru.ts";
+import { countedRu } from "../counted.ts";
+import { sizeTextRu, spanTextRu } from "../units.ts";
+import type { conditionsEn } from "./conditions-en.ts";
+import { failureWords, holdWords } from "./status.ts";
+import { statusRu } from "./status-ru.ts";
 
 const BY_ITSELF = "Ничего делать не нужно: пройдёт само.";
 const COMPARED = "Сверьте с сайтом то, чего может не хватать, как сказано в строке остановки; затем:";
@@ -10,7 +12,7 @@ const FIT = "Найдите подходящие пути и формы и вн�
 const DATABASE_RECOVERY = "Базой снова можно пользоваться.";
 
 function held({ subject, since, reason }: { subject: string; since: string; reason: string }): string {
-  return `${named(subject)}: остановлено с ${since} — ${holdWords(reason, russianStatus)}.`;
+  return `${named(subject)}: остановлено с ${since} — ${holdWords(reason, statusRu)}.`;
 }
 
 function hold(next = RESUME) {
@@ -33,7 +35,7 @@ function counts(
   };
 }
 
-export const russianConditions = {
+export const conditionsRu = {
   database_trouble: {
     text: ({ sentence }) => sentence,
     next: "Что делать, сказано в первом предложении; пройдёт само вместе с причиной.",
@@ -106,7 +108,7 @@ export const russianConditions = {
   hold_other: hold(),
   flow_stale: {
     text: ({ subject, ageS, error, why }) =>
-      `${named(subject)}: ${ageS === null ? "пока ни одного удачного обмена" : `нет удачного обмена уже ${duration(ageS)}`}${because(error, why)}.`,
+      `${named(subject)}: ${ageS === null ? "пока ни одного удачного обмена" : `нет удачного обмена уже ${spanTextRu(ageS)}`}${because(error, why)}.`,
     next: "Посмотрите журнал службы:",
     recovery: (flow) => `${named(flow)}: снова работает.`,
   },
@@ -127,57 +129,58 @@ export const russianConditions = {
   },
   unread_batches: counts(
     (n) =>
-      `${counted(n, ["пачка заказов не прочитана", "пачки заказов не прочитаны", "пачек заказов не прочитано"])}: настройки не подходят к ответам сервиса.`,
+      `${countedRu(n, ["пачка заказов не прочитана", "пачки заказов не прочитаны", "пачек заказов не прочитано"])}: настройки не подходят к ответам сервиса.`,
     FIT,
     "Непрочитанных пачек заказов больше нет.",
   ),
   refused_confirms: counts(
-    (n) => `${counted(n, ["подтверждение отклонено", "подтверждения отклонены", "подтверждений отклонено"])} сервисом.`,
+    (n) =>
+      `${countedRu(n, ["подтверждение отклонено", "подтверждения отклонены", "подтверждений отклонено"])} сервисом.`,
     "Подтверждения отправляются снова. Если не проходит, неверно задано orders.confirm.body; подходящее по словам сервиса:",
     "Отклонённых подтверждений больше нет.",
   ),
   unnamed_batches: {
     text: ({ count, times }) =>
-      `${counted(count, ["пачку", "пачки", "пачек"])} нельзя подтвердить: ни в одной записи нет номера (id); ${times === 1 ? "" : `сервис отдал её уже не меньше ${times} раз; `}заказы за ней могут ждать.`,
+      `${countedRu(count, ["пачку", "пачки", "пачек"])} нельзя подтвердить: ни в одной записи нет номера (id); ${times === 1 ? "" : `сервис отдал её уже не меньше ${times} раз; `}заказы за ней могут ждать.`,
     next: "Покажите запись поддержке сервиса:",
     recovery: () => "Пачек заказов без номеров (id) больше нет.",
   },
   late_confirms: {
     text: ({ count, since }) =>
-      `${counted(count, ["подтверждение не принято", "подтверждения не приняты", "подтверждений не принято"])} с ${since}; новые заказы идут.`,
+      `${countedRu(count, ["подтверждение не принято", "подтверждения не приняты", "подтверждений не принято"])} с ${since}; новые заказы идут.`,
     next: "Подтверждения отправляются снова. Если не проходит, покажите пачку поддержке сервиса: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "Все подтверждения приняты.",
   },
   unsettled_statuses: {
     text: ({ count, since }) =>
-      `${counted(count, ["смена статуса отправлена", "смены статуса отправлены", "смен статуса отправлено"])}, но с ${since} неизвестно, выполнил ли ${count === 1 ? "её" : "их"} сервис.`,
+      `${countedRu(count, ["смена статуса отправлена", "смены статуса отправлены", "смен статуса отправлено"])}, но с ${since} неизвестно, выполнил ли ${count === 1 ? "её" : "их"} сервис.`,
     next: "Заказы перечитываются, пока статус не появится. Что ответил сервис: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Если сервис стал отвечать иначе, но запросы принимает, подтвердите это: erp-bridge resume statuses --hold answer.",
     recovery: () => "Отправленных смен статуса с неизвестным исходом больше нет.",
   },
   late_reads: {
     text: ({ count, since, why }) =>
-      `${counted(count, ["заказ не прочитан", "заказа не прочитаны", "заказов не прочитано"])} с ${since}${because(null, why)}; данные в базе могли устареть.`,
+      `${countedRu(count, ["заказ не прочитан", "заказа не прочитаны", "заказов не прочитано"])} с ${since}${because(null, why)}; данные в базе могли устареть.`,
     next: "Что ответил сервис: SELECT order_id, since, last_error FROM owed_reads. Заказы запрашиваются снова, каждый не реже раза в час; если не проходит, покажите ответы поддержке сервиса.",
     recovery: () => "Все изменённые заказы прочитаны.",
   },
   refused_statuses: counts(
-    (n) => `${counted(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])}.`,
+    (n) => `${countedRu(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])}.`,
     "Добавьте новый запрос или удалите отклонённый. Почему: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
     "Отклонённых смен статуса больше нет.",
   ),
   refused_rows: counts(
     (n, flow) =>
-      `${named(flow)}: ${counted(n, ["строка не принята", "строки не приняты", "строк не принято"])} сервисом, отправка повторяется.`,
+      `${named(flow)}: ${countedRu(n, ["строка не принята", "строки не приняты", "строк не принято"])} сервисом, отправка повторяется.`,
     BY_ITSELF,
     (flow) => `${named(flow)}: отклонённых строк больше нет.`,
   ),
   quarantined: counts(
-    (n, flow) => `${named(flow)}: ${counted(n, ["запись", "записи", "записей"])} в карантине.`,
+    (n, flow) => `${named(flow)}: ${countedRu(n, ["запись", "записи", "записей"])} в карантине.`,
     "Посмотрите, какие записи не удалось использовать и почему:",
     (flow) => `${named(flow)}: в карантине больше ничего нет.`,
   ),
   blocked_orders: counts(
-    (n) => `${counted(n, ["заказ отложен", "заказа отложены", "заказов отложено"])} в ERP.`,
+    (n) => `${countedRu(n, ["заказ отложен", "заказа отложены", "заказов отложено"])} в ERP.`,
     "Посмотрите заказы, отложенные в ERP: представление orders_blocked.",
     "Отложенных в ERP заказов больше нет.",
   ),
@@ -188,12 +191,12 @@ export const russianConditions = {
   },
   clock_off: {
     text: ({ offsetS }) =>
-      `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${duration(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
+      `Часы этой машины ${offsetS > 0 ? "спешат" : "отстают"} от часов сервиса на ${spanTextRu(Math.abs(offsetS))}: выставьте их, например командой timedatectl set-ntp true.`,
     next: "Выставьте часы, например:",
     recovery: () => "Часы этой машины снова сходятся с часами сервиса.",
   },
   disk_low: {
-    text: ({ free }) => `На диске с базой свободно только ${bytesOf(free)}.`,
+    text: ({ free }) => `На диске с базой свободно только ${sizeTextRu(free)}.`,
     next: "Освободите место. Сколько осталось:",
     recovery: () => "На диске снова достаточно места.",
   },
@@ -224,7 +227,7 @@ export const russianConditions = {
     next: "Закройте программу, которая часами держит базу открытой; её поможет найти lsof. Журнал уменьшится сам.",
     recovery: () => "Журнал базы снова невелик.",
   },
-} as const satisfies ConditionWords;
+} satisfies typeof conditionsEn;
 
 const CHANNELS: Readonly<Record<string, string>> = {
   webhook: "Адрес для оповещений",
@@ -233,10 +236,29 @@ const CHANNELS: Readonly<Record<string, string>> = {
 };
 
 function because(error: string | null, why: string | null): string {
-  const words = failureWords({ error, why }, russianStatus);
+  const words = failureWords({ error, why }, statusRu);
   return words === "" ? "" : ` — ${words}`;
 }
 
 function age(seconds: number | null): string {
-  return seconds === null ? "?" : duration(seconds);
+  return seconds === null ? "?" : spanTextRu(seconds);
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  orders: "Заказы",
+  updates: "Изменения заказов",
+  statuses: "Статусы",
+  imports: "Выгрузка на сайт",
+  stocks: "Остатки",
+  prices: "Цены",
+  catalog: "Каталог",
+  images: "Изображения",
+  reconcile: "Сверка заказов",
+  backup: "Резервные копии",
+  upkeep: "Уборка истории",
+  erp: "ERP",
+};
+
+function named(flow: string): string {
+  return NAMES[flow] ?? flow;
 }

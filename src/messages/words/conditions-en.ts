@@ -1,8 +1,22 @@
-import { describeBytes } from "../backup/space-rule.ts";
-import { counted } from "../messages/counted.ts";
-import type { ConditionWords } from "./condition-words.ts";
-import { failureWords, holdWords } from "./status-words.ts";
-import { duration, englishStatus } from "./status-words-en.ts";
+import { counted } from "../counted.ts";
+import { sizeText, spanText } from "../units.ts";
+import { failureWords, holdWords } from "./status.ts";
+import { statusEn } from "./status-en.ts";
+
+interface Shown {
+  subject: string;
+  since: string;
+}
+interface Failing extends Shown {
+  error: string | null;
+  why: string | null;
+}
+interface Counted extends Shown {
+  count: number;
+}
+interface Aged extends Shown {
+  ageS: number | null;
+}
 
 const BY_ITSELF = "Nothing to do: it ends by itself.";
 const RESUME = "When the cause is put right, go on at once:";
@@ -12,7 +26,7 @@ const FIT = "Find the paths and forms that fit and write them into the configura
 const DATABASE_RECOVERY = "The database can be used again.";
 
 function held({ subject, since, reason }: { subject: string; since: string; reason: string }): string {
-  return `${capitalized(subject)} held since ${since}: ${holdWords(reason, englishStatus)}.`;
+  return `${capitalized(subject)} held since ${since}: ${holdWords(reason, statusEn)}.`;
 }
 
 function hold(reason: string, next = RESUME) {
@@ -31,9 +45,10 @@ function counts(
   };
 }
 
-export const englishConditions = {
+/** Of each condition what is wrong, what a person does next (the command, if there is one, comes after it) and what is said when it is over. */
+export const conditionsEn = {
   database_trouble: {
-    text: ({ sentence }) => sentence,
+    text: ({ sentence }: { sentence: string }) => sentence,
     next: "The first sentence says what to do; it ends by itself with its cause.",
     recovery: () => DATABASE_RECOVERY,
   },
@@ -60,12 +75,12 @@ export const englishConditions = {
     recovery: () => DATABASE_RECOVERY,
   },
   reload_failed: {
-    text: ({ sentence }) => sentence,
+    text: ({ sentence }: { sentence: string }) => sentence,
     next: "Put the configuration right and reload it. What is wrong with it:",
     recovery: () => "The configuration was taken over.",
   },
   credential_replaced: {
-    text: ({ since }) =>
+    text: ({ since }: Shown) =>
       `The Client Secret was replaced at ${since}, and systemd hands it over at a start only: systemctl restart erp-bridge.`,
     next: RESTART,
     recovery: () => "The Client Secret in use is the one in its file again.",
@@ -76,7 +91,7 @@ export const englishConditions = {
     recovery: () => "The daemon runs again.",
   },
   not_answering: {
-    text: ({ since }) =>
+    text: ({ since }: Shown) =>
       `The daemon runs and does not answer since ${since}: see its log, then systemctl restart erp-bridge.`,
     next: RESTART,
     recovery: () => "The daemon answers again.",
@@ -107,27 +122,28 @@ export const englishConditions = {
   },
   hold_account: hold("account", "Each account has a database of its own. What the configuration names:"),
   hold_restored: hold("restored", "See what may be missing in the line of the hold; then:"),
-  hold_other: { ...hold("other"), recovery: (area) => `${area} is no longer held.` },
+  hold_other: { ...hold("other"), recovery: (area: string) => `${area} is no longer held.` },
   flow_stale: {
-    text: ({ subject, ageS, error, why }) =>
-      `${capitalized(subject)} ${ageS === null ? "without success so far" : `without success for ${duration(ageS)}`}${because(error, why)}.`,
+    text: ({ subject, ageS, error, why }: Failing & Aged) =>
+      `${capitalized(subject)} ${ageS === null ? "without success so far" : `without success for ${spanText(ageS)}`}${because(error, why)}.`,
     next: "See the daemon's log:",
-    recovery: (flow) => `${flow} works again.`,
+    recovery: (flow: string) => `${flow} works again.`,
   },
   flow_failing: {
-    text: ({ subject, since, error, why }) => `${capitalized(subject)} failing since ${since}${because(error, why)}.`,
+    text: ({ subject, since, error, why }: Failing) =>
+      `${capitalized(subject)} failing since ${since}${because(error, why)}.`,
     next: "It is tried again by itself. If it stays, see the daemon's log:",
-    recovery: (flow) => `${flow} works again.`,
+    recovery: (flow: string) => `${flow} works again.`,
   },
   first_pass: {
-    text: ({ subject, since }) => `${capitalized(subject)}: the first pass is running since ${since}.`,
+    text: ({ subject, since }: Shown) => `${capitalized(subject)}: the first pass is running since ${since}.`,
     next: BY_ITSELF,
-    recovery: (flow) => `${flow} works.`,
+    recovery: (flow: string) => `${flow} works.`,
   },
   flow_starting: {
-    text: ({ subject }) => `${capitalized(subject)} without success so far; the daemon has just started.`,
+    text: ({ subject }: Shown) => `${capitalized(subject)} without success so far; the daemon has just started.`,
     next: BY_ITSELF,
-    recovery: (flow) => `${flow} works.`,
+    recovery: (flow: string) => `${flow} works.`,
   },
   unread_batches: counts(
     (n) => `${counted(n, "batch", "batches")} kept unread: the configuration does not fit the answers.`,
@@ -140,24 +156,24 @@ export const englishConditions = {
     "refused confirms",
   ),
   unnamed_batches: {
-    text: ({ count, times }) =>
+    text: ({ count, times }: Counted & { times: number }) =>
       `${counted(count, "batch", "batches")} cannot be confirmed: none of the records has an id${times === 1 ? "" : `, and the service has served it ${times} times or more`}; orders behind it may wait.`,
     next: "Show the record to the service's support:",
     recovery: () => "batches without ids: nothing is left of it.",
   },
   late_confirms: {
-    text: ({ count, since }) => `${counted(count, "confirm")} not accepted since ${since}; new orders go on.`,
+    text: ({ count, since }: Counted) => `${counted(count, "confirm")} not accepted since ${since}; new orders go on.`,
     next: "They are sent again. If it stays, show the batch to the service's support: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "late confirms: nothing is left of it.",
   },
   unsettled_statuses: {
-    text: ({ count, since }) =>
+    text: ({ count, since }: Counted) =>
       `${counted(count, "status", "statuses")} sent and not settled since ${since}: what became of ${count === 1 ? "it" : "them"} is not known.`,
     next: "The orders are read until they show it. What the service answered: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Where it answers in a new form and accepts in it, erp-bridge resume statuses --hold answer says so.",
     recovery: () => "unsettled status requests: nothing is left of it.",
   },
   late_reads: {
-    text: ({ count, since, why }) =>
+    text: ({ count, since, why }: Counted & { why: string | null }) =>
       `${counted(count, "order")} not read since ${since}${because(null, why)}; what is stored of ${count === 1 ? "it" : "them"} may be out of date.`,
     next: "What was answered: SELECT order_id, since, last_error FROM owed_reads. They are read again by themselves, each at least once an hour; if it stays, show the answers to the service's support.",
     recovery: () => "late reads: nothing is left of it.",
@@ -183,58 +199,60 @@ export const englishConditions = {
     "orders blocked by the ERP",
   ),
   erp_objects: {
-    text: ({ names }) => `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
+    text: ({ names }: { names: string }) =>
+      `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
     next: "Drop them; the bridge goes on by itself.",
     recovery: () => "No triggers or indexes of the ERP's stand on the bridge's tables any more.",
   },
   clock_off: {
-    text: ({ offsetS }) =>
-      `This machine's clock is ${duration(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
+    text: ({ offsetS }: { offsetS: number }) =>
+      `This machine's clock is ${spanText(Math.abs(offsetS))} ${offsetS > 0 ? "ahead of" : "behind"} the service's: set it right, for example with timedatectl set-ntp true.`,
     next: "Set the clock right, for example:",
     recovery: () => "This machine's clock agrees with the service's again.",
   },
   disk_low: {
-    text: ({ free }) => `Only ${describeBytes(free)} are free on the disk of the database.`,
+    text: ({ free }: { free: number }) => `Only ${sizeText(free)} are free on the disk of the database.`,
     next: "Free some space. What is left:",
     recovery: () => "There is room on the disk again.",
   },
   channel_unreachable: {
-    text: ({ subject, since, error }) => `${capitalized(subject)} cannot be reached since ${since} (${error}).`,
+    text: ({ subject, since, error }: Shown & { error: string }) =>
+      `${capitalized(subject)} cannot be reached since ${since} (${error}).`,
     next: "Put alerts or heartbeat in the configuration right, or the place that they name. It ends with the next call that succeeds.",
-    recovery: (channel) => `${channel} can be reached again.`,
+    recovery: (channel: string) => `${channel} can be reached again.`,
   },
   page_silent: {
-    text: ({ address, since, error }) =>
+    text: ({ address, since, error }: Shown & { address: string; error: string }) =>
       `The status page cannot listen on ${address} since ${since}: ${error === "EADDRINUSE" ? "another program holds the port" : error}. Orders go on.`,
     next: "Give http.listen another port, or end the program that holds it. Which one it is:",
     recovery: () => "The status page listens again.",
   },
   orders_untaken: {
-    text: ({ ageS }) => `The ERP has left orders untaken for ${age(ageS)}.`,
+    text: ({ ageS }: Aged) => `The ERP has left orders untaken for ${age(ageS)}.`,
     next: "See whether the ERP's exchange of orders is running.",
     recovery: () => "The ERP takes orders again.",
   },
   erp_silent: {
-    text: ({ subject, ageS }) => `The ERP has not written its table of ${subject} for ${age(ageS)}.`,
+    text: ({ subject, ageS }: Aged) => `The ERP has not written its table of ${subject} for ${age(ageS)}.`,
     next: "See whether the ERP's export of its tables is running.",
-    recovery: (feed) => `The ERP writes its table of ${feed} again.`,
+    recovery: (feed: string) => `The ERP writes its table of ${feed} again.`,
   },
   log_grown: {
-    text: ({ bytes }) =>
+    text: ({ bytes }: { bytes: number }) =>
       `The write-ahead log has grown to ${Math.round(bytes / 1024 / 1024)} MB: some program keeps the database open for reading.`,
     next: "Close the program that has the database open for hours; lsof names candidates. The log shrinks by itself.",
     recovery: () => "The write-ahead log is small again.",
   },
-} as const satisfies ConditionWords;
+};
 
 /** `: the service cannot be reached`, or nothing where no pass has failed. */
 function because(error: string | null, why: string | null): string {
-  const words = failureWords({ error, why }, englishStatus);
+  const words = failureWords({ error, why }, statusEn);
   return words === "" ? "" : `: ${words}`;
 }
 
 function age(seconds: number | null): string {
-  return seconds === null ? "?" : duration(seconds);
+  return seconds === null ? "?" : spanText(seconds);
 }
 
 function capitalized(text: string): string {

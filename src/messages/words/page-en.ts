@@ -1,16 +1,17 @@
-import type { PageWords } from "./page-words.ts";
-
 const DAY = { weekday: "short", day: "numeric", month: "short" } as const;
 
-export const englishPage = {
+/** Every word of the status page that the status itself does not say. */
+export const pageEn = {
   verdicts: {
     well: "All is well",
     starting: "Starting",
     attention: "Something needs a look",
     ill: "Not everything is well",
   },
+  /** The heading where nothing needs attention. */
   allWell: "Orders and stock are up to date.",
   noOrdersYet: "No order has come yet. The first one appears here within a minute of being placed.",
+  /** The heading before the first success. */
   justStarted: "The bridge has just started. How things stand shows here within a minute or two.",
   headings: {
     attention: "What else needs attention",
@@ -42,27 +43,30 @@ export const englishPage = {
     late: "Late",
     look: "Attention",
   },
-  switchedOff: (names) => `Switched off: ${names}.`,
-  succeeded: (ago) => (ago === null ? "Last success just now." : `Last success ${ago} ago.`),
+  switchedOff: (names: string) => `Switched off: ${names}.`,
+  /** Null: only just. */
+  succeeded: (ago: string | null) => (ago === null ? "Last success just now." : `Last success ${ago} ago.`),
   neverSucceeded: "No success yet.",
-  failing: (why) => `Failing: ${why}.`,
-  heldFor: (reason) => `Held: ${reason}.`,
-  waiting: (flow, n, oldest) =>
+  failing: (why: string) => `Failing: ${why}.`,
+  heldFor: (reason: string) => `Held: ${reason}.`,
+  waiting: (flow: string, n: number, oldest: string | null) =>
     `${numberText(n)} ${flow === "erp" ? `${n === 1 ? "order" : "orders"} not yet taken` : "waiting"}${oldest === null ? "" : `, the oldest for ${oldest}`}.`,
-  refused: (n) => `${numberText(n)} refused by the service, tried again.`,
-  quarantined: (flow, n) => `${numberText(n)} ${flow === "erp" ? "put aside by the ERP" : "in quarantine"}.`,
+  refused: (n: number) => `${numberText(n)} refused by the service, tried again.`,
+  quarantined: (flow: string, n: number) =>
+    `${numberText(n)} ${flow === "erp" ? "put aside by the ERP" : "in quarantine"}.`,
   everythingTaken: "Every order is taken.",
-  siteAsOf: (ago) => `The site shows the state of ${ago} ago.`,
+  siteAsOf: (ago: string) => `The site shows the state of ${ago} ago.`,
   orders: {
-    caption: (total, days) => `${numberText(total)} ${total === 1 ? "order" : "orders"} in ${days} days`,
-    most: (n, day) => `most on ${day}: ${numberText(n)}`,
+    caption: (total: number, days: number) =>
+      `${numberText(total)} ${total === 1 ? "order" : "orders"} in ${days} days`,
+    most: (n: number, day: string) => `most on ${day}: ${numberText(n)}`,
     none: "No order in the last two weeks.",
   },
   site: {
-    caption: (hours) => `Longest of each hour, last ${hours} hours`,
-    most: (age) => `at most ${age}`,
+    caption: (hours: number) => `Longest of each hour, last ${hours} hours`,
+    most: (age: string) => `at most ${age}`,
     none: "Nothing has been sent in the last day.",
-    now: (age) => `now ${age}`,
+    now: (age: string) => `now ${age}`,
   },
   values: "Values",
   day: "Day",
@@ -72,8 +76,8 @@ export const englishPage = {
   today: "today",
   now: "now",
   unknown: "not known",
-  ordersOf: (n) => `${numberText(n)} ${n === 1 ? "order" : "orders"}`,
-  dayName: (date) => date.toLocaleDateString("en-GB", DAY),
+  ordersOf: (n: number) => `${numberText(n)} ${n === 1 ? "order" : "orders"}`,
+  dayName: (date: Date) => date.toLocaleDateString("en-GB", DAY),
   number: numberText,
   numbers: {
     orders: "Orders stored",
@@ -86,10 +90,10 @@ export const englishPage = {
     since: "Running since",
     version: "Version",
   },
-  asOf: (time) => `As of ${time}.`,
+  asOf: (time: string) => `As of ${time}.`,
   renewed: "The page renews itself every minute.",
   forMachines: "For machines:",
-} as const satisfies PageWords;
+};
 
 function numberText(n: number): string {
   return n.toLocaleString("en-GB");

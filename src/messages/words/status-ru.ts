@@ -1,20 +1,21 @@
-import { describeBytes } from "../backup/space-rule.ts";
-import type { StatusWords } from "./status-words.ts";
+import { countedRu } from "../counted.ts";
+import { sizeTextRu, spanTextRu } from "../units.ts";
+import type { statusEn } from "./status-en.ts";
 
-export const russianStatus = {
+export const statusRu = {
   upToDate: "Всё в порядке.",
   next: "Дальше",
-  asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${duration(ageS)} назад`),
+  asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${spanTextRu(ageS)} назад`),
   askedAt: (at) => (at === null ? "успешных опросов ещё не было" : `опрос в ${at}`),
   seenAt: (at, text) => `${at}: ${text}`,
   lastOrder: (at) => (at === null ? "заказов ещё не было" : `последний заказ ${at}`),
   waitingForErp: (n, oldestS) =>
     n === 0
       ? "ERP забрала все заказы"
-      : `${count(n, ["заказ ещё не забран", "заказа ещё не забраны", "заказов ещё не забрано"])} в ERP, самый старый ждёт ${age(oldestS)}`,
+      : `${countedRu(n, ["заказ ещё не забран", "заказа ещё не забраны", "заказов ещё не забрано"])} в ERP, самый старый ждёт ${age(oldestS)}`,
   stockAsOf: (at) => (at === null ? "остатки ещё не отправлялись" : `остатки на сайте по состоянию на ${at}`),
-  duration,
-  bytes: bytesOf,
+  duration: spanTextRu,
+  bytes: sizeTextRu,
   errors: {
     config_invalid: "ошибка в настройках",
     node_too_old: "слишком старая версия Node",
@@ -74,47 +75,8 @@ export const russianStatus = {
     account: "база принадлежит другой учётной записи",
     restored: "часть ранее подтверждённых заказов может отсутствовать; обмен идёт",
   },
-} as const satisfies StatusWords;
-
-const NAMES: Readonly<Record<string, string>> = {
-  orders: "Заказы",
-  updates: "Изменения заказов",
-  statuses: "Статусы",
-  imports: "Выгрузка на сайт",
-  stocks: "Остатки",
-  prices: "Цены",
-  catalog: "Каталог",
-  images: "Изображения",
-  reconcile: "Сверка заказов",
-  backup: "Резервные копии",
-  upkeep: "Уборка истории",
-  erp: "ERP",
-};
-
-export function named(flow: string): string {
-  return NAMES[flow] ?? flow;
-}
-
-export function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} с`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)} мин`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} ч`;
-  return count(Math.floor(seconds / 86_400), ["день", "дня", "дней"]);
-}
+} satisfies typeof statusEn;
 
 function age(seconds: number | null): string {
-  return seconds === null ? "?" : duration(seconds);
-}
-
-export function bytesOf(bytes: number): string {
-  const units: Readonly<Record<string, string>> = { KB: "КБ", MB: "МБ", GB: "ГБ" };
-  return describeBytes(bytes)
-    .replace(".", ",")
-    .replace(/[KMG]B/, (unit) => units[unit] ?? unit);
-}
-
-/** `1 заказ`, `2 заказа`, `5 заказов` */
-export function count(n: number, [one, few, many]: readonly [one: string, few: string, many: string]): string {
-  const form = new Intl.PluralRules("ru").select(n);
-  return `${n} ${form === "one" ? one : form === "few" ? few : many}`;
+  return seconds === null ? "?" : spanTextRu(seconds);
 }

@@ -1,21 +1,24 @@
-import { describeBytes } from "../backup/space-rule.ts";
-import { counted } from "../messages/counted.ts";
-import type { StatusWords } from "./status-words.ts";
+import { counted } from "../counted.ts";
+import { sizeText, spanText } from "../units.ts";
 
-export const englishStatus = {
+/** The sentence of the status beside its conditions, and words for codes. Times come ready to be shown, numbers and spans as they are. */
+export const statusEn = {
   upToDate: "Up to date.",
+  /** Before a command. */
   next: "Next",
-  asked: (ageS) => (ageS === null ? "never asked with success" : `asked ${duration(ageS)} ago`),
-  askedAt: (at) => (at === null ? "never asked with success" : `asked ${at}`),
-  seenAt: (at, text) => `At ${at}: ${text}`,
-  lastOrder: (at) => (at === null ? "no order yet" : `last order ${at}`),
-  waitingForErp: (n, oldestS) =>
+  /** The parts of the sentence, in small letters. */
+  asked: (ageS: number | null) => (ageS === null ? "never asked with success" : `asked ${spanText(ageS)} ago`),
+  askedAt: (at: string | null) => (at === null ? "never asked with success" : `asked ${at}`),
+  /** What a text says of the time at which it was written. */
+  seenAt: (at: string, text: string) => `At ${at}: ${text}`,
+  lastOrder: (at: string | null) => (at === null ? "no order yet" : `last order ${at}`),
+  waitingForErp: (n: number, oldestS: number | null) =>
     n === 0
       ? "every order taken by the ERP"
       : `${counted(n, "order")} not yet taken by the ERP, oldest ${age(oldestS)}`,
-  stockAsOf: (at) => (at === null ? "no stock sent yet" : `stock on the site as of ${at}`),
-  duration,
-  bytes: describeBytes,
+  stockAsOf: (at: string | null) => (at === null ? "no stock sent yet" : `stock on the site as of ${at}`),
+  duration: spanText,
+  bytes: sizeText,
   errors: {
     config_invalid: "the configuration is wrong",
     node_too_old: "the Node version is too old",
@@ -75,16 +78,8 @@ export const englishStatus = {
     account: "the database belongs to another account",
     restored: "orders that were confirmed earlier may be missing; all goes on",
   },
-} as const satisfies StatusWords;
-
-/** `12 s`, `4 min`, `5 h`, `3 days` */
-export function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
-}
+};
 
 function age(seconds: number | null): string {
-  return seconds === null ? "?" : duration(seconds);
+  return seconds === null ? "?" : spanText(seconds);
 }

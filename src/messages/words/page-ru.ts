@@ -1,10 +1,10 @@
-import { count } from "../health/status-words-ru.ts";
-import type { PageWords } from "./page-words.ts";
+import { countedRu } from "../counted.ts";
+import type { pageEn } from "./page-en.ts";
 
 const DAY = { weekday: "short", day: "numeric", month: "short" } as const;
 const ORDERS = ["заказ", "заказа", "заказов"] as const;
 
-export const russianPage = {
+export const pageRu = {
   verdicts: { well: "Всё в порядке", starting: "Запуск", attention: "Нужно взглянуть", ill: "Не всё в порядке" },
   allWell: "Заказы и остатки актуальны.",
   noOrdersYet: "Заказов ещё не было. Первый появится здесь в течение минуты после оформления.",
@@ -51,12 +51,12 @@ export const russianPage = {
   everythingTaken: "Все заказы забраны.",
   siteAsOf: (ago) => `На сайте состояние ${ago} назад.`,
   orders: {
-    caption: (total, days) => `${many(total, ORDERS)} за ${count(days, ["день", "дня", "дней"])}`,
+    caption: (total, days) => `${many(total, ORDERS)} за ${countedRu(days, ["день", "дня", "дней"])}`,
     most: (n, day) => `больше всего ${day}: ${numberText(n)}`,
     none: "За последние две недели заказов не было.",
   },
   site: {
-    caption: (hours) => `Наибольший за каждый час, последние ${count(hours, ["час", "часа", "часов"])}`,
+    caption: (hours) => `Наибольший за каждый час, последние ${countedRu(hours, ["час", "часа", "часов"])}`,
     most: (age) => `не более ${age}`,
     none: "За последние сутки ничего не отправлялось.",
     now: (age) => `сейчас ${age}`,
@@ -86,10 +86,10 @@ export const russianPage = {
   asOf: (time) => `Состояние на ${time}.`,
   renewed: "Страница обновляется каждую минуту.",
   forMachines: "Для программ:",
-} as const satisfies PageWords;
+} satisfies typeof pageEn;
 
 function many(n: number, forms: readonly [string, string, string]): string {
-  return count(n, forms).replace(String(n), numberText(n));
+  return countedRu(n, forms).replace(String(n), numberText(n));
 }
 
 function numberText(n: number): string {
