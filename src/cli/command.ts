@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
-import { nearest, printable } from "../config/problems.ts";
+import { ConfigError, nearest, printable } from "../config/problems.ts";
 import type { OpenMode } from "../database/open.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -54,15 +54,21 @@ export async function load(call: Call, secret: SecretNeed = "needed"): Promise<L
 }
 
 /** The same for a command that writes the configuration, which may be root's: it goes near the database as its owner only. */
-export async function loadAsCaller(
-  { configFile, terminal }: Call,
-  secret: SecretNeed = "needed",
-): Promise<LoadedConfig> {
-  const loaded = loadConfig({ file: configFile, env: terminal.env, secret });
+export async function loadAsCaller(call: Call, secret: SecretNeed = "needed"): Promise<LoadedConfig> {
+  const { terminal } = call;
+  const loaded = loadTyped(call, secret);
   await loadLanguage(loaded.config.language);
   terminal.speak?.(loaded.config.language);
   terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
   return loaded;
+}
+
+function loadTyped(call: Call, secret: SecretNeed): LoadedConfig {
+  try {
+    return loadConfig({ file: call.configFile, env: call.terminal.env, secret });
+  } catch (error) {
+    throw error instanceof ConfigError ? error.asTyped((command) => asTyped(command, call)) : error;
+  }
 }
 
 /** @throws BridgeError where there is no database to look into yet. */

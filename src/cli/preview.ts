@@ -139,7 +139,7 @@ function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, text, hi
   });
   return new BridgeError(
     "config_invalid",
-    m.common.sentences({ parts: [text, ...places] }),
+    m.common.sentences({ parts: [text, ...new Map(places.map((place) => [String(place), place])).values()] }),
     hint === undefined ? {} : { hint },
   );
 }

@@ -1,8 +1,11 @@
+import { closeSync, openSync } from "node:fs";
+
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
  * Signals in the order in which they came. From the moment it is made no reload ends the process by itself; from
- * `takeStops` on no stop does either, also while an earlier one is still being worked on.
+ * `takeStops` on no stop does either, also while an earlier one is still being worked on. SIGHUP asks for a reload, except where
+ * it says that the terminal was closed: that is a stop.
  */
 export class SignalQueue {
   readonly #waiting: (StopSignal | "SIGHUP")[] = [];
@@ -11,9 +14,12 @@ export class SignalQueue {
   #isStopAsked = false;
   readonly #source: Pick<NodeJS.Process, "on">;
 
-  constructor(source: Pick<NodeJS.Process, "on"> = process) {
+  constructor(source: Pick<NodeJS.Process, "on" | "kill" | "pid"> = process, isTerminalClosed = watchTerminal()) {
     this.#source = source;
-    source.on("SIGHUP", () => this.#take("SIGHUP"));
+    source.on("SIGHUP", () => {
+      if (isTerminalClosed()) source.kill(source.pid, "SIGTERM");
+      else this.#take("SIGHUP");
+    });
   }
 
   /** Until then a stop ends the process at once: a start that hangs must not keep it. */
@@ -69,4 +75,19 @@ export function interruption(onStop: () => void = () => {}): Disposable & { sign
       process.off("SIGTERM", stop);
     },
   };
+}
+
+/** Tells whether the terminal that this process was started on is closed; false where it was started without one. */
+function watchTerminal(): () => boolean {
+  const hasTerminal = hasControllingTerminal();
+  return () => hasTerminal && !hasControllingTerminal();
+}
+
+function hasControllingTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -54,7 +54,8 @@ function drawLine(line: string): void {
 export function tolerateClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
+      // EIO: the terminal was closed.
+      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
     });
   }
 }

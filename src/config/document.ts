@@ -87,7 +87,7 @@ export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expec
     if (!(error instanceof RangeError)) throw error;
     return { value: {}, places: new Map(), problems: [{ path: [], at: 0, problem: m.config.tooDeep }], source };
   }
-  const broken = syntaxProblems(document);
+  const broken = syntaxProblems(document, text);
   if (broken.length > 0) {
     source.hideBlindly();
     return { value: {}, places: new Map(), problems: broken, source };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { m } from "../messages/messages.ts";
 import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./image-names.ts";
-import { bytes, type Json, key, name, oneOf, refuse, saying, section, text, textsOf, worded } from "./kinds.ts";
+import { bytes, type Json, key, name, oneOf, place, refuse, saying, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
 
 /** What only the images feed knows: where its files are, and how they travel. */
@@ -16,15 +16,10 @@ const types = worded(
   m.kinds.listOf({ kinds: IMAGE_TYPES }),
 );
 
-const folder = worded(
-  text(1000).refine((value) => !value.startsWith("file:"), saying(m.config.notPlace)),
-  m.kinds.folder,
-);
-
 export const imageKeys = {
   source: key(name(m.kinds.column).prefault("source"), m.keys.imagesSource),
   send: key(oneOf(IMAGE_SENDS).prefault("url"), m.keys.imagesSend, `How images are taken is not shown: ${ASK}.`),
-  folder: key(folder.nullable().prefault(null), m.keys.imagesFolder),
+  folder: key(place(m.kinds.folder).nullable().prefault(null), m.keys.imagesFolder),
   bytes_max: key(
     bytes("1KB", "50MB").prefault("10MB"),
     m.keys.imagesBytesMax,

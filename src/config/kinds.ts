@@ -81,13 +81,11 @@ export function isName(value: string): boolean {
 
 /** A place on disk. */
 export function place(wording: Message) {
-  return worded(
-    text(1000).refine(
-      (value) => !value.startsWith(":memory:") && !value.startsWith("file:"),
-      saying(m.config.notPlace),
-    ),
-    wording,
-  );
+  const schema = text(1000)
+    .refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), saying(m.config.notPlace))
+    .refine((value) => !/^~(\/|$)/.test(value), saying(m.config.homePlace))
+    .refine((value) => !/^([A-Za-z]:)?\\/.test(value), saying(m.config.windowsPlace));
+  return worded(schema, wording);
 }
 
 /** A statement that only reads; SQLite itself judges it where it is used. */

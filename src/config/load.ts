@@ -58,8 +58,12 @@ export function readConfigText(file: string): string {
 function readFile(file: string): { text: string; mode: number } {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
-    const hint = read.code === "ENOENT" ? { hint: m.config.initWritesOne } : {};
-    throw new ConfigError(file, [about(m.config.configurationFile({ problem: read.problem }))], hint);
+    const state = STATES[read.code];
+    throw new ConfigError(
+      file,
+      [about(m.config.configurationFile({ problem: read.problem }))],
+      state === undefined ? {} : { file: state },
+    );
   }
   const decoded = decodeText(read.bytes);
   if ("problem" in decoded) {
@@ -68,6 +72,12 @@ function readFile(file: string): { text: string; mode: number } {
   }
   return { text: decoded.text, mode: read.mode };
 }
+
+const STATES: Readonly<Record<string, "missing" | "forbidden">> = {
+  ENOENT: "missing",
+  EACCES: "forbidden",
+  EPERM: "forbidden",
+};
 
 function about(problem: Message): ConfigProblem {
   return { line: null, column: null, key: "", problem, source: null, meaning: null };

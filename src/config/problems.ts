@@ -19,16 +19,37 @@ export interface ConfigProblem {
 /** Everything that is wrong with a configuration, at once. */
 export class ConfigError extends BridgeError {
   readonly problems: readonly ConfigProblem[];
+  readonly #file: string;
+  readonly #options: ConfigErrorOptions;
 
-  /** `unlisted`: how many more there are than `problems` holds. */
-  constructor(file: string, problems: readonly ConfigProblem[], { unlisted = 0, hint = HINT } = {}) {
-    super("config_invalid", textOf(file, problems, unlisted), { hint });
+  constructor(file: string, problems: readonly ConfigProblem[], options: ConfigErrorOptions = {}) {
+    super("config_invalid", textOf(file, problems, options.unlisted ?? 0), { hint: adviceOf(options) });
     this.name = "ConfigError";
     this.problems = problems;
+    this.#file = file;
+    this.#options = options;
+  }
+
+  /** The same, its advice with the option for the file as it was given. */
+  asTyped(typed: (command: string) => string): ConfigError {
+    return new ConfigError(this.#file, this.problems, { ...this.#options, typed });
   }
 }
 
-const HINT = m.config.correctFile;
+interface ConfigErrorOptions {
+  /** How many more there are than `problems` holds. */
+  unlisted?: number;
+  /** There is no such file, or this user may not read it. */
+  file?: "missing" | "forbidden";
+  /** A command as it is to be typed for this file. */
+  typed?: (command: string) => string;
+}
+
+function adviceOf({ file, typed = (command) => command }: ConfigErrorOptions): Message {
+  if (file === "missing") return m.config.initWritesOne({ init: typed("erp-bridge init") });
+  if (file === "forbidden") return m.config.useSudo;
+  return m.config.correctFile({ check: typed("erp-bridge check") });
+}
 
 /** More than a person corrects in one go; a file of another kind would fill the screen. */
 export const PROBLEMS_MAX = 50;

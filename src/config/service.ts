@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { m } from "../messages/messages.ts";
 import { baseUrl, proxy } from "./addresses.ts";
-import { bytes, decimal, duration, integer, key, section, text, timezone, worded } from "./kinds.ts";
+import { bytes, decimal, duration, integer, key, place, section, timezone, worded } from "./kinds.ts";
 
 /** Printable ASCII, because it travels in a header; no colon, because Basic authentication ends the id there. */
 const CLIENT_ID = /^[!-9;-~]([ -9;-~]*[!-9;-~])?$/;
@@ -12,7 +12,7 @@ export const service = section(m.keys.service, {
   base_url: key(baseUrl(), m.keys.serviceBaseUrl),
   client_id: key(clientId, m.keys.serviceClientId),
   client_secret: key(worded(z.string().max(4000), m.kinds.text, "secret").optional(), m.keys.serviceClientSecret),
-  client_secret_file: key(text(1000, m.kinds.file).optional(), m.keys.serviceClientSecretFile),
+  client_secret_file: key(place(m.kinds.file).optional(), m.keys.serviceClientSecretFile),
   timezone: key(
     timezone().prefault("UTC"),
     m.keys.serviceTimezone,
@@ -30,7 +30,7 @@ export const service = section(m.keys.service, {
     import: key(duration("10ms", "2h").prefault("120s"), m.keys.serviceTimeoutsImport),
   }),
   proxy: key(proxy().prefault(null), m.keys.serviceProxy),
-  ca_file: key(text(1000, m.kinds.file).nullable().prefault(null), m.keys.serviceCaFile),
+  ca_file: key(place(m.kinds.file).nullable().prefault(null), m.keys.serviceCaFile),
   answer_bytes_max: key(
     bytes("1KB", "500MB").prefault("256MB"),
     m.keys.serviceAnswerBytesMax,

@@ -26,13 +26,23 @@ const WORDS: Readonly<Record<string, Message>> = {
   BAD_COLLECTION_TYPE: m.config.misfitTag,
 };
 
-/** One at each place, the most telling: a character that is missing is the cause of what else is wrong there. */
-export function syntaxProblems(document: Document): DocumentProblem[] {
-  const byPlace = new Map<number, DocumentProblem>();
-  for (const error of [...document.errors, ...document.warnings]) {
-    const at = error.pos[0];
-    if (!byPlace.has(at) || error.code === "MISSING_CHAR")
-      byPlace.set(at, { path: [], at, problem: WORDS[error.code] ?? m.config.notYamlFromHere });
+/** A value that begins with `*`, as schedules do: YAML reads an alias there. */
+const BARE_STAR = /^[^#"']*?:[ \t]+\*/;
+
+/** One in each line, the most telling: a character that is missing is the cause of what else is wrong there. */
+export function syntaxProblems(document: Document, text: string): DocumentProblem[] {
+  const byLine = new Map<number, DocumentProblem>();
+  for (const { pos, code } of [...document.errors, ...document.warnings]) {
+    const [at] = pos;
+    const start = text.lastIndexOf("\n", at - 1) + 1;
+    if (byLine.has(start) && code !== "MISSING_CHAR") continue;
+    const [line = ""] = text.slice(start).split("\n", 1);
+    const isStar = BARE_STAR.test(line);
+    byLine.set(start, {
+      path: [],
+      at,
+      problem: isStar ? m.config.bareStar : (WORDS[code] ?? m.config.notYamlFromHere),
+    });
   }
-  return [...byPlace.values()];
+  return [...byLine.values()];
 }

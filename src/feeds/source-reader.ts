@@ -233,9 +233,10 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
     });
   }
   const words = error instanceof Error ? error.message : String(error);
+  const isOwnFault = rules.file === null || fault === "SQLITE_ERROR" || error instanceof SourceProblem;
   const why = error instanceof SourceProblem ? error.text : m.common.foreign({ text: words });
   return new BridgeError("table_missing", m.feeds.sourceUnreadable({ name: rules.name, source, why }), {
-    hint: rules.file === null ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading,
+    hint: isOwnFault ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading({ name: rules.name }),
     cause: error,
   });
 }

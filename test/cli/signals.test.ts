@@ -2,9 +2,12 @@ import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { SignalQueue } from "../../src/cli/signals.ts";
 
-function queue() {
-  const source = new EventEmitter();
-  const signals = new SignalQueue(source as unknown as NodeJS.Process);
+function queue({ isTerminalClosed = false } = {}) {
+  const source = Object.assign(new EventEmitter(), {
+    pid: 1,
+    kill: (_pid: number, name: string) => source.emit(name, name),
+  });
+  const signals = new SignalQueue(source as unknown as NodeJS.Process, () => isTerminalClosed);
   signals.takeStops();
   return {
     signals,
@@ -30,6 +33,12 @@ describe("signals", () => {
     send("SIGHUP");
     send("SIGINT");
     expect(await signals.next()).toBe("SIGINT");
+  });
+
+  it("that say that the terminal was closed are a stop", async () => {
+    const { signals, send } = queue({ isTerminalClosed: true });
+    send("SIGHUP");
+    expect(await signals.next()).toBe("SIGTERM");
   });
 
   it("to stop are an order to leave at once when they come again", () => {

@@ -1,7 +1,10 @@
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
+import { isLocked } from "../../src/database/instance-lock.ts";
 import { PATIENT, type Program } from "../support/program.ts";
+import { until } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -194,3 +197,18 @@ function linkOf(file: string): string {
     return ""; // closed meanwhile
   }
 }
+
+describe("a terminal that is closed", PATIENT, () => {
+  it.runIf(existsSync("/usr/bin/script"))("ends the daemon that was started on it, in order", async () => {
+    const shop = await startShop();
+    const arrived = arrival(shop, "/api/v1/1c/orders");
+    const command = `exec "${process.execPath}" "${inject("program")}" run --config "${shop.configFile}"`;
+    const terminal = spawn("/usr/bin/script", ["-qfec", command, "/dev/null"], { stdio: "ignore" });
+    await arrived;
+    expect(isLocked(shop.database)?.holder?.command).toBe("run");
+    terminal.kill("SIGKILL");
+    await until(() => isLocked(shop.database) === undefined);
+    const [last] = shop.rows("SELECT outcome FROM runs WHERE job = 'orders' ORDER BY id DESC LIMIT 1");
+    expect(last).toBeDefined(); // what was under way was recorded
+  });
+});

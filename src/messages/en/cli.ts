@@ -13,7 +13,7 @@ export const check = {
   damaged: ({ file, found }: { file: string; found: string }) => `${file} is damaged (${found}).`,
   restoreBackup: "Restore a backup: erp-bridge restore FILE.",
   notWal: ({ source }: { source: string }) =>
-    `${source} is not in WAL mode: programs that write it wait while it is read`,
+    `${source} is not in WAL mode: programs that write it wait while it is read. Cure, once: PRAGMA journal_mode = WAL`,
   readable: ({ source }: { source: string }) => `${source} can be read`,
   nodeOld: ({ node, months }: { node: string; months: number }) =>
     `Node ${node} came with a package that is ${months} months old: install a newer one, for its security fixes`,
@@ -39,7 +39,9 @@ export const check = {
   pageOff: "switched off: no health, no metrics, no status page",
   addressFree: ({ address }: { address: string }) => `${address} is free`,
   addressTaken: ({ address, problem }: { address: string; problem: string }) =>
-    `${address} cannot be listened on (${problem}): there will be no status page; orders go on`,
+    problem === "EADDRINUSE"
+      ? `another program listens on ${address}: there will be no status page; orders go on. Set http.listen to another port`
+      : `${address} cannot be listened on (${problem}): there will be no status page; orders go on`,
   pageAnswers: ({ address }: { address: string }) => `the running bridge answers on http://${address}/`,
   pageSilent: ({ address, error }: { address: string; error: string }) =>
     `the running bridge cannot listen on ${address} (${error}); orders go on`,

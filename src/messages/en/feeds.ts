@@ -78,8 +78,8 @@ export const feeds = {
     "A program that may write it must open it once, as the one that wrote it does when it starts. Nothing is sent meanwhile, and nothing is deleted on the site.",
   correctFeed: ({ name }: { name: string }) =>
     `Put imports.${name} right. Nothing is sent meanwhile, and nothing is deleted on the site.`,
-  grantReading:
-    "The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.",
+  grantReading: ({ name }: { name: string }) =>
+    `Check imports.${name}.file. The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   sourceDiskAway:
     "Its disk, or the machine that shares it, is out of reach. Nothing is sent meanwhile, and nothing is deleted on the site.",
   stoppedAtImages: "Stopped while looking at images.",

@@ -11,7 +11,7 @@ export const check = {
   notThereYet: ({ file }) => `${file}: файла ещё нет, он появится при первом запуске`,
   damaged: ({ file, found }) => `${file}: файл повреждён (${found}).`,
   restoreBackup: "Восстановите резервную копию: erp-bridge restore ФАЙЛ.",
-  notWal: ({ source }) => `${source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение`,
+  notWal: ({ source }) => `${source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение. Выполните в ней один раз: PRAGMA journal_mode = WAL`,
   readable: ({ source }) => `${source}: чтение возможно`,
   nodeOld: ({ node, months }) =>
     `Node ${node} взят из пакета, которому ${months} мес.: установите более новый ради исправлений безопасности`,
@@ -32,7 +32,9 @@ export const check = {
   pageOff: "выключено: нет ни /health, ни метрик, ни страницы состояния",
   addressFree: ({ address }) => `${address}: адрес свободен`,
   addressTaken: ({ address, problem }) =>
-    `${address}: адрес занять нельзя (${problem}), страницы состояния не будет; заказы продолжат идти`,
+    problem === "EADDRINUSE"
+      ? `${address} занят другой программой: страницы состояния не будет, заказы продолжат идти. Укажите в http.listen другой порт`
+      : `${address}: адрес занять нельзя (${problem}), страницы состояния не будет; заказы продолжат идти`,
   pageAnswers: ({ address }) => `работающая программа отвечает на http://${address}/`,
   pageSilent: ({ address, error }) =>
     `работающая программа не может занять ${address} (${error}); заказы продолжают идти`,
