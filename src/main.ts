@@ -13,12 +13,14 @@ import { loadLanguage, type Say } from "./messages/render.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
 import { systemClock } from "./platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
+import { paintFor } from "./platform/paint.ts";
 import { VERSION } from "./platform/version.ts";
 
 interface Common {
   config?: string;
   instance?: string;
   json?: boolean;
+  color?: boolean;
 }
 
 /** Runs one command line. Returns the exit code; never throws and never shows a stack trace. */
@@ -81,12 +83,21 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .option("-c, --config <file>", say(m.help.optionConfig))
       .option("-i, --instance <name>", say(m.help.optionInstance))
       .option("--json", say(m.help.optionJson))
+      .option("--no-color", say(m.help.optionNoColor))
       .addHelpText("after", exampleText(say, example));
   const act: Act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
     const [command, { configFileOf }] = await Promise.all([load(), import("./cli/command.ts")]);
     const json = common.json === true;
     const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
-    const call = { terminal: progress.terminal, configFile: configFileOf(common, terminal.env), json, progress };
+    const isWanted = common.color !== false;
+    const call = {
+      terminal: progress.terminal,
+      configFile: configFileOf(common, terminal.env),
+      json,
+      progress,
+      paint: paintFor(terminal.env, { isTerminal: terminal.outIsTerminal === true, isWanted }),
+      paintErr: paintFor(terminal.env, { isTerminal: terminal.isTerminal, isWanted }),
+    };
     try {
       done(await command(call, options));
     } finally {

@@ -208,7 +208,7 @@ function whyUnreadable(folder: string): Message | undefined {
   }
 }
 
-function report({ json, terminal }: Call, results: readonly CheckResult[]): void {
+function report({ json, terminal, paint }: Call, results: readonly CheckResult[]): void {
   if (json) {
     terminal.out(
       jsonLine({
@@ -218,7 +218,14 @@ function report({ json, terminal }: Call, results: readonly CheckResult[]): void
     );
     return;
   }
-  for (const result of results) terminal.out(describeCheck(result));
+  const { say = String } = terminal;
+  for (const result of results) {
+    const style = result.ok ? "good" : "error";
+    terminal.out(
+      say(describeCheck(result)).replace(/^\S+/, (word) => paint(style, word)),
+      "as it is",
+    );
+  }
 }
 
 export function describeCheck({ check, ok, message: text }: CheckResult): Message {

@@ -10,6 +10,7 @@ import { loadLanguage } from "../messages/render.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
+import type { Paint } from "../platform/paint.ts";
 import { secretFilter } from "../platform/secrets.ts";
 import type { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
@@ -20,6 +21,10 @@ export interface Call {
   /** `--config`, `--instance` or neither, resolved to a file. */
   configFile: string;
   json: boolean;
+  /** Of results, for standard output. */
+  paint: Paint;
+  /** Of messages and the log, for standard error. */
+  paintErr: Paint;
   /** For whatever may take longer than two seconds. */
   progress: Progress;
 }

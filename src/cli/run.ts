@@ -232,11 +232,12 @@ function start({ loaded, reads, log, troubles }: Pick<Running, "loaded" | "reads
   return bridge;
 }
 
-function createLog({ terminal }: Call, { config }: LoadedConfig): Log {
+function createLog({ terminal, paintErr }: Call, { config }: LoadedConfig): Log {
   return createLogger({
     level: config.log.level,
     form: logForm(terminal.env, terminal.isTerminal),
     hideSecrets: secretFilter(config.service.client_id, config.service.client_secret),
+    paint: paintErr,
     say: speaking(config.language),
   });
 }

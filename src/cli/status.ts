@@ -10,6 +10,7 @@ import { describeStatus, type ReportedCondition } from "../health/status.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
+import type { Style } from "../platform/paint.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { describeObservations } from "../probe/observe.ts";
 import { asTyped, type Call, type Command, load, requireDatabase } from "./command.ts";
@@ -57,6 +58,7 @@ interface Look {
 }
 
 function lookNow(loaded: LoadedConfig, call: Call): Look {
+  const { paint } = call;
   const say = call.terminal.say ?? String;
   using store = openDatabase(loaded, "readonly");
   const nowMs = Date.now();
@@ -78,17 +80,17 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
   const { language } = loaded.config;
   const told = describeStatus(facts, now, limits, language);
   const next = (command: string | null) =>
-    command === null ? [] : [`${statusWords(language).next}: ${asTyped(command, call)}`];
+    command === null ? [] : [`${statusWords(language).next}: ${paint("name", asTyped(command, call))}`];
   const [worst, ...others] = told.conditions;
   const lines = [
-    told.sentence,
+    paint(worst === undefined ? "good" : styleOf(worst), told.sentence),
     ...next(worst?.command ?? null).map((line) => `  ${line}`),
-    ...others.map(({ text, command }) => ["!", text, ...next(command)].join(" ")),
+    ...others.map((one) => [paint(styleOf(one), "!"), one.text, ...next(one.command)].join(" ")),
     ...facts.flows
       .filter(({ enabled }) => enabled)
       .map((flow) => {
         const { lead, isBehind } = splitRow(flow.sentence, kept, told.conditions);
-        return `  ${flow.flow.padEnd(10)} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;
+        return `  ${paint("name", flow.flow.padEnd(10))} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;
       }),
     ...holds.flatMap(({ area, reason, detail }) =>
       detail === null ? [] : [say(m.common.indented({ text: m.status.hold({ area, reason, detail }) }))],
@@ -99,6 +101,10 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
     ...(noticed === undefined ? [] : [say(m.common.indented({ text: noticed }))]),
   ];
   return { lines, json, exitCode: report.exitCode };
+}
+
+function styleOf({ severity }: ReportedCondition): Style {
+  return severity === "critical" || severity === "error" ? "error" : "warning";
 }
 
 /** Undefined where the holder gives no signs of life, or gave them to another start of the machine. */

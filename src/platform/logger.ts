@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { pino } from "pino";
 import { Message } from "../messages/message.ts";
+import { type Paint, plain, type Style } from "./paint.ts";
 import type { Log } from "./ports.ts";
 import { secretFilter } from "./secrets.ts";
 
@@ -18,6 +19,8 @@ export interface LoggerOptions {
   write?: (line: string) => void;
   /** `journal`: `<N>` and the sentence first; `json`: one object a line; `text`: for a person at a terminal. */
   form: "journal" | "json" | "text";
+  /** Of the names of levels, in the form for a person. */
+  paint?: Paint;
   /** The words of a message in another language; fields, and lines for machines, stay as they are. */
   say?: (text: string | Message) => string;
 }
@@ -57,7 +60,9 @@ function inWords(fields: object, say: (message: Message) => string): object {
   return Object.fromEntries(entries.map(([key, value]) => [key, value instanceof Message ? say(value) : value]));
 }
 
-function shape(line: string, { form }: LoggerOptions): string {
+const STYLES: Partial<Record<LogLevel, Style>> = { debug: "faint", warn: "warning", error: "error" };
+
+function shape(line: string, { form, paint = plain }: LoggerOptions): string {
   if (form === "json") return line;
   const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string };
   const name = LEVEL_NAMES[level] ?? "info";
@@ -66,8 +71,15 @@ function shape(line: string, { form }: LoggerOptions): string {
     .join(" ");
   const lines = (details === "" ? msg : `${msg} (${details})`).split("\n").map(inert);
   // journald reads a priority from each line of its own.
-  const head = form === "journal" ? `<${PRIORITY[name]}>` : `${time.slice(11, 19)} ${name.padEnd(5)} `;
+  const head =
+    form === "journal" ? `<${PRIORITY[name]}>` : `${paint("faint", time.slice(11, 19))} ${levelName(name, paint)} `;
   return lines.map((line) => `${head}${line}\n`).join("");
+}
+
+function levelName(level: LogLevel, paint: Paint): string {
+  const style = STYLES[level];
+  const name = level.padEnd(5);
+  return style === undefined ? name : paint(style, name);
 }
 
 /** Foreign text may hold what moves a cursor, rings a bell or hides the rest of the line. */

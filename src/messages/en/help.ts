@@ -6,6 +6,7 @@ export const help = {
   program: "Keeps a shop's local SQLite ERP database in step with an online sales service.",
   optionConfig: "configuration file (default: $ERP_BRIDGE_CONFIG or /etc/erp-bridge/config.yaml)",
   optionInstance: "instead of --config: /etc/erp-bridge/NAME.yaml",
+  optionNoColor: "no colour; also with NO_COLOR set, and wherever no terminal is written to",
   optionJson: "results in a stable machine form",
   run: "the daemon: keeps everything in step until it is stopped",
   sync: "one pass of the named jobs, now; beside a running daemon it asks the daemon",

@@ -4,6 +4,7 @@ export const help = {
   program: "Синхронизирует локальную базу ERP магазина (SQLite) с сервисом онлайн-продаж.",
   optionConfig: "файл настроек (по умолчанию: $ERP_BRIDGE_CONFIG или /etc/erp-bridge/config.yaml)",
   optionInstance: "вместо --config: /etc/erp-bridge/NAME.yaml",
+  optionNoColor: "без цвета; так же при заданной NO_COLOR и при выводе не на терминал",
   optionJson: "результат в постоянном виде для программ",
   run: "служба: ведёт обмен, пока её не остановят",
   sync: "один проход названных заданий сейчас; если служба работает, его выполнит она",
