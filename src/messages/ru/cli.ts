@@ -11,7 +11,8 @@ export const check = {
   notThereYet: ({ file }) => `${file}: файла ещё нет, он появится при первом запуске`,
   damaged: ({ file, found }) => `${file}: файл повреждён (${found}).`,
   restoreBackup: "Восстановите резервную копию: erp-bridge restore ФАЙЛ.",
-  notWal: ({ source }) => `${source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение. Выполните в ней один раз: PRAGMA journal_mode = WAL`,
+  notWal: ({ source }) =>
+    `${source}: не в режиме WAL, программы не могут писать в неё, пока идёт чтение. Выполните в ней один раз: PRAGMA journal_mode = WAL`,
   readable: ({ source }) => `${source}: чтение возможно`,
   nodeOld: ({ node, months }) =>
     `Node ${node} взят из пакета, которому ${months} мес.: установите более новый ради исправлений безопасности`,
