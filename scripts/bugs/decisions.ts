@@ -99,6 +99,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/orders/confirm-size.test.ts",
+    "orders of a divided confirm named again although they were accepted",
+    { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },
+    "src/orders/batch-rows.ts",
+  ),
+  tested(
+    "test/orders/confirm-size.test.ts",
+    "a limit of confirms that stays after everything was refused for a while",
+    { in: "#sendParts", find: "if (size === 1)", replace: "if (size === 0)" },
+    "src/orders/confirm-batches.ts",
+  ),
+  tested(
     "test/orders/orders-beside-list.test.ts",
     "a total that is larger than its batch says nothing",
     { in: "isLearnedCount", find: "!isPages(field) &&", replace: "isSize(field) &&" },

@@ -30,6 +30,7 @@ const SUBJECTS: Partial<Record<Code, string>> = {
   credential_replaced: "machine",
   unread_batches: "orders",
   refused_confirms: "orders",
+  large_confirms: "orders",
   unnamed_batches: "orders",
   late_reads: "updates",
   unsettled_statuses: "statuses",

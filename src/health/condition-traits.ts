@@ -57,6 +57,7 @@ export interface Params extends Record<HoldCode, Hold> {
   unread_batches: Count;
   refused_confirms: Count;
   /** `times`: how often the service has served the last of them at least. */
+  large_confirms: Count;
   unnamed_batches: Count & { times: number };
   late_confirms: Count;
   /** `why`: what came of the oldest at last, where that may be shown. */
@@ -158,6 +159,7 @@ export const CONDITIONS = {
   erp_objects: trait("error", { unhealthy: "objects", settleMs: AFTER_A_WHILE, alert: "erp objects" }),
   unread_batches: trait("error", { unhealthy: "unread", alert: "unread batches", command: PROBE }),
   refused_confirms: trait("error", { alert: "refused confirms", command: PROBE }),
+  large_confirms: trait("error", { alert: "large confirms", command: LOG }),
   unnamed_batches: trait("error", { alert: "batches without ids", command: QUARANTINE }),
   late_confirms: trait("error"),
   late_reads: trait("error", { settleMs: AFTER_A_PASS, alert: "late reads" }),

@@ -188,9 +188,10 @@ export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, f
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
-  const { unread, unnamedBatches, failedConfirms, refusedBatches, refusedRequests } = facts;
+  const { unread, unnamedBatches, failedConfirms, refusedBatches, largeConfirms = 0, refusedRequests } = facts;
   if (unread > 0) list.push(make("unread_batches", "orders", facts.unreadSince ?? null, { count: unread }));
   if (refusedBatches > 0) list.push(make("refused_confirms", "orders", null, { count: refusedBatches }));
+  if (largeConfirms > 0) list.push(make("large_confirms", "orders", null, { count: largeConfirms }));
   if (unnamedBatches !== undefined && unnamedBatches.count > 0)
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));
   if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, LATE_MS))

@@ -15,7 +15,13 @@ import { type Query, select } from "../database/queries.ts";
 import { batches, feeds, flows, syncStatus } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { loadErpWrites } from "../feeds/erp-writes.ts";
-import { countKeptBodies, countRefusedConfirms, loadFailedConfirms, loadUnnamedBatches } from "../orders/batch-rows.ts";
+import {
+  countKeptBodies,
+  countLargeConfirms,
+  countRefusedConfirms,
+  loadFailedConfirms,
+  loadUnnamedBatches,
+} from "../orders/batch-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadOwedTimes } from "../pass/position-rows.ts";
 import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
@@ -77,6 +83,7 @@ export function loadFacts(store: Store): Facts {
        WHERE state = 'unread' AND last_error IS NOT NULL`,
     ),
     refusedBatches: countRefusedConfirms(store),
+    largeConfirms: countLargeConfirms(store),
     unnamedBatches: loadUnnamedBatches(store),
     failedConfirms: loadFailedConfirms(store),
     owedReads: { ...owed, why: store.messageOf(owed.why) },

@@ -37,6 +37,8 @@ export interface Facts {
   /** When the oldest of them came that could not be read. */
   unreadSince?: string | null;
   refusedBatches: number;
+  /** Batches whose confirm is too large for the service. */
+  largeConfirms?: number;
   /** Batches that no confirm can name, and how often the service has served the last one at least. */
   unnamedBatches?: { count: number; times: number };
   /** Stored batches whose confirm fails, and since when the oldest of them waits. */

@@ -15,7 +15,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import { UNNAMED_BATCH } from "./confirm.ts";
+import { CONFIRM_TOO_LARGE, UNNAMED_BATCH } from "./confirm.ts";
 
 const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt"] as const;
 /**
@@ -133,6 +133,19 @@ export function markConfirmBegun(store: Store, id: number): void {
 }
 
 /**
+ * The confirm of the other ids of a batch was accepted. An attempt at these begins with this commit (`begun`), or with another one: none
+ * before it named them.
+ */
+export function saveUnconfirmedIds(store: Store, id: number, { rest, begun }: { rest: string; begun: boolean }): void {
+  store
+    .prepare(
+      `UPDATE batches SET order_ids = ?, confirm_attempts = CASE state WHEN 'stored' THEN ? ELSE confirm_attempts END
+       WHERE id = ? AND state IN ('stored', 'refused')`,
+    )
+    .run(rest, begun ? 1 : 0, id);
+}
+
+/**
  * Returns whether the row changed. Other rows that this confirm covers are confirmed with it: the same batch in another
  * composition, and a refused one of which every order has come again.
  */
@@ -160,6 +173,19 @@ export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchI
     )
     .run(at, batch.batchId);
   return changes > 0;
+}
+
+/** A confirm that names orders was accepted: other stored batches, of which it has named every order that is left, are confirmed too. */
+export function markCoveredConfirmed(store: Store, orderIds: string, at: string): void {
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_stored
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'stored' AND body IS NULL AND body_id IS NULL AND order_ids <> '[]'
+         AND NOT EXISTS (SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36
+           OR mine.value NOT IN (SELECT value FROM json_each(@orderIds) WHERE value IS NOT NULL))`,
+    )
+    .run({ at, orderIds });
 }
 
 /** A confirm that names nothing was accepted: it covered every batch stored up to now. How many were not before. */
@@ -242,12 +268,23 @@ export function countKeptBodies(store: Store): number {
   );
 }
 
-/** Batches whose confirm the service has refused. */
+/** Batches whose confirm the service has refused, without those that no confirm can name or that are too large. */
 export function countRefusedConfirms(store: Store): number {
   return onlyValue(
     store,
-    "SELECT count(*) FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?",
+    `SELECT count(*) FROM batches INDEXED BY batches_refused
+     WHERE state = 'refused' AND coalesce(last_error, '') NOT IN (?, ?)`,
     String(UNNAMED_BATCH),
+    String(CONFIRM_TOO_LARGE),
+  );
+}
+
+/** Batches whose confirm is too large for the service, and no smaller one is left. */
+export function countLargeConfirms(store: Store): number {
+  return onlyValue(
+    store,
+    "SELECT count(*) FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error = ?",
+    String(CONFIRM_TOO_LARGE),
   );
 }
 
@@ -293,6 +330,8 @@ export interface ConfirmTimes {
   /** Refused after an attempt of unknown outcome, or answered in another way than usual: confirmed once the service has not served it for long. */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
+  /** A confirm takes no more ids, until then. */
+  idsMax?: { size: number; until: string };
   refusedAgainAt: string;
 }
 

@@ -3,6 +3,9 @@
  * `batches` say which confirms are still owed, so a confirm is repeated and never forgotten.
  */
 
+import { elementsInSlices, type Span } from "../answers/json-text.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { atOnce } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -33,10 +36,20 @@ import {
   markConfirmed,
   markConfirmFailed,
   markConfirmRefused,
+  markCoveredConfirmed,
   saveConfirmTimes,
   saveServedUnnamed,
+  saveUnconfirmedIds,
 } from "./batch-rows.ts";
-import { type ConfirmForm, classifyConfirmFailure, confirmNames, renderConfirm, UNNAMED_BATCH } from "./confirm.ts";
+import {
+  CONFIRM_TOO_LARGE,
+  type ConfirmForm,
+  classifyConfirmFailure,
+  confirmNames,
+  confirmNamesOrders,
+  renderConfirm,
+  UNNAMED_BATCH,
+} from "./confirm.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 
 const CONFIRMS_PER_PASS = 200;
@@ -71,6 +84,12 @@ const FAILURES_OF_ONE_MAX = 3;
 const UNSERVED_POLLS = 10;
 const UNSERVED_MS = 3_600_000;
 const DOUBTS_MAX = 200;
+/** Parts of confirms that are sent in one pass; the rest of a batch waits for the next one. */
+const PARTS_PER_PASS = 500;
+/** For so long no confirm names more ids than were accepted at last: the limit of a gateway passes seldom, its failure soon. */
+const IDS_MAX_FOR_MS = 24 * 3_600_000;
+
+const TOO_LARGE = 413;
 
 /** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
 type Outcome =
@@ -121,6 +140,8 @@ export class ConfirmBatches {
   #unnamed: { batch: number; times: number } | undefined;
   /** Monotonic time from which refused confirms are tried again. */
   #refusedAgainMs: number;
+  /** A confirm that names more ids is too large for the service; until when that counts, monotonic. */
+  #idsMax: { size: number; untilMs: number } | undefined;
 
   constructor(context: JobContext, form: ConfirmForm) {
     this.#context = context;
@@ -143,6 +164,8 @@ export class ConfirmBatches {
       this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS), refusedUntilMs });
     }
     for (const id of times.refused) this.#refused.add(id);
+    if (times.idsMax !== undefined)
+      this.#idsMax = { size: times.idsMax.size, untilMs: untilMs(times.idsMax.until, IDS_MAX_FOR_MS) };
     for (const { id, since, polls, form, count } of times.doubts) {
       const row = loadBatchOf(store, id);
       if (row?.state !== "stored") continue;
@@ -172,6 +195,7 @@ export class ConfirmBatches {
         count,
       })),
       refused: [...this.#refused],
+      ...(this.#idsMax === undefined ? {} : { idsMax: { size: this.#idsMax.size, until: at(this.#idsMax.untilMs) } }),
       refusedAgainAt: at(this.#refusedAgainMs),
     };
     saveConfirmTimes(store, times);
@@ -201,7 +225,11 @@ export class ConfirmBatches {
     const owed = loadUnconfirmed(this.#context.store, limit + (confirmNames(this.#form) ? this.#waits.size : 0))
       .filter((row) => !this.#isWaiting(row))
       .slice(0, limit);
-    for (const row of owed) await this.confirm({ row, seenBefore: true }, pass);
+    for (const row of owed) {
+      // The confirm of another batch may have covered it.
+      if (loadBatchOf(this.#context.store, row.id)?.state === "stored")
+        await this.confirm({ row, seenBefore: true }, pass);
+    }
     await this.#retryRefused(pass);
     return owed.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
@@ -255,8 +283,78 @@ export class ConfirmBatches {
     // The service forgets what it hears of: from here on the orders are in the database file, whatever becomes of its log.
     store.secure();
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
-    const outcome = await this.#send(row, wasTried, pass.signal);
-    await this.#note({ row, isDoubtful: wasTried && row.state === "stored" }, outcome, pass);
+    const sent = await this.#sendParts({ row, wasTried }, pass);
+    if (sent === undefined) return;
+    const { outcome, ...part } = sent;
+    await this.#note({ row, isDoubtful: part.wasTried && row.state === "stored" }, outcome, pass);
+  }
+
+  /**
+   * Sends the confirm of a batch, in parts where it names more orders than the service takes at once. A part that was accepted is
+   * committed before the next one leaves: what `order_ids` still holds is to be confirmed. Gives the outcome of the last part that was
+   * sent; undefined where parts are left for the next pass.
+   */
+  async #sendParts(
+    { row, wasTried }: { row: BatchRow; wasTried: boolean },
+    pass: PullPass,
+  ): Promise<{ outcome: Outcome; wasTried: boolean } | undefined> {
+    let [left, isRepeat, isWhole] = [row, wasTried, true];
+    while (pass.parts < PARTS_PER_PASS) {
+      const part = this.#partOf(left);
+      const outcome = await this.#send(part.row, isRepeat, pass.signal);
+      const size = idsServed(part.row);
+      const large = tooLargeOf(outcome);
+      if (large !== undefined) {
+        if (size === 1) this.#idsMax = undefined;
+        else if (this.#isDivisible(row)) {
+          this.#setIdsMax(Math.ceil(size / 2));
+          continue;
+        }
+        return { outcome: { verdict: "retry", failure: large, isSaid: true }, wasTried: isRepeat };
+      }
+      isWhole &&= part.rest === undefined;
+      if (part.rest === undefined || outcome.verdict !== "confirmed") {
+        if (isWhole || outcome.verdict !== "confirmed") return { outcome, wasTried: isRepeat };
+        const { counts: _ofPart, ...confirmed } = outcome;
+        return { outcome: confirmed, wasTried: isRepeat };
+      }
+      pass.confirmsFailed = 0;
+      pass.parts += 1;
+      const isLater = pass.parts >= PARTS_PER_PASS || this.#context.isStopping();
+      await this.#savePart(left, { rest: part.rest, begun: !isLater }, pass.signal);
+      if (isLater) break;
+      left = { ...left, orderIds: part.rest };
+      isRepeat = row.state === "confirmed";
+    }
+    return undefined;
+  }
+
+  async #savePart(row: BatchRow, part: { rest: string; begun: boolean }, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    await commit(this.#context, signal, () => {
+      if (row.state !== "confirmed") saveUnconfirmedIds(store, row.id, part);
+      this.#saveTimes();
+    });
+  }
+
+  /** Whether the confirm names its orders alone: each part of it then covers what it names. */
+  #isDivisible({ batchId }: BatchRow): boolean {
+    return confirmNamesOrders(this.#form, batchId);
+  }
+
+  /** The next part that the service takes; `rest`: the ids behind it. */
+  #partOf(row: BatchRow): { row: BatchRow; rest?: string } {
+    const { size = 0, untilMs = 0 } = this.#idsMax ?? {};
+    if (!this.#isDivisible(row) || this.#context.clock.monotonicMs() >= untilMs || idsServed(row) <= size)
+      return { row };
+    const [part, rest] = divideIds(row.orderIds ?? "[]", size);
+    return { row: { ...row, orderIds: part }, rest };
+  }
+
+  #setIdsMax(size: number): void {
+    const { clock, log } = this.#context;
+    this.#idsMax = { size, untilMs: clock.monotonicMs() + IDS_MAX_FOR_MS };
+    log.info({ ids: size }, m.orders.confirmDivided({ size }));
   }
 
   async #send(row: BatchRow, wasTried: boolean, signal: AbortSignal): Promise<Outcome> {
@@ -340,6 +438,7 @@ export class ConfirmBatches {
       this.#forget(row.id);
       const confirmed = await commit(this.#context, pass.signal, () => {
         const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
+        if (this.#isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", at);
         if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
         if (proved !== undefined) this.#forms.saveProof(proved, true);
         if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));
@@ -545,6 +644,24 @@ function idsOf({ orderIds }: BatchRow): string[] {
 
 function idsServed({ orderIds }: BatchRow): number {
   return (JSON.parse(orderIds ?? "[]") as unknown[]).length;
+}
+
+/** What a refusal for the size says where there is nothing left to divide. */
+function tooLargeOf(outcome: Outcome): ServiceError | undefined {
+  const failure = outcome.verdict === "confirmed" ? undefined : outcome.failure;
+  if (!(failure instanceof ServiceError) || failure.status !== TOO_LARGE) return undefined;
+  const { area, method, path, effect, isWebPage } = failure;
+  const details = { area, method, path, effect, isWebPage, status: TOO_LARGE, cause: failure };
+  return new ServiceError("request_refused", CONFIRM_TOO_LARGE, details);
+}
+
+/** The first ids of a list and the others, each as it was written. */
+function divideIds(orderIds: string, size: number): [string, string] {
+  const bytes = Buffer.from(orderIds);
+  const elements = atOnce(elementsInSlices(bytes, scanJson(bytes)));
+  const cut = elements[size] as Span;
+  const last = elements[size - 1] as Span;
+  return [`${bytes.toString("utf8", 0, last.end)}]`, `[${bytes.toString("utf8", cut.start)}`];
 }
 
 function clamped(ms: number, maxMs: number): number {

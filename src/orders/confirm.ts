@@ -50,6 +50,9 @@ export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): b
 /** What is noted of a batch that no confirm can name. */
 export const UNNAMED_BATCH = m.orders.unnamedBatch;
 
+/** What is noted of a batch whose confirm the service refuses for its size, although no smaller one is left. */
+export const CONFIRM_TOO_LARGE = m.orders.confirmTooLarge;
+
 /**
  * The confirm's JSON body.
  * @throws BridgeError `request_refused` where the batch has nothing by which this form could name it: a confirm that

@@ -12,6 +12,8 @@ export interface PullPass {
   isAnswered: boolean;
   /** Confirms that failed one after the other. */
   confirmsFailed: number;
+  /** Parts of confirms that were accepted. */
+  parts: number;
   /** Batches whose confirm was sent in this pass: not twice. */
   attempted: Set<number>;
 }
@@ -34,6 +36,7 @@ export function beginPass(signal: AbortSignal): PullPass {
     confirmFailure: undefined,
     isAnswered: false,
     confirmsFailed: 0,
+    parts: 0,
     attempted: new Set(),
   };
 }

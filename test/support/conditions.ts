@@ -87,6 +87,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   erp_objects: { notices: [{ name: "objects", since: ago(5), names: "t (orders)" }] },
   unread_batches: { unread: 2, unreadSince: ago(5) },
   refused_confirms: { refusedBatches: 2 },
+  large_confirms: { largeConfirms: 2 },
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },
   late_confirms: { failedConfirms: { count: 2, since: ago(60) } },
   late_reads: { owedReads: { times: [ago(60), ago(16), ago(14)], why: words("answered with 403") } },

@@ -155,6 +155,12 @@ export const conditionsEn = {
     "The confirms are sent again. If they stay, orders.confirm.body is wrong; what the service's words speak for:",
     "refused confirms",
   ),
+  large_confirms: counts(
+    (n) =>
+      `${counted(n, "batch", "batches")} stored, but the service refuses the confirm as too large (413); orders behind it may wait.`,
+    "The confirm is sent again. Each of its requests is as small as it can be: ask the service's support, or whoever runs a proxy before it, what limits it:",
+    "confirms refused as too large",
+  ),
   unnamed_batches: {
     text: ({ count, times }: Counted & { times: number }) =>
       `${counted(count, "batch", "batches")} cannot be confirmed: none of the records has an id${times === 1 ? "" : `, and the service has served it ${times} times or more`}; orders behind it may wait.`,
