@@ -268,8 +268,8 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     "",
   ]),
   direct("old refusals", "refused confirms counted among the newest alone", "src/orders/batch-rows.ts", [
-    "batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error IS NOT ?\"",
-    "batches WHERE state = 'refused' AND last_error IS NOT ? AND id > (SELECT max(id) FROM batches) - 20000\"",
+    "WHERE state = 'refused' AND coalesce(last_error, '') NOT IN (?, ?)",
+    "WHERE state = 'refused' AND coalesce(last_error, '') NOT IN (?, ?) AND id > (SELECT max(id) FROM batches) - 20000",
   ]),
 ];
 
