@@ -157,7 +157,7 @@ export const conditionsEn = {
   ),
   large_confirms: counts(
     (n) =>
-      `${counted(n, "batch", "batches")} stored, but the service refuses the confirm as too large (413); orders behind it may wait.`,
+      `${counted(n, "batch", "batches")} stored, but the service refuses the confirm as too large; orders behind it may wait.`,
     "The confirm is sent again. Each of its requests is as small as it can be: ask the service's support, or whoever runs a proxy before it, what limits it:",
     "confirms refused as too large",
   ),
