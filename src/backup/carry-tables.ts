@@ -46,7 +46,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   conditions: "anew",
   mirror_changes: "anew",
   mirror_requests: "both",
-  mirror_state: "anew",
+  mirror_state: "both",
   runs: "theirs",
   flows: "theirs",
   sync_requests: "anew",

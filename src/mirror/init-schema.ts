@@ -16,6 +16,7 @@ const LOCK = "SELECT pg_advisory_xact_lock(hashtext('erp-bridge mirror init'))";
 const ERP_TABLES = ["erp_orders", "stock", "prices", "products", "images"];
 const BRIDGE_TABLES = ["orders", "order_events", "batches", "quarantine", "conditions", "erp_queue"];
 const OUTCOME = "state, attempts, http_status, answered_at, last_error, error";
+const WANTED = "order_id, status, comment, data";
 const REQUEST = "id, shop, order_id, status, comment, data, requested_at";
 
 export interface InitOptions {
@@ -107,7 +108,8 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
     `GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${all}`,
     `GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${all}`,
     `REVOKE SELECT ON touched FROM ${erp}, ${reader}`,
-    `GRANT DELETE ON touched TO ${bridge}`,
+    // A note whose row another transaction holds is written again.
+    `GRANT INSERT (shop, tbl, k0, k1), DELETE ON touched TO ${bridge}`,
     `GRANT INSERT, UPDATE ON positions TO ${bridge}`,
     `GRANT INSERT, UPDATE, DELETE ON ${BRIDGE_TABLES.join(", ")} TO ${bridge}`,
     ...ERP_TABLES.map((table) => `GRANT UPDATE (error) ON ${table} TO ${bridge}`),
@@ -115,7 +117,7 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
     `GRANT INSERT ON erp_orders TO ${bridge}`,
     `GRANT UPDATE (${OUTCOME}), INSERT (${REQUEST}, ${OUTCOME}) ON status_requests TO ${bridge}`,
     `GRANT INSERT, UPDATE, DELETE ON ${ERP_TABLES.join(", ")} TO ${erp}`,
-    `GRANT INSERT (${REQUEST}) ON status_requests TO ${erp}`,
+    `GRANT INSERT (${REQUEST}), UPDATE (${WANTED}), DELETE ON status_requests TO ${erp}`,
   ];
   for (const statement of statements) await tx.run(statement);
 }

@@ -47,6 +47,7 @@ export const positions = pgTable("positions", {
   heardAt: at("heard_at").notNull(),
   silentAfter: interval("silent_after").notNull(),
   sentence: text(),
+  upNo: big("up_no").notNull(),
 });
 
 export const orders = pgTable(

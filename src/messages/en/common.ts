@@ -52,6 +52,9 @@ export const counts = {
   settled: ({ n }: { n: number }) => `${n} settled`,
   already: ({ n }: { n: number }) => `${n} already`,
   failed: ({ n }: { n: number }) => `${n} failed`,
+  erpRows: ({ n }: { n: number }) => counted(n, "row of the ERP", "rows of the ERP"),
+  erpRequests: ({ n }: { n: number }) => counted(n, "status of the ERP", "statuses of the ERP"),
+  outcomes: ({ n }: { n: number }) => counted(n, "outcome"),
   "tables of the ERP": ({ n }: { n: number }) => counted(n, "table of the ERP", "tables of the ERP"),
   "batches left to the service": ({ n }: { n: number }) =>
     counted(n, "batch left to the service", "batches left to the service"),

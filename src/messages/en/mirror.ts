@@ -52,4 +52,7 @@ export const mirror = {
   roleMade: ({ role, isShop, url }: { role: string; isShop: boolean; url: string }) =>
     `The role ${role} was made. ${isShop ? "For mirror.url_file of the shop" : "Its address"}, shown only now: ${url}`,
   roleStays: ({ role }: { role: string }) => `The role ${role} was there; its password stays as it was.`,
+  orderUnknown: "There is no order with this order_id in the shop's database.",
+  requestLeft: "The request has left already, as it was: insert a new row with a new id.",
+  requestDeleted: "It was deleted in the shop's database before it left.",
 };

@@ -46,6 +46,9 @@ export const counts = {
   settled: ({ n }) => `улажено: ${n}`,
   already: ({ n }) => `уже отправлено: ${n}`,
   failed: ({ n }) => `не удалось: ${n}`,
+  erpRows: ({ n }) => `строк из ERP: ${n}`,
+  erpRequests: ({ n }) => `статусов из ERP: ${n}`,
+  outcomes: ({ n }) => `ответов в ERP: ${n}`,
   "tables of the ERP": ({ n }) => `таблиц ERP: ${n}`,
   "batches left to the service": ({ n }) => `пачек оставлено сервису: ${n}`,
 } satisfies typeof en.counts;

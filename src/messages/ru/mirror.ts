@@ -44,4 +44,7 @@ export const mirror = {
   roleMade: ({ role, isShop, url }) =>
     `Создана роль ${role}. ${isShop ? "Адрес для mirror.url_file магазина" : "Её адрес"}, показан только сейчас: ${url}`,
   roleStays: ({ role }) => `Роль ${role} уже была; её пароль остался прежним.`,
+  orderUnknown: "В базе магазина нет заказа с таким order_id.",
+  requestLeft: "Запрос уже отправлен в прежнем виде: добавьте новую строку с новым id.",
+  requestDeleted: "Удалён в базе магазина до отправки.",
 } satisfies typeof en;

@@ -1,0 +1,36 @@
+/*
+ * One bridge works for a shop. Each start claims the shop in PostgreSQL; an instance that finds a newer claim than its own asks
+ * the service nothing more. It learns that at its next look, which no flow waits for. Pure.
+ *
+ * A claim has a number, which grows. PostgreSQL may be restored to an older one: an instance whose number is larger than what it
+ * finds claims again. A takeover by a person has a number too, which the database that goes on keeps: a machine whose database has a
+ * smaller one never claims again, whatever it finds.
+ */
+import type { Position } from "./position.ts";
+
+export interface Claim {
+  writer: string;
+  /** Of this process's claim; undefined: it has not claimed yet. */
+  writerNo: number | undefined;
+  /** The newest takeover that the shop's database knows of. */
+  takeoverNo: number;
+}
+
+export type FenceVerdict =
+  /** The claim stands. */
+  | { kind: "ours" }
+  /** To be claimed, with this number. */
+  | { kind: "claim"; writerNo: number }
+  /** Another instance works for the shop. `isTakenOver`: a person has said so, for another machine. */
+  | { kind: "fenced"; isTakenOver: boolean };
+
+export function judgeWriter(
+  { writer, writerNo, takeoverNo }: Pick<Position, "writer" | "writerNo" | "takeoverNo">,
+  own: Claim,
+): FenceVerdict {
+  if (takeoverNo > own.takeoverNo) return { kind: "fenced", isTakenOver: true };
+  // Also of a claim whose COMMIT was not answered.
+  if (writer === own.writer) return { kind: "ours" };
+  if (own.writerNo !== undefined && writerNo > own.writerNo) return { kind: "fenced", isTakenOver: false };
+  return { kind: "claim", writerNo: Math.max(writerNo, own.writerNo ?? 0) + 1 };
+}

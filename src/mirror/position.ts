@@ -1,0 +1,88 @@
+/* Where a shop's mirror stands, as PostgreSQL has it. SQL, because the row is locked and its search_path is the connection's. */
+import type { InferSelectModel } from "drizzle-orm";
+import type { MirrorLink, MirrorTx, Param } from "./connection.ts";
+import type { positions } from "./postgres-schema.ts";
+
+export type Position = Omit<InferSelectModel<typeof positions>, "heardAt" | "silentAfter" | "sentence">;
+
+/** Who this process is. */
+export interface Self {
+  shop: string;
+  /** The number of the shop's database, `meta.database`. */
+  databaseId: string;
+  /** Drawn at the start of the process. */
+  writer: string;
+  host: string;
+  version: string;
+}
+
+const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writerNo", takeover_no AS "takeoverNo", host, version, epoch,
+  orders_seq AS "ordersSeq", events_seq AS "eventsSeq", walk, walk_after AS "walkAfter",
+  compared_at AS "comparedAt", extra_orders AS "extraOrders", turn, up_no AS "upNo"`;
+
+/** What an idle look sees, in one statement that locks nothing. */
+export interface Seen extends Position {
+  /** Something waits in `touched`. */
+  isTouched: boolean;
+  /** Seconds since the head office last heard of this shop. */
+  heardS: number;
+}
+
+export async function lookAtPosition(link: MirrorLink, shop: string): Promise<Seen | undefined> {
+  const [seen] = await link.look<Seen>(
+    `SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM touched t WHERE t.shop = p.shop) AS "isTouched",
+       extract(epoch FROM clock_timestamp() - heard_at)::int AS "heardS" FROM positions p WHERE shop = $1`,
+    [shop],
+  );
+  return seen;
+}
+
+/** Only rows with a foreign key to the shop's could be kept waiting by more. */
+export async function lockPosition(tx: MirrorTx, shop: string): Promise<Position | undefined> {
+  const [position] = await tx.query<Position>(`SELECT ${COLUMNS} FROM positions WHERE shop = $1 FOR NO KEY UPDATE`, [
+    shop,
+  ]);
+  return position;
+}
+
+/** The columns that one transaction moves. */
+export type Move = Partial<
+  Pick<
+    Position,
+    | ("writer" | "writerNo" | "host" | "version" | "epoch" | "ordersSeq" | "eventsSeq")
+    | ("walk" | "walkAfter" | "extraOrders" | "comparedAt" | "takeoverNo" | "databaseId" | "upNo")
+  >
+> & { sentence?: string | null; silentAfterS?: number };
+
+const NAMES: Record<keyof Move, string> = {
+  writer: "writer",
+  writerNo: "writer_no",
+  takeoverNo: "takeover_no",
+  databaseId: "database_id",
+  host: "host",
+  version: "version",
+  epoch: "epoch",
+  ordersSeq: "orders_seq",
+  eventsSeq: "events_seq",
+  walk: "walk",
+  walkAfter: "walk_after",
+  extraOrders: "extra_orders",
+  upNo: "up_no",
+  comparedAt: "compared_at",
+  sentence: "sentence",
+  silentAfterS: "silent_after",
+};
+
+/** Every transaction that writes ends with it: the position moves with the rows that it covers, and `turn` grows. Returns the turn. */
+export async function savePosition(tx: MirrorTx, shop: string, move: Move): Promise<number> {
+  const entries = Object.entries(move) as [keyof Move, Param][];
+  const sets = entries.map(([name], index) =>
+    name === "silentAfterS" ? `silent_after = make_interval(secs => $${index + 2})` : `${NAMES[name]} = $${index + 2}`,
+  );
+  const [row] = await tx.query<{ turn: number }>(
+    `UPDATE positions SET ${[...sets, "turn = turn + 1", "heard_at = clock_timestamp()"].join(", ")} WHERE shop = $1 RETURNING turn`,
+    [shop, ...entries.map(([, value]) => value)],
+  );
+  if (row === undefined) throw new Error("The position was not there to be moved.");
+  return row.turn;
+}

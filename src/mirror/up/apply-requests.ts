@@ -1,0 +1,163 @@
+/*
+ * Statuses that the ERP wants set, from PostgreSQL into the shop's own table, each once: the client's UUID is stored beside the
+ * new row in the transaction that makes it. SQL, because the ERP writes that table: ids of any size.
+ */
+
+import type { Store } from "../../database/store.ts";
+import { m } from "../../messages/messages.ts";
+import type { Outcome, RemoteRequest, TouchedRequest } from "./remote-rows.ts";
+
+/** Written by the ERP, these columns may hold any number; PostgreSQL's are 32 bits wide. */
+const INTEGER_MAX = 2_147_483_647;
+
+interface LocalRequest {
+  orderId: string;
+  status: string | null;
+  comment: string | null;
+  data: string | null;
+  state: string;
+  attempts: number;
+}
+
+/**
+ * `isAgain`: the shop's database went back, so that a request that it does not know may have left before: it is sent only after
+ * the order was read.
+ */
+export interface RequestRules {
+  isAgain: boolean;
+  at: string;
+}
+
+export interface AppliedRequest {
+  /** Why it is refused; null: it is not. */
+  reason: string | null;
+  isNew: boolean;
+}
+
+const NOTHING_NEW = { reason: null, isNew: false };
+
+export function applyRequest(store: Store, { id, request }: TouchedRequest, rules: RequestRules): AppliedRequest {
+  const known = store
+    .prepare<{ requestId: bigint | null }>("SELECT request_id AS requestId FROM mirror_requests WHERE request_uuid = ?")
+    .safeIntegers(true)
+    .get(id);
+  if (known === undefined) return request === null ? NOTHING_NEW : addRequest(store, { id, request }, rules);
+  if (known.requestId === null) return NOTHING_NEW;
+  if (request === null) {
+    takeBack(store, id, known.requestId);
+    return NOTHING_NEW;
+  }
+  return { reason: compareRequest(store, known.requestId, request), isNew: false };
+}
+
+function addRequest(
+  store: Store,
+  { id, request }: { id: string; request: RemoteRequest },
+  rules: RequestRules,
+): AppliedRequest {
+  const save = (requestId: number | bigint | null) =>
+    store
+      .prepare("INSERT INTO mirror_requests (request_uuid, request_id, taken_at) VALUES (?, ?, ?)")
+      .run(id, requestId, rules.at);
+  // Another database of this shop has dealt with it.
+  if (request.state !== "pending" && !(rules.isAgain && request.state === "sending")) {
+    save(null);
+    return NOTHING_NEW;
+  }
+  const { orderId, status, comment, data, requestedAt } = request;
+  const order = store.prepare<{ status: string | null }>("SELECT status FROM orders WHERE order_id = ?").get(orderId);
+  if (order === undefined) return { reason: String(m.mirror.orderUnknown), isNew: false };
+  const { lastInsertRowid } = store
+    .prepare("INSERT INTO status_requests (order_id, status, comment, data, requested_at) VALUES (?, ?, ?, ?, ?)")
+    .run(orderId, status, comment, data, requestedAt ?? rules.at);
+  if (rules.isAgain) {
+    store
+      .prepare(
+        "UPDATE status_requests SET state = 'sending', status_sent = status, status_before = ?, echo = 'awaited' WHERE id = ?",
+      )
+      .run(order.status, lastInsertRowid);
+  }
+  save(lastInsertRowid);
+  return { reason: null, isNew: true };
+}
+
+/** The ERP has deleted it: it is not sent, unless it has left already. */
+function takeBack(store: Store, id: string, requestId: bigint): void {
+  const { changes } = store.prepare("DELETE FROM status_requests WHERE id = ? AND state = 'pending'").run(requestId);
+  if (changes > 0) store.prepare("DELETE FROM mirror_requests WHERE request_uuid = ?").run(id);
+}
+
+function compareRequest(store: Store, requestId: bigint, request: RemoteRequest): string | null {
+  const local = store
+    .prepare<LocalRequest>(
+      `SELECT order_id AS orderId, CAST(status AS TEXT) AS status, CAST(comment AS TEXT) AS comment, CAST(data AS TEXT) AS data, state,
+         min(attempts, ${INTEGER_MAX}) AS attempts FROM status_requests WHERE id = ?`,
+    )
+    .get(requestId);
+  const { orderId, status, comment, data } = request;
+  const isSame =
+    local === undefined ||
+    (local.orderId.toLowerCase() === orderId &&
+      local.status === status &&
+      local.comment === comment &&
+      local.data === data);
+  if (!isSame && local.state === "pending" && local.attempts === 0) {
+    store
+      .prepare("UPDATE status_requests SET order_id = ?, status = ?, comment = ?, data = ? WHERE id = ?")
+      .run(orderId, status, comment, data, requestId);
+    return null;
+  }
+  // PostgreSQL was restored to before its outcome.
+  if (local?.state !== request.state) noteOutcome(store, requestId);
+  return isSame ? null : String(m.mirror.requestLeft);
+}
+
+function noteOutcome(store: Store, requestId: number | bigint): void {
+  store.prepare("DELETE FROM mirror_changes WHERE kind = 'request' AND key = ?").run(requestId);
+  store.prepare("INSERT INTO mirror_changes (kind, key) VALUES ('request', ?)").run(requestId);
+}
+
+export interface OutcomeNote {
+  noteId: number;
+  outcome: Outcome;
+}
+
+/** The next outcomes that PostgreSQL does not have. */
+export function listOutcomes(store: Store, limit: number): OutcomeNote[] {
+  return store
+    .prepare<Outcome & { noteId: number }>(
+      `SELECT c.id AS noteId, q.request_uuid AS id, lower(r.order_id) AS order_id, CAST(r.status AS TEXT) AS status,
+         CAST(r.comment AS TEXT) AS comment, CASE WHEN json_valid(CAST(r.data AS TEXT)) THEN CAST(r.data AS TEXT) END AS data, r.requested_at,
+         coalesce(r.state, 'refused') AS state, min(max(coalesce(r.attempts, 0), 0), ${INTEGER_MAX}) AS attempts, r.http_status, r.answered_at,
+         CASE WHEN r.id IS NULL THEN ? ELSE r.last_error END AS last_error
+       FROM mirror_changes c JOIN mirror_requests q ON q.request_id = c.key LEFT JOIN status_requests r ON r.id = c.key
+       WHERE c.kind = 'request' ORDER BY c.id LIMIT ?`,
+    )
+    .all(String(m.mirror.requestDeleted), limit)
+    .map(({ noteId, ...outcome }) => ({ noteId, outcome }));
+}
+
+export function hasOutcomes(store: Store): boolean {
+  return store.prepare("SELECT 1 FROM mirror_changes WHERE kind = 'request' LIMIT 1").get() !== undefined;
+}
+
+/** Exactly these: an outcome that changed since has another note. */
+export function deleteOutcomeNotes(store: Store, noteIds: readonly number[]): void {
+  const drop = store.prepare("DELETE FROM mirror_changes WHERE id = ? AND kind = 'request'");
+  for (const id of noteIds) drop.run(id);
+}
+
+/** The next requests that came from PostgreSQL. */
+export function listRequestIds(store: Store, after: number, limit: number): number[] {
+  return store
+    .prepare<{ id: number }>(
+      "SELECT request_id AS id FROM mirror_requests WHERE request_id > ? ORDER BY request_id LIMIT ?",
+    )
+    .all(after, limit)
+    .map(({ id }) => id);
+}
+
+/** Their outcomes go to PostgreSQL once more. */
+export function noteOutcomes(store: Store, requestIds: readonly number[]): void {
+  for (const id of requestIds) noteOutcome(store, id);
+}

@@ -1,0 +1,124 @@
+/*
+ * Writes rows of PostgreSQL into the shop's own tables, inside a transaction of the caller's. What SQLite refuses is one row's
+ * affair: its words go back to the ERP. SQL, because the tables are the ERP's, and a row that is the same already is no write.
+ */
+import { faultCodeOf } from "../../database/sqlite-errors.ts";
+import type { Store } from "../../database/store.ts";
+import { ERP_TABLES, type ErpTable, type Key, localValue, type RemoteRow, type TouchedRow } from "./erp-tables.ts";
+
+/** What speaks of the row alone: a constraint, a trigger that says no, a value that does not fit. */
+const OF_ROW = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|TOOBIG)/;
+
+export interface Applied {
+  changed: boolean;
+  /** Why SQLite refused it. */
+  error: string | null;
+}
+
+/**
+ * Does this for one row; a refusal becomes words.
+ * @throws whatever speaks of the database or its disk, and an error that has ended the transaction.
+ */
+export function unlessRefused(store: Store, act: () => boolean): Applied {
+  try {
+    return { changed: act(), error: null };
+  } catch (error) {
+    if (!isOfRow(error) || !store.db.inTransaction) throw error;
+    return { changed: false, error: wordsOf(error) };
+  }
+}
+
+/** Whether an error speaks of what was written, and not of the machine. */
+export function isOfRow(error: unknown): boolean {
+  return OF_ROW.test(faultCodeOf(error) ?? "");
+}
+
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether anything changed. */
+export function applyRow(store: Store, touched: TouchedRow): boolean {
+  const { table, row } = touched;
+  if (row === null) return deleteRow(store, table, touched);
+  if (table === "erp_orders") return applyMark(store, touched.k0, row);
+  return upsertRow(store, table, touched, row);
+}
+
+function deleteRow(store: Store, table: ErpTable, key: Key): boolean {
+  const { key: names } = ERP_TABLES[table];
+  const where = names.map(({ name }) => `${name} = ?`).join(" AND ");
+  return store.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...keyValues(table, key)).changes > 0;
+}
+
+function upsertRow(store: Store, table: ErpTable, key: Key, row: RemoteRow): boolean {
+  const { key: names, columns } = ERP_TABLES[table];
+  const keys = names.map(({ name }) => name);
+  const own = columns.map(({ name }) => name);
+  const all = [...keys, ...own];
+  const set = own.map((name) => `${name} = excluded.${name}`).join(", ");
+  const isOther = own.map((name) => `${table}.${name} IS NOT excluded.${name}`).join(" OR ");
+  const values = columns.map(({ name, kind }) => localValue(row.values[name], kind));
+  return (
+    store
+      .prepare(
+        `INSERT INTO ${table} (${all.join(", ")}) VALUES (${all.map(() => "?").join(", ")})
+         ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${set} WHERE ${isOther}`,
+      )
+      .run(...keyValues(table, key), ...values).changes > 0
+  );
+}
+
+function keyValues(table: ErpTable, { k0, k1 }: Key): (string | bigint | null)[] {
+  return ERP_TABLES[table].key.map(({ kind }, at) => localValue(at === 0 ? k0 : k1, kind));
+}
+
+/**
+ * A mark that is written again as it was blocks the order again where a change had brought it back: the ERP has looked at it
+ * once more. A revision that PostgreSQL does not show yet the ERP cannot have seen: it stays pending.
+ */
+function applyMark(store: Store, orderId: string, row: RemoteRow): boolean {
+  const before = store.db.inTransaction ? findQueued(store, orderId) : undefined;
+  let changed = upsertRow(store, "erp_orders", { k0: orderId, k1: "" }, row);
+  if (row.values["state"] !== "blocked") return changed;
+  if (!changed && before?.blocked === 0) {
+    store.prepare("UPDATE erp_orders SET state = 'blocked' WHERE order_id = ?").run(orderId);
+    changed = true;
+  }
+  const shown = Number(row.shownRevision ?? 0);
+  const isUnseen = (before?.erpRevision ?? 0) > shown;
+  if (isUnseen && before !== undefined) {
+    store.prepare("UPDATE erp_queue SET blocked = 0 WHERE order_key = ? AND blocked = 1").run(before.orderKey);
+  }
+  return changed && !(isUnseen && before?.blocked === 0);
+}
+
+interface Queued {
+  orderKey: number;
+  erpRevision: number;
+  /** Null: it does not wait for the ERP. */
+  blocked: number | null;
+}
+
+function findQueued(store: Store, orderId: string): Queued | undefined {
+  return store
+    .prepare<Queued>(
+      `SELECT o.order_key AS orderKey, o.erp_revision AS erpRevision, q.blocked
+       FROM orders o LEFT JOIN erp_queue q ON q.order_key = o.order_key WHERE o.order_id = ?`,
+    )
+    .get(orderId);
+}
+
+/** The next keys of a local table. */
+export function listKeys(store: Store, table: ErpTable, after: Key | undefined, limit: number): Key[] {
+  const { key } = ERP_TABLES[table];
+  const names = key.map(({ name }) => name).join(", ");
+  const beyond = after === undefined ? "" : `WHERE (${names}) > (${key.map(() => "?").join(", ")})`;
+  const bound = after === undefined ? [] : keyValues(table, after);
+  const second = key[1] === undefined ? "''" : `CAST(${key[1].name} AS TEXT)`;
+  return store
+    .prepare<Key>(
+      `SELECT CAST(${key[0]?.name} AS TEXT) AS k0, ${second} AS k1 FROM ${table} ${beyond} ORDER BY ${names} LIMIT ?`,
+    )
+    .all(...bound, limit);
+}

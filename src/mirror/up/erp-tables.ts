@@ -1,0 +1,98 @@
+/** What the ERP writes in PostgreSQL, and how its values arrive in SQLite. */
+export type ErpTable = "stock" | "prices" | "products" | "images" | "erp_orders";
+
+/** `number`: decimal text, exactly; `flag`: a boolean. */
+type ColumnKind = "text" | "number" | "flag";
+
+interface ErpColumn {
+  /** In SQLite. */
+  name: string;
+  kind: ColumnKind;
+  /** In PostgreSQL, where that is another. */
+  remote?: string;
+}
+
+interface ErpTableForm {
+  /** One or two columns. */
+  key: readonly (ErpColumn & { type: "text" | "uuid" | "integer" })[];
+  columns: readonly ErpColumn[];
+}
+
+const key = (name: string, type: "text" | "uuid" | "integer" = "text") =>
+  ({ name, type, kind: type === "integer" ? "number" : "text" }) as const;
+const text = (name: string) => ({ name, kind: "text" }) as const;
+const number = (name: string) => ({ name, kind: "number" }) as const;
+const flag = (name: string) => ({ name, kind: "flag" }) as const;
+
+export const ERP_TABLES: Record<ErpTable, ErpTableForm> = {
+  stock: { key: [key("sku"), key("warehouse")], columns: [number("quantity"), number("reserved")] },
+  prices: {
+    key: [key("sku"), key("price_type")],
+    columns: [number("price"), number("old_price"), text("currency"), text("data")],
+  },
+  products: {
+    key: [key("sku")],
+    columns: [
+      text("parent"),
+      flag("is_group"),
+      text("name"),
+      text("article"),
+      text("barcode"),
+      text("unit"),
+      text("vat"),
+      text("description"),
+      flag("active"),
+      text("data"),
+    ],
+  },
+  images: {
+    key: [key("sku"), key("position", "integer")],
+    columns: [text("source"), text("alt"), text("data")],
+  },
+  erp_orders: {
+    key: [key("order_id", "uuid")],
+    columns: [
+      text("erp_number"),
+      number("seen_revision"),
+      text("state"),
+      // In PostgreSQL `error` is why the shop's database refused the row.
+      { name: "error", kind: "text", remote: "block_reason" },
+      text("note"),
+    ],
+  },
+};
+
+export const ERP_TABLE_NAMES = Object.keys(ERP_TABLES) as ErpTable[];
+
+export function isErpTable(name: string): name is ErpTable {
+  return Object.hasOwn(ERP_TABLES, name);
+}
+
+/** A row as PostgreSQL has it: each column's text, `true` and `false` for a boolean. */
+export interface RemoteRow {
+  values: Record<string, string | null>;
+  /** Why it was refused last. */
+  error: string | null;
+  /** Of a mark on an order: the revision of the order that PostgreSQL shows. */
+  shownRevision: string | null;
+}
+
+export interface Key {
+  k0: string;
+  k1: string;
+}
+
+/** A key that was touched, with what PostgreSQL has under it now; `row` null: nothing. */
+export interface TouchedRow extends Key {
+  table: ErpTable;
+  row: RemoteRow | null;
+}
+
+const WHOLE = /^-?[0-9]{1,18}$/;
+
+/** A value as SQLite stores it: what is whole as an integer, any other number as its digits. */
+export function localValue(value: string | null | undefined, kind: ColumnKind): string | bigint | null {
+  if (value === null || value === undefined) return null;
+  if (kind === "flag") return value === "true" ? 1n : 0n;
+  return kind === "number" && WHOLE.test(value) ? BigInt(value) : value;
+}

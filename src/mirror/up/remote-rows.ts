@@ -1,0 +1,267 @@
+/*
+ * What Up reads and writes in PostgreSQL; each function is one statement. SQL, because touched keys are joined with present
+ * values of several tables at once. The ERP's transactions may be long: a row that one of them holds is left for the next pass.
+ */
+import type { MirrorTx } from "../connection.ts";
+import {
+  ERP_TABLE_NAMES,
+  ERP_TABLES,
+  type ErpTable,
+  isErpTable,
+  type Key,
+  type RemoteRow,
+  type TouchedRow,
+} from "./erp-tables.ts";
+
+/** Notes read at a time; a transaction of this size holds SQLite's write lock for some 20 ms. */
+const NOTES_MAX = 2_000;
+/** Rows beyond so many bytes wait for the next round. */
+const BYTES_MAX = 16 * 1024 * 1024;
+/** A longer reason helps nobody. */
+const ERROR_CHARACTERS = 500;
+
+/** A status that the ERP wants set, as PostgreSQL has it. */
+export interface RemoteRequest {
+  orderId: string;
+  status: string | null;
+  comment: string | null;
+  data: string | null;
+  requestedAt: string | null;
+  seq: string;
+  state: string;
+  error: string | null;
+}
+
+export interface TouchedRequest {
+  id: string;
+  request: RemoteRequest | null;
+}
+
+/** One round's work: what was touched, with present values, and the notes that say so. */
+export interface Touched {
+  rows: (TouchedRow & { ids: string[] })[];
+  requests: (TouchedRequest & { ids: string[] })[];
+  /** Tables that were emptied as a whole. */
+  whole: { table: string; ids: string[] }[];
+}
+
+const keyIs = (table: ErpTable, row: string, keys: readonly string[]) =>
+  ERP_TABLES[table].key.map(({ name, type }, at) => `${row}.${name} = ${keys[at]}::${type}`).join(" AND ");
+
+/** The row as JSON whose values are all text: a number keeps its digits. */
+function rowAsJson(table: ErpTable, row: string): string {
+  const { key, columns } = ERP_TABLES[table];
+  const values = columns.map(({ name, remote }) => `'${name}', ${row}.${remote ?? name}::text`);
+  const shown =
+    table === "erp_orders"
+      ? `(SELECT o.revision::text FROM orders o WHERE o.shop = ${row}.shop AND o.order_id = ${row}.${key[0]?.name})`
+      : "NULL";
+  return `json_build_object('values', json_build_object(${values.join(", ")}), 'error', ${row}.error, 'shownRevision', ${shown})`;
+}
+
+const REQUEST_AS_JSON = `json_build_object('orderId', r.order_id::text, 'status', r.status, 'comment', r.comment,
+  'data', r.data::text, 'requestedAt', to_char(r.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'seq', r.seq::text, 'state', r.state, 'error', r.error)`;
+
+const contentOf = (table: ErpTable) =>
+  `WHEN '${table}' THEN (SELECT ${rowAsJson(table, "v")} FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["t.k0", "t.k1"])})`;
+
+/** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
+const READ_TOUCHED = `
+  WITH notes AS (SELECT id, tbl, k0, k1 FROM touched WHERE shop = $1 ORDER BY id LIMIT ${NOTES_MAX}),
+    t AS (SELECT tbl, k0, k1, json_agg(id::text)::text AS ids, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
+    found AS (
+      SELECT t.*, CASE WHEN t.k0 IS NULL THEN NULL ELSE CASE t.tbl
+        ${ERP_TABLE_NAMES.map(contentOf).join("\n        ")}
+        WHEN 'status_requests' THEN (SELECT ${REQUEST_AS_JSON} FROM status_requests r WHERE r.shop = $1 AND r.id = t.k0::uuid)
+      END END::text AS content FROM t),
+    sized AS (
+      SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY first) - coalesce(octet_length(content), 0) AS before FROM found)
+  SELECT tbl, k0, k1, ids, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY first`;
+
+interface FoundKey {
+  tbl: string;
+  k0: string | null;
+  k1: string | null;
+  ids: string;
+  content: string | null;
+}
+
+export async function readTouched(tx: MirrorTx, shop: string): Promise<Touched> {
+  const touched: Touched = { rows: [], requests: [], whole: [] };
+  for (const { tbl, k0, k1, content, ...found } of await tx.query<FoundKey>(READ_TOUCHED, [shop])) {
+    const ids = JSON.parse(found.ids) as string[];
+    if (tbl === "status_requests" && k0 !== null) {
+      touched.requests.push({ id: k0, ids, request: parsed<RemoteRequest>(content) });
+    } else if (isErpTable(tbl) && k0 !== null) {
+      touched.rows.push({ table: tbl, k0, k1: k1 ?? "", ids, row: parsed<RemoteRow>(content) });
+    } else touched.whole.push({ table: tbl, ids });
+  }
+  return touched;
+}
+
+function parsed<T>(content: string | null): T | null {
+  return content === null ? null : (JSON.parse(content) as T);
+}
+
+/** Exactly the notes that were read: others may have been written before them and become visible later. */
+export async function deleteTouched(tx: MirrorTx, shop: string, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await tx.run("DELETE FROM touched WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, ids]);
+}
+
+export async function addNotes(tx: MirrorTx, shop: string, table: string, keys: readonly Key[]): Promise<void> {
+  await tx.run(
+    `INSERT INTO touched (shop, tbl, k0, k1) SELECT $1, $2, x.k0, x.k1 FROM json_to_recordset($3::json) AS x(k0 text, k1 text)`,
+    [shop, table, JSON.stringify(keys)],
+  );
+}
+
+/** The tables in which the shop has rows. */
+export async function findFilled(tx: MirrorTx, shop: string): Promise<ErpTable[]> {
+  const each = ERP_TABLE_NAMES.map(
+    (table) => `SELECT '${table}' AS name WHERE EXISTS (SELECT 1 FROM ${table} WHERE shop = $1)`,
+  );
+  const rows = await tx.query<{ name: ErpTable }>(each.join(" UNION ALL "), [shop]);
+  return rows.map(({ name }) => name);
+}
+
+/** Why a row was refused; null: it was not. */
+export interface Verdict extends Key {
+  table: ErpTable | "status_requests";
+  error: string | null;
+}
+
+const verdictKey = (table: Verdict["table"]) =>
+  table === "status_requests" ? "v.id = x.k0::uuid" : keyIs(table, "v", ["x.k0", "x.k1"]);
+
+/** Writes the verdicts on one table. Returns those whose rows another transaction holds. */
+export async function writeErrors(
+  tx: MirrorTx,
+  shop: string,
+  table: Verdict["table"],
+  verdicts: readonly Verdict[],
+): Promise<Key[]> {
+  const given = verdicts.map(({ k0, k1, error }) => ({
+    k0,
+    k1,
+    error: error === null ? null : fit(error.slice(0, ERROR_CHARACTERS)),
+  }));
+  return await tx.query<Key>(
+    `WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset($2::json) AS x(k0 text, k1 text, error text)),
+       free AS MATERIALIZED (
+         SELECT x.k0, x.k1 FROM x JOIN ${table} v ON v.shop = $1 AND ${verdictKey(table)} FOR UPDATE OF v SKIP LOCKED),
+       written AS (
+         UPDATE ${table} v SET error = x.error FROM x JOIN free USING (k0, k1)
+         WHERE v.shop = $1 AND ${verdictKey(table)} AND v.error IS DISTINCT FROM x.error)
+     SELECT x.k0, x.k1 FROM x WHERE (x.k0, x.k1) NOT IN (SELECT k0, k1 FROM free)
+       AND EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${verdictKey(table)})`,
+    [shop, JSON.stringify(given)],
+  );
+}
+
+/** What no text of PostgreSQL's may hold. */
+function fit(words: string): string {
+  return words.toWellFormed().replaceAll("\0", "\uFFFD");
+}
+
+/** How many rows of each table stand refused. */
+export async function countRefused(tx: MirrorTx, shop: string): Promise<Record<string, number>> {
+  const tables = [...ERP_TABLE_NAMES, "status_requests"];
+  const counts = tables.map(
+    (table) => `SELECT '${table}' AS name, count(*)::int AS n FROM ${table} WHERE shop = $1 AND error IS NOT NULL`,
+  );
+  const rows = await tx.query<{ name: string; n: number }>(counts.join(" UNION ALL "), [shop]);
+  return Object.fromEntries(rows.filter(({ n }) => n > 0).map(({ name, n }) => [name, n]));
+}
+
+/** What became of a request. */
+export interface Outcome {
+  id: string;
+  order_id: string;
+  status: string | null;
+  comment: string | null;
+  data: string | null;
+  requested_at: string | null;
+  state: string;
+  attempts: number;
+  http_status: number | null;
+  answered_at: string | null;
+  last_error: string | null;
+}
+
+const OUTCOME = ["state", "attempts", "http_status", "answered_at", "last_error"];
+
+/**
+ * Writes outcomes, also of a request that PostgreSQL does not have: it was restored to before it came. Returns the requests
+ * that have theirs; the rows of the others are held by another transaction.
+ */
+export async function writeOutcomes(tx: MirrorTx, shop: string, outcomes: readonly Outcome[]): Promise<string[]> {
+  const set = OUTCOME.map((name) => `${name} = x.${name}`).join(", ");
+  const columns = ["id", "order_id", "status", "comment", "data", "requested_at", ...OUTCOME];
+  const rows = await tx.query<{ id: string }>(
+    `WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset($2::json) AS x(id uuid, order_id uuid, status text, comment text, data jsonb,
+         requested_at timestamptz, state text, attempts int, http_status int, answered_at timestamptz, last_error text)),
+       free AS MATERIALIZED (SELECT x.id FROM x JOIN status_requests r ON r.shop = $1 AND r.id = x.id FOR UPDATE OF r SKIP LOCKED),
+       written AS (
+         UPDATE status_requests r SET ${set} FROM x JOIN free USING (id) WHERE r.shop = $1 AND r.id = x.id RETURNING r.id),
+       missing AS (
+         INSERT INTO status_requests (shop, ${columns.join(", ")}) SELECT $1, ${columns.map((name) => `x.${name}`).join(", ")} FROM x
+         WHERE NOT EXISTS (SELECT 1 FROM status_requests r WHERE r.shop = $1 AND r.id = x.id)
+         ON CONFLICT DO NOTHING RETURNING id)
+     SELECT id::text FROM written UNION ALL SELECT id::text FROM missing`,
+    [
+      shop,
+      JSON.stringify(
+        outcomes.map((each) => ({ ...each, last_error: each.last_error === null ? null : fit(each.last_error) })),
+      ),
+    ],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The next rows of a whole table, in PostgreSQL's own order of keys. */
+export async function readPage(
+  tx: MirrorTx,
+  shop: string,
+  table: ErpTable,
+  after: Key | undefined,
+): Promise<TouchedRow[]> {
+  const { key } = ERP_TABLES[table];
+  const names = key.map(({ name }) => `v.${name}`).join(", ");
+  const bounds = key.map(({ type }, at) => `$${at + 2}::text::${type}`).join(", ");
+  const beyond = after === undefined ? "" : `AND (${names}) > (${bounds})`;
+  const bound = after === undefined ? [] : [after.k0, after.k1].slice(0, key.length);
+  const rows = await tx.query<{ k0: string; k1: string; content: string }>(
+    `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, v.${key[0]?.name}::text AS k0,
+         ${key[1] === undefined ? "''" : `v.${key[1].name}::text`} AS k1, ${rowAsJson(table, "v")}::text AS content
+       FROM (SELECT * FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT ${NOTES_MAX}) v),
+       sized AS (SELECT *, sum(octet_length(content)) OVER (ORDER BY at) - octet_length(content) AS before FROM page)
+     SELECT k0, k1, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY at`,
+    [shop, ...bound],
+  );
+  return rows.map(({ k0, k1, content }) => ({ table, k0, k1, row: parsed<RemoteRow>(content) }));
+}
+
+/** The keys among these under which PostgreSQL has nothing. */
+export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, keys: readonly Key[]): Promise<Key[]> {
+  return await tx.query<Key>(
+    `SELECT x.k0, x.k1 FROM json_to_recordset($2::json) AS x(k0 text, k1 text)
+     WHERE NOT EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])})`,
+    [shop, JSON.stringify(keys)],
+  );
+}
+
+/** Requests that PostgreSQL shows as open, by their ids. */
+export async function readOpenRequests(
+  tx: MirrorTx,
+  shop: string,
+  after: string | undefined,
+): Promise<TouchedRequest[]> {
+  const rows = await tx.query<{ id: string; content: string }>(
+    `SELECT r.id::text AS id, ${REQUEST_AS_JSON}::text AS content FROM status_requests r
+     WHERE r.shop = $1 AND r.state IN ('pending', 'sending') ${after === undefined ? "" : "AND r.id > $2::uuid"}
+     ORDER BY r.id LIMIT ${NOTES_MAX}`,
+    after === undefined ? [shop] : [shop, after],
+  );
+  return rows.map(({ id, content }) => ({ id, request: parsed<RemoteRequest>(content) }));
+}

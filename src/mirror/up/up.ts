@@ -1,0 +1,372 @@
+/*
+ * What the ERP writes in PostgreSQL, on its way to the shop's own tables, and the outcomes on their way back. In rounds:
+ *
+ * 1. One statement reads notes of touched keys, joined with the present values (PostgreSQL).
+ * 2. The values are committed, and with them the number of the round (SQLite).
+ * 3. Exactly the notes that were read are deleted, refusals are written, and the number with them (PostgreSQL).
+ *
+ * A crash between two steps repeats a round with values that are newer or the same. Step 3 of a round and step 1 of the next
+ * are one transaction. After an error nothing of a round is kept in memory.
+ */
+import type { Store } from "../../database/store.ts";
+import { commit } from "../../pass/commit.ts";
+import type { JobContext } from "../../pass/job.ts";
+import { isoTime } from "../../platform/ports.ts";
+import type { MirrorTx } from "../connection.ts";
+import { loadMirrorState, saveMirrorState } from "../mirror-state.ts";
+import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
+import { type Position, type Seen, savePosition } from "../position.ts";
+import {
+  applyRequest,
+  deleteOutcomeNotes,
+  hasOutcomes,
+  listOutcomes,
+  listRequestIds,
+  noteOutcomes,
+} from "./apply-requests.ts";
+import { applyRow, isOfRow, listKeys, unlessRefused, wordsOf } from "./apply-rows.ts";
+import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./erp-tables.ts";
+import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
+import {
+  addNotes,
+  countRefused,
+  deleteTouched,
+  findAbsent,
+  findFilled,
+  readOpenRequests,
+  readPage,
+  readTouched,
+  type TouchedRequest,
+  type Verdict,
+  writeErrors,
+  writeOutcomes,
+} from "./remote-rows.ts";
+
+/** Of one pass: some seconds at most, then the other direction has its turn. */
+const ROUNDS_MAX = 50;
+/** Outcomes written at a time. */
+const OUTCOMES_MAX = 500;
+/** Keys of a local table compared at a time, and requests noted again. */
+const KEYS_MAX = 2_000;
+
+type Counts = Record<string, number>;
+
+/** What a round has read. */
+interface Round {
+  rows: readonly TouchedRow[];
+  requests: readonly TouchedRequest[];
+  /** The notes that it answers. */
+  ids: readonly string[];
+  /** The shop's database went back: a request that it does not know may have left before. */
+  isAgain: boolean;
+  /** Requests whose outcomes are to be written once more. */
+  outcomesOf: readonly number[];
+  /** Its number; undefined in the middle of a walk, which begins anew where it is broken off. */
+  upNo: number | undefined;
+}
+
+/** What SQLite has of a round, for PostgreSQL. */
+interface Settled {
+  ids: readonly string[];
+  verdicts: readonly Verdict[];
+  upNo: number | undefined;
+}
+
+/** What one transaction in PostgreSQL has read and written. */
+interface Turn {
+  round: Round | undefined;
+  /** Outcomes that are there now, by their notes in SQLite. */
+  outcomes: readonly number[];
+  refused: Counts | undefined;
+  /** Notes deleted, less those that were written again. */
+  deleted: number;
+}
+
+const EMPTY = { rows: [], requests: [], ids: [], isAgain: false, outcomesOf: [], upNo: undefined };
+
+export class Up implements MirrorPart {
+  readonly name = "up";
+  #walk: Walk | undefined;
+  #isComparisonDue = false;
+  #settled: Settled | undefined;
+
+  /** Whether a pass has something to do beside the notes in PostgreSQL. */
+  hasWork(store: Store): boolean {
+    return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
+  }
+
+  /** The next passes go through every row that PostgreSQL has: also what no note tells, and what was refused. */
+  compareAll(): void {
+    this.#isComparisonDue = true;
+  }
+
+  async run(session: MirrorSession, _seen: Seen, signal: AbortSignal): Promise<PartResult> {
+    const counts: Counts = {};
+    try {
+      for (let rounds = 0; rounds < ROUNDS_MAX && !session.context.isStopping(); rounds++) {
+        if (!(await this.#runRound(session, signal, counts))) return { counts, more: false };
+      }
+      return { counts, more: true };
+    } catch (error) {
+      // A night's comparison begins anew; every other walk is found to be due again.
+      this.#isComparisonDue ||= this.#walk?.because === "night";
+      this.#walk = undefined;
+      this.#settled = undefined;
+      throw error;
+    }
+  }
+
+  /** Whether another round is worth while at once. */
+  async #runRound(session: MirrorSession, signal: AbortSignal, counts: Counts): Promise<boolean> {
+    const { context, self } = session;
+    const isFirst = this.#settled === undefined || this.#walk !== undefined;
+    const turn = await session.transact((tx, position) => this.#turn(tx, position, context.store, self.shop));
+    this.#settled = undefined;
+    const { round, outcomes, refused, deleted } = turn;
+    if (outcomes.length > 0) counts["outcomes"] = (counts["outcomes"] ?? 0) + outcomes.length;
+    const save: Save = (act) => commit(context, signal, act);
+    if (outcomes.length > 0 || refused !== undefined) {
+      await save(() => {
+        deleteOutcomeNotes(context.store, outcomes);
+        if (refused !== undefined) saveMirrorState(context.store, "refused_rows", JSON.stringify(refused));
+      });
+    }
+    if (round === undefined) return outcomes.length === OUTCOMES_MAX;
+    const application = new Application(context, round);
+    const verdicts = await application.apply(save);
+    for (const [name, n] of Object.entries(application.counts)) counts[name] = (counts[name] ?? 0) + n;
+    this.#settled = { ids: round.ids, verdicts, upNo: round.upNo };
+    // Where only notes are left whose rows others hold, the next pass is early enough.
+    return isFirst || deleted > 0 || this.#walk !== undefined;
+  }
+
+  async #turn(tx: MirrorTx, position: Position, store: Store, shop: string): Promise<Turn & { turn: number }> {
+    const { deleted, refused } = await this.#settle(tx, shop);
+    const outcomes = await writeWaitingOutcomes(tx, store, shop);
+    const local = loadUpNo(store);
+    const remote = this.#settled?.upNo ?? position.upNo;
+    await this.#planWalk(tx, { store, shop, local, remote });
+    const upNo = Math.max(local, remote) + 1;
+    const round =
+      this.#walk === undefined
+        ? await this.#readTouched(tx, { store, shop, upNo })
+        : await this.#step(tx, this.#walk, { store, shop, upNo });
+    const turn = await savePosition(tx, shop, { upNo: remote });
+    return { round, outcomes, refused, deleted, turn };
+  }
+
+  /** Step 3. */
+  async #settle(tx: MirrorTx, shop: string): Promise<Pick<Turn, "deleted" | "refused">> {
+    if (this.#settled === undefined) return { deleted: 0, refused: undefined };
+    const { ids, verdicts } = this.#settled;
+    let held = 0;
+    for (const [table, ofTable] of Map.groupBy(verdicts, (verdict) => verdict.table)) {
+      const keys = await writeErrors(tx, shop, table, ofTable);
+      // Another transaction holds these rows: their notes go to the end of the queue.
+      if (keys.length > 0) await addNotes(tx, shop, table, keys);
+      held += keys.length;
+    }
+    await deleteTouched(tx, shop, ids);
+    const refused = verdicts.length > 0 ? await countRefused(tx, shop) : undefined;
+    return { deleted: ids.length - held, refused };
+  }
+
+  async #planWalk(tx: MirrorTx, now: Place & { local: number; remote: number }): Promise<void> {
+    if (this.#walk !== undefined) return;
+    const because = whoWentBack(now) ?? (this.#isComparisonDue ? "night" : undefined);
+    if (because === undefined) return;
+    this.#walk = planWalk(because, { filled: await findFilled(tx, now.shop), used: loadUsed(now.store) });
+    this.#isComparisonDue = false;
+  }
+
+  /** Step 1. */
+  async #readTouched(tx: MirrorTx, { store, shop, upNo }: Place & { upNo: number }): Promise<Round | undefined> {
+    const { rows, requests, whole } = await readTouched(tx, shop);
+    const ids = [...rows, ...requests].flatMap((each) => each.ids);
+    // Of a table that nothing has ever come to from there, an emptying says nothing.
+    const used = loadUsed(store);
+    const emptied = used.filter((table) => whole.some((each) => each.table === table));
+    const wholeIds = whole.flatMap((each) => each.ids);
+    if (emptied.length > 0) this.#walk = planTruncated(emptied, wholeIds);
+    else ids.push(...wholeIds);
+    if (ids.length === 0 && this.#walk === undefined) return undefined;
+    return { ...EMPTY, rows, requests, ids, upNo };
+  }
+
+  /** The same for the next step of a walk. */
+  async #step(tx: MirrorTx, walk: Walk, place: Place & { upNo: number }): Promise<Round> {
+    const [step] = walk.steps;
+    if (step === undefined) {
+      this.#walk = undefined;
+      return { ...EMPTY, ids: walk.ids, upNo: place.upNo };
+    }
+    const { round, next } = await readStep(tx, step, place);
+    this.#walk = advance(walk, next);
+    return { ...EMPTY, ...round };
+  }
+}
+
+interface Place {
+  store: Store;
+  shop: string;
+}
+
+async function readStep(
+  tx: MirrorTx,
+  step: WalkStep,
+  { store, shop }: Place,
+): Promise<{ round: Partial<Round>; next: WalkStep | undefined }> {
+  switch (step.kind) {
+    case "remote": {
+      const rows = await readPage(tx, shop, step.table, step.after);
+      const after = rows.at(-1);
+      return { round: { rows }, next: after && { ...step, after } };
+    }
+    case "local": {
+      const { table } = step;
+      const keys = listKeys(store, table, step.after, KEYS_MAX);
+      const after = keys.at(-1);
+      const absent = after === undefined ? [] : await findAbsent(tx, shop, table, keys);
+      return {
+        round: { rows: absent.map((key) => ({ ...key, table, row: null })) },
+        next: after && { ...step, after },
+      };
+    }
+    case "requests": {
+      const requests = await readOpenRequests(tx, shop, step.after);
+      const last = requests.at(-1);
+      return { round: { requests, isAgain: step.isAgain }, next: last && { ...step, after: last.id } };
+    }
+    case "outcomes": {
+      const outcomesOf = listRequestIds(store, step.after, KEYS_MAX);
+      const after = outcomesOf.at(-1);
+      return { round: { outcomesOf }, next: after === undefined ? undefined : { ...step, after } };
+    }
+  }
+}
+
+async function writeWaitingOutcomes(tx: MirrorTx, store: Store, shop: string): Promise<number[]> {
+  const waiting = listOutcomes(store, OUTCOMES_MAX);
+  if (waiting.length === 0) return [];
+  const there = await writeOutcomes(
+    tx,
+    shop,
+    waiting.map(({ outcome }) => outcome),
+  );
+  const done = new Set(there);
+  return waiting.filter(({ outcome }) => done.has(outcome.id)).map(({ noteId }) => noteId);
+}
+
+/** The round that was applied last. */
+function loadUpNo(store: Store): number {
+  return Number(loadMirrorState(store, "up_no") ?? 0);
+}
+
+/** Tables that rows from PostgreSQL have ever come to. */
+function loadUsed(store: Store): ErpTable[] {
+  return (JSON.parse(loadMirrorState(store, "up") ?? "[]") as string[]).filter(isErpTable);
+}
+
+type Save = (act: () => void) => Promise<void>;
+
+/** Step 2 of one round. */
+class Application {
+  readonly #context: JobContext;
+  readonly #round: Round;
+  counts: Counts = {};
+
+  constructor(context: JobContext, round: Round) {
+    this.#context = context;
+    this.#round = round;
+  }
+
+  /** In one transaction; where a row ends that, each row has one of its own. */
+  async apply(save: Save): Promise<Verdict[]> {
+    try {
+      let verdicts: Verdict[] = [];
+      await save(() => {
+        this.counts = {};
+        verdicts = this.#each().flatMap(({ act }) => act() ?? []);
+        this.#finish();
+      });
+      return verdicts;
+    } catch (error) {
+      if (!isOfRow(error)) throw error;
+      this.counts = {};
+      return await this.#applyOneByOne(save);
+    }
+  }
+
+  get #store(): Store {
+    return this.#context.store;
+  }
+
+  async #applyOneByOne(save: Save): Promise<Verdict[]> {
+    const verdicts: (Verdict | undefined)[] = [];
+    for (const { key, act } of this.#each()) {
+      try {
+        await save(() => void verdicts.push(act()));
+      } catch (error) {
+        if (!isOfRow(error)) throw error;
+        verdicts.push({ ...key, error: wordsOf(error) });
+        this.#count("refused");
+      }
+    }
+    await save(() => this.#finish());
+    return verdicts.filter((verdict) => verdict !== undefined);
+  }
+
+  #each(): { key: Omit<Verdict, "error">; act: () => Verdict | undefined }[] {
+    const { rows, requests } = this.#round;
+    // Requests of one order leave in the order in which they were made.
+    const inOrder = requests.toSorted((a, b) => Number(a.request?.seq ?? 0) - Number(b.request?.seq ?? 0));
+    return [
+      ...rows.map((row) => ({ key: { table: row.table, k0: row.k0, k1: row.k1 }, act: () => this.#applyRow(row) })),
+      ...inOrder.map((request) => ({
+        key: { table: "status_requests" as const, k0: request.id, k1: "" },
+        act: () => this.#applyRequest(request),
+      })),
+    ];
+  }
+
+  #finish(): void {
+    const { rows, outcomesOf, upNo } = this.#round;
+    noteOutcomes(this.#store, outcomesOf);
+    if (upNo !== undefined) saveMirrorState(this.#store, "up_no", String(upNo));
+    const used = loadUsed(this.#store);
+    const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || rows.some((row) => row.table === table));
+    if (now.length > used.length) saveMirrorState(this.#store, "up", JSON.stringify(now));
+  }
+
+  #applyRow(touched: TouchedRow): Verdict | undefined {
+    const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched));
+    if (changed) this.#count("erpRows");
+    if (error !== null) this.#count("refused");
+    const { table, k0, k1, row } = touched;
+    return row === null || row.error === error ? undefined : { table, k0, k1, error };
+  }
+
+  #applyRequest(touched: TouchedRequest): Verdict | undefined {
+    const rules = { isAgain: this.#round.isAgain, at: isoTime(this.#context.clock.nowMs()) };
+    const { reason, isNew } = this.#refusedOr(touched, rules);
+    if (isNew) this.#count("erpRequests");
+    if (reason !== null) this.#count("refused");
+    const { id, request } = touched;
+    return request === null || request.error === reason
+      ? undefined
+      : { table: "status_requests", k0: id, k1: "", error: reason };
+  }
+
+  #refusedOr(touched: TouchedRequest, rules: Parameters<typeof applyRequest>[2]): ReturnType<typeof applyRequest> {
+    let outcome = { reason: null as string | null, isNew: false };
+    const { error } = unlessRefused(this.#store, () => {
+      outcome = applyRequest(this.#store, touched, rules);
+      return outcome.isNew;
+    });
+    return error === null ? outcome : { reason: error, isNew: false };
+  }
+
+  #count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  }
+}

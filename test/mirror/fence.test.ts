@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Claim, judgeWriter } from "../../src/mirror/fence.ts";
+import { runs } from "../support/whole.ts";
+
+const NEVER = { writer: null, writerNo: 0, takeoverNo: 0 };
+const claim = (writer: string, writerNo?: number, takeoverNo = 0): Claim => ({ writer, writerNo, takeoverNo });
+
+describe("the claim to a shop", () => {
+  it.each<[string, Parameters<typeof judgeWriter>[0], Claim, ReturnType<typeof judgeWriter>]>([
+    ["the first ever", NEVER, claim("a"), { kind: "claim", writerNo: 1 }],
+    ["a start after another", { ...NEVER, writer: "a", writerNo: 4 }, claim("b"), { kind: "claim", writerNo: 5 }],
+    ["its own", { ...NEVER, writer: "a", writerNo: 4 }, claim("a", 4), { kind: "ours" }],
+    ["its own, whose answer was lost", { ...NEVER, writer: "a", writerNo: 4 }, claim("a"), { kind: "ours" }],
+    ["a newer one", { ...NEVER, writer: "b", writerNo: 5 }, claim("a", 4), { kind: "fenced", isTakenOver: false }],
+    [
+      "an older one, from a restored PostgreSQL",
+      { ...NEVER, writer: "z", writerNo: 2 },
+      claim("a", 4),
+      { kind: "claim", writerNo: 5 },
+    ],
+    [
+      "one of the same number, from a restored PostgreSQL",
+      { ...NEVER, writer: "z", writerNo: 4 },
+      claim("a", 4),
+      { kind: "claim", writerNo: 5 },
+    ],
+    [
+      "a takeover that it does not know",
+      { writer: "a", writerNo: 4, takeoverNo: 1 },
+      claim("a", 4),
+      { kind: "fenced", isTakenOver: true },
+    ],
+    [
+      "the same at a start",
+      { writer: "b", writerNo: 5, takeoverNo: 1 },
+      claim("c"),
+      { kind: "fenced", isTakenOver: true },
+    ],
+    [
+      "a takeover that PostgreSQL has forgotten",
+      { writer: "z", writerNo: 2, takeoverNo: 0 },
+      claim("a", undefined, 1),
+      { kind: "claim", writerNo: 3 },
+    ],
+  ])("%s", (_, position, own, verdict) => {
+    expect(judgeWriter(position, own)).toEqual(verdict);
+  });
+
+  it("belongs to one of all instances once each has looked, whatever the order", () => {
+    const instances = ["a", "b", "c", "d"];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...instances), { minLength: 1, maxLength: 40 }), (order) => {
+        let position = { writer: null as string | null, writerNo: 0, takeoverNo: 0 };
+        const claims = new Map(instances.map((name) => [name, claim(name)]));
+        const ended = new Set<string>();
+        const look = (name: string) => {
+          const own = claims.get(name) as Claim;
+          if (ended.has(name)) return;
+          const verdict = judgeWriter(position, own);
+          if (verdict.kind === "fenced") ended.add(name);
+          if (verdict.kind !== "claim") return;
+          own.writerNo = verdict.writerNo;
+          position = { ...position, writer: name, writerNo: verdict.writerNo };
+        };
+        for (const name of [...order, ...order]) look(name);
+        const running = new Set(order.filter((name) => !ended.has(name)));
+        expect([...running]).toEqual([position.writer]);
+      }),
+      { numRuns: runs(100, 1000) },
+    );
+  });
+});

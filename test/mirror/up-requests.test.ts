@@ -1,0 +1,143 @@
+import { expect, it } from "vitest";
+import { describeWithPostgres } from "../support/postgres.ts";
+import { SHOP, startUp, storeOrders } from "./up-support.ts";
+
+const REQUESTS = "SELECT order_id, status, comment, state FROM status_requests ORDER BY id";
+const OUTCOMES = "SELECT status, state, http_status, last_error, error FROM status_requests ORDER BY seq";
+
+describeWithPostgres("status requests of the ERP", () => {
+  it("arrive once, in their order, and their outcomes go back", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    const client = crypto.randomUUID();
+    await erp.query(
+      `INSERT INTO status_requests (id, shop, order_id, status, comment, data) VALUES
+         ('${client}', '${SHOP}', '${id}', 'packed', 'box 1', '{"n": 1.50}'), (gen_random_uuid(), '${SHOP}', '${id}', 'shipped', NULL, NULL)`,
+    );
+    expect(await pass()).toEqual({ erpRequests: 2 });
+    expect(bridge.rows(REQUESTS)).toEqual([
+      { order_id: id, status: "packed", comment: "box 1", state: "pending" },
+      { order_id: id, status: "shipped", comment: null, state: "pending" },
+    ]);
+    bridge.bridge.store.db.exec(
+      `UPDATE status_requests SET state = 'sent', http_status = 200, attempts = 1, answered_at = '2026-06-01T12:00:00.000Z' WHERE status = 'packed';
+       UPDATE status_requests SET state = 'refused', http_status = 409, last_error = 'no ' || char(0) || ' way' WHERE status = 'shipped'`,
+    );
+    expect(await pass()).toEqual({ outcomes: 2 });
+    expect(await remote(OUTCOMES)).toEqual([
+      { status: "packed", state: "sent", http_status: 200, last_error: null, error: null },
+      { status: "shipped", state: "refused", http_status: 409, last_error: "no \uFFFD way", error: null },
+    ]);
+    expect(await pass()).toEqual({});
+  });
+
+  it("arrive once although PostgreSQL was restored to before they came, and after", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    const client = crypto.randomUUID();
+    const insert = () =>
+      erp.query(
+        `INSERT INTO status_requests (id, shop, order_id, status) VALUES ('${client}', '${SHOP}', '${id}', 'packed')`,
+      );
+    await insert();
+    await pass();
+    bridge.bridge.store.db.exec("UPDATE status_requests SET state = 'sent', http_status = 200");
+    await pass();
+    await erp.query("DELETE FROM status_requests");
+    await pass();
+    expect(bridge.rows(REQUESTS)).toMatchObject([{ state: "sent" }]);
+    // The client inserts it again, from its own outbox.
+    await insert();
+    expect(await pass()).toEqual({ outcomes: 1 });
+    expect(bridge.rows(REQUESTS)).toMatchObject([{ state: "sent" }]);
+    expect(await remote(OUTCOMES)).toMatchObject([{ state: "sent", http_status: 200 }]);
+  });
+
+  it("of a PostgreSQL that lacks them get their outcomes back", async () => {
+    const { bridge, database, erp, pass, remote, restart } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1)`);
+    await pass();
+    const [{ up_no: then }] = (await remote("SELECT up_no::text FROM positions WHERE shop = 'north'")) as [
+      { up_no: string },
+    ];
+    await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'packed')`);
+    await pass();
+    await erp.query("UPDATE stock SET quantity = 2");
+    await pass();
+    bridge.bridge.store.db.exec("UPDATE status_requests SET state = 'sent', http_status = 200");
+    await pass();
+    await database.cluster.query(
+      database.name,
+      `SET erp_bridge.quiet = 'on'; DELETE FROM erp_bridge.status_requests; UPDATE erp_bridge.positions SET up_no = ${then} WHERE shop = 'north'`,
+    );
+    restart();
+    await pass();
+    await pass();
+    expect(await remote(OUTCOMES)).toMatchObject([{ status: "packed", state: "sent", http_status: 200 }]);
+    expect(bridge.rows(REQUESTS)).toHaveLength(1);
+  });
+
+  it("that a restored shop does not know leave only after their order was read", async () => {
+    const { bridge, erp, pass, restart } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'packed')`);
+    await pass();
+    bridge.bridge.store.db.exec(
+      "DELETE FROM mirror_requests; DELETE FROM status_requests; UPDATE mirror_state SET value = '0' WHERE key = 'up_no'",
+    );
+    restart();
+    await pass();
+    expect(bridge.rows("SELECT status, state, status_before, echo FROM status_requests")).toEqual([
+      { status: "packed", state: "sending", status_before: "new", echo: "awaited" },
+    ]);
+  });
+
+  it("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = "", other = ""] = await storeOrders(bridge, 2);
+    await erp.query(
+      `INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', gen_random_uuid(), 'packed'), ('${SHOP}', '${other}', 'shipped')`,
+    );
+    expect(await pass()).toEqual({ erpRequests: 1, refused: 1 });
+    await pass();
+    expect(await remote(OUTCOMES)).toMatchObject([
+      { status: "packed", error: expect.stringContaining("no order") },
+      { status: "shipped", error: null },
+    ]);
+    await erp.query(`UPDATE status_requests SET order_id = '${id}' WHERE status = 'packed'`);
+    await erp.query("UPDATE status_requests SET comment = 'late' WHERE status = 'shipped'");
+    expect(await pass()).toEqual({ erpRequests: 1 });
+    expect(bridge.rows(REQUESTS)).toEqual([
+      { order_id: other, status: "shipped", comment: "late", state: "pending" },
+      { order_id: id, status: "packed", comment: null, state: "pending" },
+    ]);
+    expect(await remote("SELECT error FROM status_requests WHERE error IS NOT NULL")).toEqual([]);
+    bridge.bridge.store.db.exec(`UPDATE status_requests SET state = 'sending', attempts = 1 WHERE status = 'packed'`);
+    await erp.query("UPDATE status_requests SET comment = 'too late' WHERE status = 'packed'");
+    await erp.query("DELETE FROM status_requests WHERE status = 'shipped'");
+    await pass();
+    expect(bridge.rows(REQUESTS)).toMatchObject([{ status: "packed", comment: null }]);
+    expect(await remote(OUTCOMES)).toMatchObject([{ status: "packed", error: expect.stringContaining("has left") }]);
+    bridge.bridge.store.db.exec("DELETE FROM status_requests");
+    await pass();
+    expect(await remote(OUTCOMES)).toMatchObject([
+      { state: "refused", last_error: expect.stringContaining("deleted") },
+    ]);
+  });
+
+  it("are left alone where another transaction holds them, and get their outcomes later", async () => {
+    const { bridge, erp, connectErp, pass, remote } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'packed')`);
+    await pass();
+    bridge.bridge.store.db.exec("UPDATE status_requests SET state = 'sent', http_status = 200");
+    const other = await connectErp();
+    await other.query("BEGIN");
+    await other.query("SELECT * FROM status_requests FOR UPDATE");
+    expect(await pass()).toEqual({});
+    await other.query("ROLLBACK");
+    expect(await pass()).toEqual({ outcomes: 1 });
+    expect(await remote(OUTCOMES)).toMatchObject([{ state: "sent" }]);
+  });
+});

@@ -1,0 +1,253 @@
+import { expect, it } from "vitest";
+import { describeWithPostgres } from "../support/postgres.ts";
+import { SHOP, startUp, storeOrders } from "./up-support.ts";
+
+const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
+
+describeWithPostgres("rows of the ERP on their way up", () => {
+  it("arrive with their values exactly, are changed, and go", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    await erp.query(
+      `INSERT INTO stock (shop, sku, warehouse, quantity, reserved) VALUES ('${SHOP}', 'A-17', 'main', 12, 2), ('${SHOP}', 'B 3', '', 0.250, 0),
+         ('south', 'A-17', 'main', 5, 0)`,
+    );
+    await erp.query(
+      `INSERT INTO prices (shop, sku, price, currency, data) VALUES ('${SHOP}', 'A-17', 123456789012.345678901, 'RUB', '{"a": 1.10}')`,
+    );
+    await erp.query(`INSERT INTO products (shop, sku, name, active) VALUES ('${SHOP}', 'A-17', 'Ёлка "x"', false)`);
+    await erp.query(`INSERT INTO images (shop, sku, position, source) VALUES ('${SHOP}', 'A-17', 3, 'a.jpg')`);
+    expect(await pass()).toEqual({ erpRows: 5 });
+    expect(bridge.rows(STOCK)).toEqual([
+      { sku: "A-17", warehouse: "main", quantity: 12, reserved: 2, type: "integer" },
+      { sku: "B 3", warehouse: "", quantity: "0.250", reserved: 0, type: "text" },
+    ]);
+    expect(bridge.rows("SELECT price, currency, data FROM prices")).toEqual([
+      { price: "123456789012.345678901", currency: "RUB", data: '{"a": 1.10}' },
+    ]);
+    expect(bridge.rows("SELECT name, is_group, active FROM products")).toEqual([
+      { name: 'Ёлка "x"', is_group: 0, active: 0 },
+    ]);
+    expect(bridge.rows("SELECT position, source FROM images")).toEqual([{ position: 3, source: "a.jpg" }]);
+    expect(await remote(`SELECT * FROM touched WHERE shop = '${SHOP}'`)).toEqual([]);
+    expect(await remote("SELECT tbl FROM touched")).toEqual([{ tbl: "stock" }]);
+
+    await erp.query(`UPDATE stock SET sku = 'C-1' WHERE sku = 'B 3'`);
+    await erp.query(`DELETE FROM images WHERE shop = '${SHOP}'`);
+    expect(await pass()).toEqual({ erpRows: 3 });
+    expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "A-17" }, { sku: "C-1" }]);
+    expect(bridge.rows("SELECT * FROM images")).toEqual([]);
+    expect(await pass()).toEqual({});
+  });
+
+  it("miss nothing of transactions that commit late, and see nothing of those that are rolled back", async () => {
+    const { bridge, erp, connectErp, pass } = await startUp();
+    const slow = await connectErp();
+    const never = await connectErp();
+    for (const client of [slow, never]) await client.query("BEGIN");
+    await slow.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'slow', 1)`);
+    await never.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'never', 1)`);
+    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'quick', 1)`);
+    expect(await pass()).toEqual({ erpRows: 1 });
+    await never.query("ROLLBACK");
+    await slow.query("COMMIT");
+    expect(await pass()).toEqual({ erpRows: 1 });
+    expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "quick" }, { sku: "slow" }]);
+  });
+
+  it("are more than a round holds", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 4500) AS n`,
+    );
+    expect(await pass()).toEqual({ erpRows: 4500 });
+    expect(bridge.rows("SELECT count(*) AS n, sum(quantity) AS sum FROM stock")).toEqual([
+      { n: 4500, sum: (4500 * 4501) / 2 },
+    ]);
+    expect(await remote("SELECT count(*)::int AS n FROM touched")).toEqual([{ n: 0 }]);
+    await erp.query("UPDATE stock SET quantity = 0");
+    expect(await pass()).toEqual({ erpRows: 4500 });
+  });
+
+  it("go with a TRUNCATE, and what is inserted with it stays", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 3000) AS n`,
+    );
+    await pass();
+    await erp.query("BEGIN");
+    await erp.query("TRUNCATE stock");
+    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'S-7', 7), ('${SHOP}', 'new', 1)`);
+    await erp.query("COMMIT");
+    await pass();
+    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual([
+      { sku: "S-7", quantity: 7 },
+      { sku: "new", quantity: 1 },
+    ]);
+    expect(await remote(`SELECT count(*)::int AS n FROM touched WHERE shop = '${SHOP}'`)).toEqual([{ n: 0 }]);
+  });
+
+  it("of a table that nothing ever came to from PostgreSQL are not emptied by a TRUNCATE there", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    bridge.bridge.store.db.exec("INSERT INTO stock (sku, quantity) VALUES ('local', 1)");
+    await erp.query("TRUNCATE stock");
+    await pass();
+    expect(bridge.rows("SELECT sku FROM stock")).toEqual([{ sku: "local" }]);
+    expect(await remote(`SELECT count(*)::int AS n FROM touched WHERE shop = '${SHOP}'`)).toEqual([{ n: 0 }]);
+  });
+
+  it("come back with SQLite's words where it refuses them, alone", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [first = "", second = ""] = await storeOrders(bridge, 2);
+    const unknown = crypto.randomUUID();
+    await erp.query(
+      `INSERT INTO erp_orders (shop, order_id, erp_number, seen_revision) VALUES ('${SHOP}', '${unknown}', '1', 1), ('${SHOP}', '${first}', '2', 99),
+         ('${SHOP}', '${second}', '3', 1)`,
+    );
+    expect(await pass()).toEqual({ erpRows: 1, refused: 2 });
+    expect(bridge.rows("SELECT order_id, erp_number FROM erp_orders")).toEqual([{ order_id: second, erp_number: "3" }]);
+    expect(bridge.rows("SELECT order_id FROM orders_pending")).toEqual([{ order_id: first }]);
+    const errors = await remote<{ erp_number: string; error: string | null }>(
+      "SELECT erp_number, error FROM erp_orders ORDER BY erp_number",
+    );
+    expect(errors).toEqual([
+      { erp_number: "1", error: expect.stringContaining("there is no order with this order_id") },
+      { erp_number: "2", error: expect.stringContaining("this seen_revision does not exist") },
+      { erp_number: "3", error: null },
+    ]);
+    expect(bridge.rows("SELECT value FROM mirror_state WHERE key = 'refused_rows'")).toEqual([
+      { value: '{"erp_orders":2}' },
+    ]);
+
+    await erp.query(`UPDATE erp_orders SET seen_revision = 1 WHERE erp_number = '2'`);
+    await erp.query(`DELETE FROM erp_orders WHERE erp_number = '1'`);
+    expect(await pass()).toEqual({ erpRows: 1 });
+    expect(await remote("SELECT count(*)::int AS n FROM erp_orders WHERE error IS NOT NULL")).toEqual([{ n: 0 }]);
+    expect(bridge.rows("SELECT order_id FROM orders_pending")).toEqual([]);
+    await pass();
+    expect(bridge.rows("SELECT value FROM mirror_state WHERE key = 'refused_rows'")).toEqual([{ value: "{}" }]);
+  });
+
+  it("go on around one that ends the transaction, and around one that another transaction holds", async () => {
+    const { bridge, erp, connectErp, pass, remote } = await startUp();
+    bridge.bridge.store.db.exec(
+      `CREATE TRIGGER mine BEFORE INSERT ON stock WHEN NEW.sku = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'never bad'); END`,
+    );
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'a', 1), ('${SHOP}', 'bad', 1), ('${SHOP}', 'z', 1)`,
+    );
+    const other = await connectErp();
+    await other.query("BEGIN");
+    await other.query("SELECT * FROM stock WHERE sku = 'bad' FOR UPDATE");
+    expect(await pass()).toMatchObject({ erpRows: 2 });
+    expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "a" }, { sku: "z" }]);
+    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'later', 1)`);
+    await pass();
+    expect(bridge.rows("SELECT sku FROM stock WHERE sku = 'later'")).toHaveLength(1);
+    expect(await remote("SELECT error FROM stock WHERE sku = 'bad'")).toEqual([{ error: null }]);
+    await other.query("ROLLBACK");
+    await pass();
+    await pass();
+    expect(await remote("SELECT error FROM stock WHERE sku = 'bad'")).toEqual([{ error: "never bad" }]);
+    expect(await remote("SELECT count(*)::int AS n FROM touched")).toEqual([{ n: 0 }]);
+  });
+
+  it.each(["before", "after"] as const)("arrive where a COMMIT is cut off %s PostgreSQL has it", async (when) => {
+    const { bridge, erp, proxy, pass, remote } = await startUp();
+    for (let round = 1; round <= 3; round++) {
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', ${round}) ON CONFLICT (shop, sku, warehouse) DO UPDATE SET quantity = excluded.quantity`,
+      );
+      let commits = 0;
+      proxy.onStatement = (sql) => (sql === "COMMIT" && ++commits === round ? when : undefined);
+      await pass().catch(() => {});
+      proxy.onStatement = undefined;
+      await pass();
+      expect(bridge.rows("SELECT quantity FROM stock")).toEqual([{ quantity: round }]);
+      expect(await remote("SELECT count(*)::int AS n FROM touched")).toEqual([{ n: 0 }]);
+    }
+  });
+
+  it("are compared where the shop's database, or PostgreSQL, went back", async () => {
+    const { bridge, database, erp, pass, remote, restart } = await startUp();
+    const { store } = bridge.bridge;
+    const set = (sku: string, quantity: number) =>
+      erp.query(
+        `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', '${sku}', ${quantity}) ON CONFLICT (shop, sku, warehouse) DO UPDATE SET quantity = excluded.quantity`,
+      );
+    await set("A", 1);
+    await pass();
+    // SQLite without the last two rounds.
+    const then = bridge.rows<{ value: string }>("SELECT value FROM mirror_state WHERE key = 'up_no'")[0]?.value;
+    await set("A", 2);
+    await pass();
+    await set("B", 1);
+    await pass();
+    store.db.exec(`UPDATE stock SET quantity = 1 WHERE sku = 'A'; DELETE FROM stock WHERE sku = 'B';
+      INSERT INTO stock (sku, quantity) VALUES ('gone', 1); UPDATE mirror_state SET value = '${then}' WHERE key = 'up_no'`);
+    restart();
+    await pass();
+    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual([
+      { sku: "A", quantity: 2 },
+      { sku: "B", quantity: 1 },
+    ]);
+
+    const dump = await remote("SELECT up_no::int FROM positions WHERE shop = 'north'");
+    for (const quantity of [5, 6, 7]) {
+      await set("A", quantity);
+      await pass();
+    }
+    await database.cluster.query(
+      database.name,
+      `SET erp_bridge.quiet = 'on'; UPDATE erp_bridge.stock SET quantity = 2 WHERE sku = 'A'; DELETE FROM erp_bridge.stock WHERE sku = 'B';
+       UPDATE erp_bridge.positions SET up_no = ${String(dump[0]?.["up_no"])} WHERE shop = 'north'`,
+    );
+    restart();
+    await pass();
+    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual([{ sku: "A", quantity: 2 }]);
+    expect(await pass()).toEqual({});
+  });
+});
+
+describeWithPostgres("a mark on an order", () => {
+  it("takes it, blocks it, and blocks it again where a change brought it back", async () => {
+    const { bridge, erp, pass } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    const pending = () => bridge.rows("SELECT order_id FROM orders_pending").length;
+    const show = (revision: number) =>
+      erp.query(
+        `INSERT INTO orders (shop, order_id, is_cancelled, is_open, revision, erp_revision, received_at, changed_at, lines, hash, epoch, seq)
+         VALUES ('${SHOP}', '${id}', false, true, ${revision}, ${revision}, now(), now(), '[]', 'x', 0, 0)
+         ON CONFLICT (shop, order_id) DO UPDATE SET revision = excluded.revision`,
+      );
+    const block = () =>
+      erp.query(
+        `INSERT INTO erp_orders (shop, order_id, state, block_reason) VALUES ('${SHOP}', '${id}', 'blocked', 'no')
+         ON CONFLICT (shop, order_id) DO UPDATE SET state = excluded.state, block_reason = excluded.block_reason`,
+      );
+    await show(1);
+    await block();
+    await pass();
+    expect(bridge.rows("SELECT order_id, error FROM orders_blocked")).toEqual([{ order_id: id, error: "no" }]);
+    expect(pending()).toBe(0);
+
+    bridge.sandbox.service.changeOrder(id, { status: "paid" });
+    bridge.clock.advance(60_000);
+    await bridge.run("updates");
+    expect(pending()).toBe(1);
+    // The ERP has not seen the change yet.
+    await block();
+    await pass();
+    expect(pending()).toBe(1);
+    await show(2);
+    await block();
+    await pass();
+    expect(pending()).toBe(0);
+
+    await erp.query("UPDATE erp_orders SET state = 'taken', seen_revision = 2");
+    await pass();
+    expect(bridge.rows("SELECT * FROM erp_queue")).toEqual([]);
+    await erp.query("DELETE FROM erp_orders");
+    await pass();
+    expect(pending()).toBe(1);
+  });
+});
