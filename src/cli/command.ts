@@ -119,6 +119,9 @@ export function configFlag(file: string): string {
 export function asTyped(command: string, { configFile, terminal }: Pick<Call, "configFile" | "terminal">): string {
   if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;
   if (command.startsWith("erp-bridge ")) return `${command}${configFlag(configFile)}`;
+  // The units read what lies in this folder; with another file it was, and is, started by hand.
+  if (command === "systemctl start erp-bridge" && path.dirname(path.resolve(configFile)) !== FOLDER)
+    return `erp-bridge run${configFlag(configFile)}`;
   const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
   return instance === undefined ? command : command.replace(/\berp-bridge$/, `erp-bridge@${instance}`);
 }
