@@ -123,5 +123,7 @@ export function asTyped(command: string, { configFile, terminal }: Pick<Call, "c
   if (command === "systemctl start erp-bridge" && path.dirname(path.resolve(configFile)) !== FOLDER)
     return `erp-bridge run${configFlag(configFile)}`;
   const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
-  return instance === undefined ? command : command.replace(/\berp-bridge$/, `erp-bridge@${instance}`);
+  return instance === undefined || configFlag(configFile) === ""
+    ? command
+    : command.replace(/\berp-bridge$/, `erp-bridge@${instance}`);
 }
