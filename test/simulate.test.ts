@@ -90,6 +90,16 @@ describe("a simulated life of a shop", () => {
     120_000,
   );
 
+  it("leaves nothing behind in the database that the next one begins with", async () => {
+    const seed = [20_001, 20_002, 20_003, 20_004].find((each) => !makeSchedule(each).isGuarded) ?? FIRST_SEED;
+    for (const world of ["hostile", "usual"] as const) await runSchedule(makeSchedule(seed, world), workshop);
+    const fresh = new Workshop();
+    onTestFinished(() => fresh.close());
+    const alone = await runSchedule(makeSchedule(seed), fresh);
+    const afterOthers = await runSchedule(makeSchedule(seed), workshop);
+    expect(afterOthers.lines).toEqual(alone.lines);
+  });
+
   it("draws every class of fault that the grammar has", () => {
     const drawn = new Set<string>();
     for (let seed = FIRST_SEED; seed < FIRST_SEED + DRAWN; seed++) {

@@ -137,7 +137,7 @@ function resume(world: World): void {
   if (life === undefined || erp.isLocking) return;
   const { store } = life;
   if (!namesBatches(world.forms)) store.write(() => store.prepare("DELETE FROM batches WHERE state = 'unread'").run());
-  const held = store.db.prepare("SELECT area, reason FROM holds WHERE next_probe_at IS NULL").all() as {
+  const held = store.prepare("SELECT area, reason FROM holds WHERE next_probe_at IS NULL").all() as {
     area: "stocks" | "prices";
     reason: string;
   }[];

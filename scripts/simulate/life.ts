@@ -16,7 +16,7 @@ import { isoTime, type Log } from "../../src/platform/ports.ts";
 import type { Random } from "../../src/sandbox/random.ts";
 import { clockOfLife, type MachineClock, type SimulatedTime } from "./clock.ts";
 import { type JournalDisk, SimulatedJournal } from "./journal.ts";
-import { openLightStore } from "./light-store.ts";
+import { type LightConnection, LightStore } from "./light-store.ts";
 import { type Line, SimulatedNetwork } from "./network.ts";
 
 /** Thrown where the program dies. Whatever the dead program still does with it has no effect. */
@@ -33,8 +33,8 @@ export interface CommitHooks {
 export interface LifeOptions {
   number: number;
   loaded: LoadedConfig;
-  /** With all that looks after the database's files. */
-  isGuarded: boolean;
+  /** Undefined: one that is opened with all that looks after the database's files. */
+  connection: LightConnection | undefined;
   /** The former life had the same secret: to find that out costs more than a pass. */
   isSecretKnown: boolean;
   time: SimulatedTime;
@@ -62,6 +62,7 @@ export class ProgramLife {
   readonly entries: readonly ScheduleEntry[];
   readonly random: Random;
   readonly startedAtMs: number;
+  readonly #connection: LightConnection | undefined;
   readonly #abort = new AbortController();
   #isDead = false;
   #isStopping = false;
@@ -75,9 +76,11 @@ export class ProgramLife {
     this.startedAtMs = time.elapsedMs;
     const clock = clockOfLife(time, machine, this);
     const { path } = loaded.config.database;
-    this.store = options.isGuarded
-      ? openStore({ path, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon", now: clock.nowMs })
-      : openLightStore(path);
+    this.#connection = options.connection;
+    this.store =
+      options.connection === undefined
+        ? openStore({ path, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon", now: clock.nowMs })
+        : new LightStore(options.connection);
     // SQLite would wait for the ERP's lock in real time; the jobs wait in simulated time.
     this.store.db.pragma("busy_timeout = 0");
     const client = createClient({ loaded, clock, dispatcher: new SimulatedNetwork(line, this) });
@@ -163,7 +166,8 @@ export class ProgramLife {
   /** The program's files are closed, as the kernel does when it is gone. */
   close(): void {
     this.#isDead = true;
-    this.store.db.close();
+    if (this.#connection === undefined) this.store.db.close();
+    else this.#connection.leave();
   }
 
   #watchCommits(hooks: CommitHooks): void {

@@ -1,18 +1,71 @@
 import Database from "better-sqlite3";
+import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
 import { ownObjectsOf } from "../../src/database/erp-objects.ts";
 import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { Store } from "../../src/database/store.ts";
 
 const OWN = ownObjectsOf(loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements));
 
+/** The program's own statements are far fewer; the bound is for those that carry the names of a changed configuration. */
+const STATEMENTS_MAX = 2_000;
+
+/** The bridge's connection to one database, with all that was ever prepared on it. */
+export class LightConnection {
+  readonly db: Database.Database;
+  readonly file: string;
+  readonly statements = new Map<string, Database.Statement<unknown[], unknown>>();
+  readonly queries = new Map<unknown, object>();
+  readonly drizzle: BetterSQLite3Database;
+  readonly #temporary: Database.Statement<[], { name: string }>;
+
+  constructor(file: string) {
+    this.file = file;
+    this.db = new Database(file, { fileMustExist: true, timeout: 0 });
+    const settings = ["trusted_schema = OFF", "recursive_triggers = OFF", "foreign_keys = ON", "synchronous = OFF"];
+    for (const setting of settings) this.db.pragma(setting);
+    this.drizzle = drizzle(this.db);
+    this.#temporary = this.db.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'table'");
+  }
+
+  /** What a program that ended has left of its own: nothing of it outlives a connection that is closed. */
+  leave(): void {
+    if (this.db.inTransaction) this.db.exec("ROLLBACK");
+    for (const { name } of this.#temporary.all()) this.db.exec(`DROP TABLE temp."${name}"`);
+  }
+}
+
 /**
- * The store over a database that is known to be whole: opened by one connection instead of five, without what looks after
- * the files beside it. What the bridge writes through it is the same; what happens to files is looked at elsewhere.
+ * The store over a database that is known to be whole: over one connection instead of five, without what looks after the
+ * files beside it, and with the statements of the stores before it. What the bridge writes through it is the same; what
+ * happens to files is looked at elsewhere.
  */
-export function openLightStore(file: string): Store {
-  const db = new Database(file, { fileMustExist: true, timeout: 0 });
-  for (const setting of ["trusted_schema = OFF", "recursive_triggers = OFF", "foreign_keys = ON"]) db.pragma(setting);
-  db.pragma("synchronous = OFF");
-  const migrated = { applied: [], backup: undefined };
-  return new Store(db, { file, migrated, keepsLog: false, isMixed: false, own: OWN });
+export class LightStore extends Store {
+  readonly #connection: LightConnection;
+
+  constructor(connection: LightConnection) {
+    const migrated = { applied: [], backup: undefined };
+    super(connection.db, { file: connection.file, migrated, keepsLog: false, isMixed: false, own: OWN });
+    this.#connection = connection;
+  }
+
+  override prepare<Row = unknown, Params extends unknown[] = unknown[]>(sql: string): Database.Statement<Params, Row> {
+    const { statements, db } = this.#connection;
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      if (statements.size >= STATEMENTS_MAX) statements.clear();
+      statement = db.prepare<unknown[], unknown>(sql);
+      statements.set(sql, statement);
+    }
+    return statement as unknown as Database.Statement<Params, Row>;
+  }
+
+  override prepared<Prepared extends object>(
+    build: (query: BetterSQLite3Database) => Prepared,
+    key: unknown = build,
+  ): Prepared {
+    const { queries, drizzle } = this.#connection;
+    const query = queries.get(key) ?? build(drizzle);
+    queries.set(key, query);
+    return query as Prepared;
+  }
 }

@@ -26,9 +26,10 @@ const FILLING_TICKS = 40;
 
 /** Plays one schedule from its first step to its end. */
 export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
-  const { file, remove } = await workshop.newDatabase(schedule);
+  const database = await workshop.newDatabase(schedule);
+  const { file } = database;
   const world = new World(schedule, {
-    file,
+    database,
     configure: (changed) => workshop.configurations.for(schedule.forms, file, changed),
   });
   let losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
@@ -36,7 +37,7 @@ export async function runSchedule(schedule: Schedule, workshop: Workshop): Promi
     losses = await withSimulatedDeadlines(world.time, () => play(world, schedule));
   } finally {
     world.close();
-    remove();
+    database.giveBack();
   }
   return {
     seed: schedule.seed,

@@ -7,11 +7,14 @@ import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { openStore } from "../../src/database/open.ts";
 import { FeedChanges } from "../../src/feeds/feed-changes.ts";
+import { saveWideViews } from "../../src/orders/wide-views.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { Configurations } from "./configurations.ts";
 import type { Forms } from "./forms.ts";
-import { openLightStore } from "./light-store.ts";
+import { LightConnection, LightStore } from "./light-store.ts";
+import { ReusedDatabase } from "./reused-database.ts";
 import { makeSchedule, type Schedule } from "./schedule.ts";
+import { SecondConnection } from "./second-connection.ts";
 
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
 const MEMORY = "/dev/shm";
@@ -27,10 +30,19 @@ function openMigrated(file: string) {
   return openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
 }
 
+/** The database of one run. */
+export interface Lent {
+  readonly file: string;
+  /** The bridge's connection, where it is not opened as the daemon does it. */
+  readonly connection: LightConnection | undefined;
+  readonly second: SecondConnection;
+  giveBack(): void;
+}
+
 /**
- * A folder for the databases of many runs. Each begins with a copy of one that was migrated once, because migrating
- * costs more than a whole run; most of them with one that knows its account and has the triggers of its feeds as well,
- * because a change of the schema lets every connection read it anew.
+ * A folder for the databases of many runs. Few of them begin with a copy of one that was migrated once, because migrating
+ * costs more than a whole run; the others with one that knows its account and has the triggers of its feeds and its
+ * views as well, because a change of the schema lets every connection read it anew, and that was open before.
  */
 export class Workshop {
   readonly folder: string;
@@ -38,8 +50,8 @@ export class Workshop {
   /** By encoding, each made when it is needed first. */
   readonly #migrated = new Map<Encoding, string>();
   readonly #known = new Map<Encoding, string>();
-  /** By what is configured of the feeds. */
-  readonly #armed = new Map<string, string>();
+  /** By what is configured of the feeds and views. */
+  readonly #armed = new Map<string, ReusedDatabase>();
   #count = 0;
 
   constructor() {
@@ -80,35 +92,55 @@ export class Workshop {
     return file;
   }
 
-  async newDatabase({ forms, isGuarded }: Schedule): Promise<{ file: string; remove: () => void }> {
-    const file = path.join(this.folder, `bridge-${++this.#count}.db`);
-    copyFileSync(isGuarded ? this.#migratedIn(forms.encoding) : await this.#armedFor(forms), file);
-    return { file, remove: () => removeDatabase(file) };
+  async newDatabase({ forms, isGuarded }: Schedule): Promise<Lent> {
+    return isGuarded ? this.#copyFor(forms) : lend(await this.#armedFor(forms));
   }
 
-  async #armedFor(forms: Forms): Promise<string> {
+  #copyFor(forms: Forms): Lent {
+    const file = path.join(this.folder, `bridge-${++this.#count}.db`);
+    copyFileSync(this.#migratedIn(forms.encoding), file);
+    const second = new SecondConnection(file);
+    const giveBack = () => {
+      second.close();
+      removeDatabase(file);
+    };
+    return { file, connection: undefined, second, giveBack };
+  }
+
+  async #armedFor(forms: Forms): Promise<ReusedDatabase> {
     const from = this.#knownIn(forms.encoding);
-    const rules = feedRulesOf(this.configurations.for(forms, from));
-    const key =
-      forms.encoding +
-      JSON.stringify([...rules.values()].map(({ signature, keys, address }) => [signature, keys, address]));
+    const loaded = this.configurations.for(forms, from);
+    const rules = feedRulesOf(loaded);
+    const views = { order: loaded.config.orders.extra, line: loaded.config.orders.line_extra };
+    const feeds = [...rules.values()].map(({ signature, keys, address }) => [signature, keys, address]);
+    const key = JSON.stringify([forms.encoding, feeds, views]);
     const known = this.#armed.get(key);
     if (known !== undefined) return known;
     const file = path.join(this.folder, `armed-${this.#armed.size}.db`);
     copyFileSync(from, file);
-    const store = openLightStore(file);
+    const store = new LightStore(new LightConnection(file));
     const silent = () => {};
     const log = { debug: silent, info: silent, warn: silent, error: silent };
     const clock = { nowMs: () => 0, monotonicMs: () => 0, random: () => 0, sleep: () => Promise.resolve() };
     const context = { store, clock, log, isStopping: () => false } as unknown as JobContext;
+    store.write(() => saveWideViews(store, views));
     for (const feed of rules.values()) await new FeedChanges(context, feed).arm(new AbortController().signal);
     store.db.close();
-    this.#armed.set(key, file);
-    return file;
+    const made = new ReusedDatabase(file);
+    this.#armed.set(key, made);
+    return made;
   }
 
   readonly close = (): void => {
     process.off("exit", this.close);
+    for (const database of this.#armed.values()) database.close();
+    this.#armed.clear();
     rmSync(this.folder, { recursive: true, force: true });
   };
+}
+
+function lend(database: ReusedDatabase): Lent {
+  const { file, bridge, second } = database;
+  database.lend();
+  return { file, connection: bridge, second, giveBack: () => database.takeBack() };
 }

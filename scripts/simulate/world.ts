@@ -20,11 +20,13 @@ import { PushInvariants } from "./invariants/pushes.ts";
 import { StatusInvariants } from "./invariants/statuses.ts";
 import { JournalDisk } from "./journal.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
+import type { LightConnection } from "./light-store.ts";
 import type { Answer, Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
 import type { Asked, CrashPoint, Fate, Schedule, WorldKind } from "./schedule.ts";
-import { SecondConnection } from "./second-connection.ts";
+import type { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
+import type { Lent } from "./workshop.ts";
 
 const TICK_MS = 10_000;
 const DRAIN_MS = 7_000;
@@ -54,7 +56,6 @@ export class World implements Scene, Line, CommitHooks {
   readonly coverage = new Coverage();
   readonly seed: number;
   readonly kind: WorldKind;
-  readonly isGuarded: boolean;
   readonly forms: Forms;
   readonly lies = new Lies();
   readonly former = new Former();
@@ -101,6 +102,7 @@ export class World implements Scene, Line, CommitHooks {
   rescued = 0;
   #hasNews = false;
   #seen: { event: number | null; mark: string | null } = { event: null, mark: null };
+  readonly #connection: LightConnection | undefined;
   readonly #configure: (changed: Written) => LoadedConfig;
   #life: ProgramLife | undefined;
   #lives = 0;
@@ -114,13 +116,13 @@ export class World implements Scene, Line, CommitHooks {
 
   constructor(
     schedule: Schedule,
-    { file, configure }: { file: string; configure: (changed: Written) => LoadedConfig },
+    { database, configure }: { database: Lent; configure: (changed: Written) => LoadedConfig },
   ) {
     this.seed = schedule.seed;
     this.kind = schedule.world;
     this.machine.wallOffsetMs = schedule.clockMs;
     this.forms = schedule.forms;
-    this.isGuarded = schedule.isGuarded;
+    this.#connection = database.connection;
     // What a database was made with that has been used before.
     this.#secret = schedule.isGuarded ? undefined : CREDENTIALS.clientSecret;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
@@ -133,7 +135,7 @@ export class World implements Scene, Line, CommitHooks {
     });
     this.#configure = configure;
     this.time.onStandstill = () => this.fail(15, "time stands still");
-    this.auditor = new SecondConnection(file);
+    this.auditor = database.second;
     this.erp = new Erp(this.auditor);
     this.versions = new Versions(this.service);
     this.orders = new OrderInvariants(this);
@@ -179,10 +181,9 @@ export class World implements Scene, Line, CommitHooks {
     this.lines.push(`${(this.time.elapsedMs / 1000).toFixed(3)} ${line}`);
   }
 
-  /** Everything this world holds open is closed. */
+  /** The program ends with its world. */
   close(): void {
     this.#life?.close();
-    this.auditor.close();
   }
 
   // ------------------------------------------------------------------------------------------------------ program
@@ -195,7 +196,7 @@ export class World implements Scene, Line, CommitHooks {
     const life = new ProgramLife({
       number,
       loaded,
-      isGuarded: this.isGuarded,
+      connection: this.#connection,
       isSecretKnown: client_secret === this.#secret,
       time: this.time,
       machine: this.machine,
@@ -212,7 +213,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#secret = client_secret;
     // What a program that died in its commit had written is gone.
     this.#seen = { event: null, mark: null };
-    if (this.isGuarded) this.database.onStart(life.store.db);
+    if (this.#connection === undefined) this.database.onStart(life.store.db);
     this.discipline.onStart(life);
     this.position.onStart();
     this.orders.onStart();

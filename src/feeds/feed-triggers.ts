@@ -38,8 +38,8 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
   if (object.type === "view" || /^CREATE\s+VIRTUAL/i.test(object.sql)) return "scanned";
   checkColumns(
     rules,
-    store.db
-      .prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_xinfo(?)")
+    store
+      .prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)")
       .all(rules.table)
       .map(({ name }) => name),
   );
@@ -160,8 +160,8 @@ export function disarmTriggers(store: Store, name: string): boolean {
 /** Asks SQLite itself, which knows collations, rowids and affinities better than any list of columns. */
 function isKeyIndexed(store: Store, rules: FeedRules): boolean {
   const where = rules.keys.map((column) => `${quoteName(column)} IN (?, ?, ?)`).join(" AND ");
-  const plan = store.db
-    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
+  const plan = store
+    .prepare<{ detail: string }>(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
     .all(...rules.keys.flatMap(() => ["", "", ""]));
   return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }
