@@ -111,6 +111,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/confirm-batches.ts",
   ),
   tested(
+    "test/orders/partial-answers.test.ts",
+    "a part of a batch that is read later taken for whole",
+    { of: "headOfText", does: 'return { status: text === "" ? 204 : 200 };' },
+    "src/orders/head-metadata.ts",
+  ),
+  tested(
     "test/orders/orders-beside-list.test.ts",
     "a total that is larger than its batch says nothing",
     { in: "isLearnedCount", find: "!isPages(field) &&", replace: "isSize(field) &&" },

@@ -208,6 +208,8 @@ export const batches = sqliteTable("batches", {
   body: blob({ mode: "buffer" }),
   /** The answer's parts in `body_parts`, where it is larger. @example null */
   bodyId: integer("body_id"),
+  /** Status and headers that it came with where they may say that it is a part, JSON. @example null */
+  head: text(),
 });
 
 /** Records that could not be used, with the reason. */

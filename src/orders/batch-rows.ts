@@ -231,13 +231,15 @@ export interface UnreadBody extends BodyPlace {
   id: number;
   /** The `Date` header that came with it. */
   date: string | null;
+  /** {@link headText} of the answer. */
+  head: string | null;
 }
 
 /** The next kept body that this mapping has not been tried on. */
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
     .prepare<UnreadBody>(
-      `SELECT id, body, body_id AS bodyId, service_date AS date FROM batches INDEXED BY batches_unread
+      `SELECT id, body, body_id AS bodyId, service_date AS date, head FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL) AND read_with IS NOT ? ORDER BY id LIMIT 1`,
     )
     .get(mapping);
@@ -373,6 +375,7 @@ export function saveUnreadBody(
     fingerprint: string;
     place: BodyPlace;
     date: string | undefined;
+    head: string | null;
     /** The mapping that failed on it; null where none has been tried to its end. */
     mapping: string | null;
     error: Message | null;
@@ -381,10 +384,10 @@ export function saveUnreadBody(
 ): number {
   store
     .prepare(
-      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, body, body_id)
-       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?)
+      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, head, body, body_id)
+       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?, ?)
        ON CONFLICT (fingerprint) DO UPDATE
-       SET body = excluded.body, body_id = excluded.body_id, received_at = excluded.received_at
+       SET body = excluded.body, body_id = excluded.body_id, head = excluded.head, received_at = excluded.received_at
        WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
          AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
     )
@@ -394,6 +397,7 @@ export function saveUnreadBody(
       unread.error === null ? null : store.textOf(unread.error),
       unread.mapping,
       unread.date ?? null,
+      unread.head,
       unread.place.body,
       unread.place.bodyId,
     );

@@ -6,7 +6,17 @@
 import type { ServiceAnswer } from "../service/client.ts";
 import type { MetadataField } from "./list-metadata.ts";
 
-type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
+export type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
+
+/** What is kept of the head of an answer whose body is kept; null where it says nothing of a list. */
+export function headText({ status, listHeaders = {} }: AnswerHead): string | null {
+  return status === 200 && Object.keys(listHeaders).length === 0 ? null : JSON.stringify({ status, listHeaders });
+}
+
+/** The head of a kept body; one of an earlier version was not kept. */
+export function headOfText(text: string | null): AnswerHead {
+  return text === null ? { status: 200 } : (JSON.parse(text) as AnswerHead);
+}
 
 const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
 

@@ -41,7 +41,7 @@ import {
 import { CompletenessCheck } from "./check-completeness.ts";
 import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
-import { readHeadMetadata } from "./head-metadata.ts";
+import { type AnswerHead, headOfText, headText, readHeadMetadata } from "./head-metadata.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
@@ -76,6 +76,8 @@ const UNREAD_BYTES_MAX = 256_000_000;
 interface ReadBatch {
   /** As it was sent. */
   body: Buffer;
+  /** What is kept of its head with the body. */
+  head: string | null;
   /** What the records point into: the body, or what was made of it where records of it are no JSON. */
   bytes: Buffer;
   records: AnswerRecord[];
@@ -172,7 +174,8 @@ export class StoreBatches {
     let read: ReadBatch | undefined;
     try {
       const body = await readBody(this.#context, kept, pass.signal);
-      read = await this.#read({ status: 200, contentType: "application/json", body }, pass.signal);
+      const answer = { ...headOfText(kept.head), contentType: "application/json", body };
+      read = await this.#read(answer, pass.signal);
       if (read === undefined) throw new BridgeError("answer_shape", m.orders.emptyNow);
     } catch (error) {
       const { code, text } = asError(error);
@@ -231,6 +234,7 @@ export class StoreBatches {
     const shortfall = await this.#completeness.judgeBatch(metadata, served, signal);
     return {
       body,
+      head: this.#headOf(answer),
       bytes,
       records,
       batchId,
@@ -239,6 +243,11 @@ export class StoreBatches {
       matched,
       error: list.error === undefined ? shortfall : reportedError(list.error),
     };
+  }
+
+  #headOf(answer: AnswerHead): string | null {
+    const text = headText(answer);
+    return text === null ? null : this.#context.client.hideSecrets(text);
   }
 
   /** Whether what is missing beside the records says nothing: no confirm covers them, or the batch was stored as it is. */
@@ -324,7 +333,7 @@ export class StoreBatches {
   }
 
   /** The whole body, before the first of its orders. */
-  async #keepGiant({ body }: ReadBatch, origin: Origin, pass: PullPass): Promise<KeptAs> {
+  async #keepGiant({ body, head }: ReadBatch, origin: Origin, pass: PullPass): Promise<KeptAs> {
     const { store, clock } = this.#context;
     const digest = await readInTurns(clock, {}, digestInSlices(body), pass.signal);
     const fingerprint = `body:${digest.toString("hex")}`;
@@ -334,6 +343,7 @@ export class StoreBatches {
       fingerprint,
       place,
       date: origin.date,
+      head,
       mapping: null,
       error: null,
       at: origin.at,
@@ -421,6 +431,7 @@ export class StoreBatches {
           fingerprint,
           place,
           date: answer.date,
+          head: this.#headOf(answer),
           mapping: this.#rules.signature,
           error: withTexts(error.text, client.hideSecrets),
           at,

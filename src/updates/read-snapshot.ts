@@ -20,6 +20,8 @@ import { readErrorWords } from "../service/error-words.ts";
 import { fetchSnapshot, orderMovedTo } from "../service/orders.ts";
 import type { ServiceError } from "../service/service-error.ts";
 
+const PARTIAL = 206;
+
 export type SnapshotRead =
   | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[]; isCached: boolean }
   /** 404 or 410 in the service's own words: it does not have the order, as it says. */
@@ -51,6 +53,9 @@ export async function readSnapshot(
     if (!saysNoSuchOrder(error)) throw error;
     return { kind: "unknown", error };
   }
+  // Its lines, or what stands behind them, may be missing.
+  if (answer.status === PARTIAL)
+    throw new BridgeError("answer_unreadable", m.updates.partOfOrder({ orderId: order.orderId }));
   const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
   const { root, body, mended } = await readInTurns(clock, answer, json, signal);
   const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readHeadMetadata } from "../../src/orders/head-metadata.ts";
+import { requestRead } from "../../src/pass/position-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
@@ -68,6 +69,70 @@ describe("an answer whose head says that it is a part", () => {
     withHead(t, { headers: { "x-total-count": "5" } });
     expect((await t.run("orders")).error).toMatchObject({ code: "answer_shape" });
     expect(confirmBodies(t)).toHaveLength(confirms);
+  });
+});
+
+describe("an answer whose head says that it is a part, and that is read later", () => {
+  const OPTIONS = { handOut: "repeat", confirmForm: "batch_id" } as const;
+
+  it.each(PARTS)("is no whole batch because the configuration did not fit it: %s", async (_, head) => {
+    const misfit = { orders: { batch: { orders: "$.items" } } };
+    const t = await startTestBridge({ settings: misfit, sandbox: { options: OPTIONS } });
+    createOrders(t, 2);
+    withHead(t, head);
+    expect((await t.run("orders")).error).toMatchObject({ code: "answer_shape" });
+    expect(t.rows("SELECT state FROM batches")).toEqual([{ state: "unread" }]);
+    await t.restart({});
+    t.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "status", status: 500 } });
+    await t.run("orders");
+    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
+    expect(confirmBodies(t)).toEqual([]);
+  });
+
+  it("is no whole batch because the program died while it was stored", async () => {
+    const t = await startTestBridge({ sandbox: { options: { ...OPTIONS, batchSize: 500 } } });
+    createOrders(t, 500);
+    withHead(t, { status: 206 });
+    const { store } = t.bridge;
+    const write = store.write.bind(store);
+    const stored = () => t.rows<{ n: number }>("SELECT count(*) AS n FROM orders")[0]?.n ?? 0;
+    store.write = (fn) => {
+      if (stored() > 0) throw new Error("the process is gone");
+      return write(fn);
+    };
+    await t.run("orders");
+    expect(t.rows("SELECT state FROM batches")).toEqual([{ state: "unread" }]);
+    await t.restart();
+    t.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "status", status: 500 } });
+    await t.run("orders");
+    expect(stored()).toBe(500);
+    expect(confirmBodies(t)).toEqual([]);
+  });
+});
+
+describe("an order that is answered with a part of it", () => {
+  it("is not stored, and read again", async () => {
+    const test = await startFollowed(1);
+    const [id] = test.ids as [string];
+    const payload = () => test.rows<{ payload: string }>("SELECT payload FROM orders")[0]?.payload;
+    const before = payload();
+    const cut = JSON.stringify({ order_id: id, status: "paid", updated_at: "2026-03-01T12:30:00Z", lines: [] });
+    const rule = test.sandbox.faults.add({
+      match: { path: "snapshot" },
+      times: "forever",
+      do: { kind: "raw", status: 206, contentType: "application/json", body: cut },
+    });
+    const { store } = test.bridge;
+    store.write(() => requestRead(store, { orderId: id, serviceId: id }, "2026-03-01T12:00:00.000Z"));
+    await test.poll().catch(() => undefined);
+    expect(test.snapshots(id)).toBeGreaterThan(0);
+    expect(payload()).toBe(before);
+    expect(test.rows("SELECT order_id AS id FROM owed_reads")).toEqual([{ id }]);
+    test.sandbox.faults.remove(rule);
+    test.change(id, { status: "paid" });
+    await test.poll(3_600_000);
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
 
 export const updates = {
+  partOfOrder: ({ orderId }: { orderId: string }) => `Order ${orderId}: the service answers with a part of it (206).`,
   backfillTooFar: ({ from }: { from: string }) => `The service refuses to go back to ${from}.`,
   backfillNearer:
     "Ask from a later time: erp-bridge sync updates --since TIME. Single orders: erp-bridge sync updates --orders FILE",

@@ -2,6 +2,7 @@ import type * as en from "../en/updates.ts";
 import { plural } from "../plural.ts";
 
 export const updates = {
+  partOfOrder: ({ orderId }) => `Заказ ${orderId}: сервис выдал только его часть (206).`,
   backfillTooFar: ({ from }) => `Сервис отказывается отдавать изменения с ${from}.`,
   backfillNearer:
     "Укажите более позднее время: erp-bridge sync updates --since ВРЕМЯ. Отдельные заказы: erp-bridge sync updates --orders ФАЙЛ",
