@@ -111,6 +111,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/confirm-batches.ts",
   ),
   tested(
+    "test/service/served-dates.test.ts",
+    "a Date that stands still at one address taken for the time",
+    { of: "#isOld", does: "return nowMs < atMs && this.last?.date === date;" },
+    "src/service/served-dates.ts",
+  ),
+  tested(
     "test/orders/partial-answers.test.ts",
     "a part of a batch that is read later taken for whole",
     { of: "headOfText", does: 'return { status: text === "" ? 204 : 200 };' },

@@ -15,6 +15,7 @@ import { type CacheSigns, readCacheSigns } from "./cached-answer.ts";
 import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
 import { Pacer } from "./pacer.ts";
 import { readRetryAfter } from "./retry-after.ts";
+import { ServedDates } from "./served-dates.ts";
 import {
   type Area,
   codeOfStatus,
@@ -121,8 +122,7 @@ export class ServiceClient {
   readonly clock: Clock;
   /** How often in a row each record was answered with a wait. */
   readonly #waits = new Map<string, number>();
-  #lastDate: string | undefined;
-  #lastDateAtMs = 0;
+  readonly #dates = new ServedDates();
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -160,9 +160,9 @@ export class ServiceClient {
     });
   }
 
-  /** The `Date` header of the last answer, verbatim: the service's own clock as it was then. */
+  /** The newest `Date` header that came, verbatim: the service's own clock as it was then. */
   get lastDate(): string | undefined {
-    return this.#lastDate;
+    return this.#dates.last?.date;
   }
 
   /**
@@ -170,9 +170,10 @@ export class ServiceClient {
    * only, because the service never sent it. A header that only a proxy's error page bears would else stop time.
    */
   get serviceNow(): string | undefined {
-    const lastMs = Date.parse(this.#lastDate ?? "");
-    if (Number.isNaN(lastMs)) return undefined;
-    return new Date(lastMs + this.clock.monotonicMs() - this.#lastDateAtMs).toUTCString();
+    const { last } = this.#dates;
+    const lastMs = Date.parse(last?.date ?? "");
+    if (last === undefined || Number.isNaN(lastMs)) return undefined;
+    return new Date(lastMs + this.clock.monotonicMs() - last.atMs).toUTCString();
   }
 
   async close(): Promise<void> {
@@ -252,7 +253,8 @@ export class ServiceClient {
     const refused = codeOfStatus(response.statusCode);
     const header = (name: string) => firstOf(response.headers[name]);
     const date = header("date");
-    if (date !== undefined) [this.#lastDate, this.#lastDateAtMs] = [date, this.clock.monotonicMs()];
+    const signs = readCacheSigns(header);
+    const oldBy = this.#dates.note({ ...request, date, isCached: signs.isCached }, this.clock.monotonicMs());
     if (refused === undefined) this.#waits.delete(recordOf(request) ?? "");
     else {
       const preview = await readPreview(response.body);
@@ -282,7 +284,8 @@ export class ServiceClient {
       date: header("date"),
       contentType: (header("content-type") ?? "").toLowerCase(),
       body,
-      ...readCacheSigns(header),
+      ...signs,
+      ...(oldBy !== undefined && { isCached: true, oldBy: signs.oldBy ?? oldBy }),
       ...readListHeaders(header),
       limits: this.#options.answerLimits,
       readWithinMs: totalMs,

@@ -1,0 +1,44 @@
+/*
+ * The `Date` headers that came. A cache that says nothing of itself gives the one that came with its copy: at that address the service's clock
+ * stands still, while other answers show that it goes on. Where every answer has the same `Date` no answer is told from another.
+ */
+
+interface ServedDate {
+  date: string;
+  /** Monotonic, when it first came. */
+  atMs: number;
+}
+
+/** What is younger is no older than what the next request brings. */
+const FRESH_MS = 60_000;
+/** Each order has an address of its own. */
+const PATHS_MAX = 2_000;
+
+export class ServedDates {
+  /** The last one that was new at its address. */
+  last: ServedDate | undefined;
+  readonly #dates = new Map<string, ServedDate>();
+
+  /** Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, where it is one. */
+  note(
+    answer: { method: string; path: string; date: string | undefined; isCached: boolean },
+    nowMs: number,
+  ): string | undefined {
+    const { method, path, date, isCached } = answer;
+    if (date === undefined) return undefined;
+    // No cache answers a POST.
+    const before = method === "GET" ? this.#dates.get(path) : undefined;
+    if (before?.date === date) return this.#isOld(before, nowMs) ? `Date: ${date}` : undefined;
+    if (method === "GET") {
+      if (this.#dates.size >= PATHS_MAX) this.#dates.clear();
+      this.#dates.set(path, { date, atMs: nowMs });
+    }
+    // What a cache has kept says nothing of the time.
+    if (!isCached || this.last === undefined) this.last = { date, atMs: nowMs };
+    return undefined;
+  }
+
+  #isOld({ date, atMs }: ServedDate, nowMs: number): boolean {
+    return nowMs - atMs > FRESH_MS && Date.parse(this.last?.date ?? "") - Date.parse(date) > FRESH_MS;
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { ServedDates } from "../../src/service/served-dates.ts";
+import { startTestBridge } from "../support/bridge.ts";
+import { createOrders } from "../support/pull.ts";
+
+const MINUTE_MS = 60_000;
+const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12) + minutes * MINUTE_MS).toUTCString();
+
+/** Each answer: method, path, its `Date` and when it came, in minutes. Which of them are told to be copies. */
+function copies(...answers: [string, string, number, number][]): number[] {
+  const dates = new ServedDates();
+  return answers.flatMap(([method, path, date, minutes], index) =>
+    dates.note({ method, path, date: at(date), isCached: false }, minutes * MINUTE_MS) === undefined ? [] : [index],
+  );
+}
+
+describe("the Date of an answer", () => {
+  it.each<[string, [string, string, number, number][], number[]]>([
+    [
+      "stands still at one address while others go on",
+      [
+        ["GET", "/orders", 0, 0],
+        ["POST", "/confirm", 5, 5],
+        ["GET", "/orders", 0, 5],
+      ],
+      [2],
+    ],
+    [
+      "stands still for less than a minute",
+      [
+        ["GET", "/orders", 0, 0],
+        ["POST", "/confirm", 5, 0.9],
+        ["GET", "/orders", 0, 0.9],
+      ],
+      [],
+    ],
+    [
+      "stands still everywhere",
+      [
+        ["GET", "/orders", 0, 0],
+        ["POST", "/confirm", 0, 5],
+        ["GET", "/updates", 0, 5],
+        ["GET", "/orders", 0, 60],
+      ],
+      [],
+    ],
+    [
+      "goes on behind that of others",
+      [
+        ["GET", "/orders", 0, 0],
+        ["POST", "/confirm", 65, 5],
+        ["GET", "/orders", 5, 5],
+        ["GET", "/orders", 6, 6],
+      ],
+      [],
+    ],
+    [
+      "of two lists stands still",
+      [
+        ["GET", "/orders", 0, 0],
+        ["GET", "/updates", 3, 3],
+        ["GET", "/orders", 0, 4],
+        ["GET", "/updates", 3, 9],
+        ["GET", "/order/1", 10, 10],
+        ["GET", "/updates", 3, 10],
+      ],
+      [2, 5],
+    ],
+    [
+      "of a POST says nothing of it",
+      [
+        ["POST", "/confirm", 0, 0],
+        ["POST", "/import", 9, 9],
+        ["POST", "/confirm", 0, 9],
+      ],
+      [],
+    ],
+  ])("%s", (_, answers, expected) => {
+    expect(copies(...answers)).toEqual(expected);
+  });
+
+  it("of a copy does not set back the service's time", () => {
+    const dates = new ServedDates();
+    const get = (path: string, date: number, minutes: number, isCached = false) =>
+      dates.note({ method: "GET", path, date: at(date), isCached }, minutes * MINUTE_MS);
+    get("/orders", 0, 0);
+    get("/orders", 0, 30);
+    expect(dates.last).toEqual({ date: at(0), atMs: 0 });
+    get("/updates", 31, 31);
+    get("/orders", 0, 32);
+    get("/order/1", 2, 33, true);
+    expect(dates.last).toEqual({ date: at(31), atMs: 31 * MINUTE_MS });
+  });
+});
+
+describe("lists that a cache answers without a word", () => {
+  it("fail the pass, and leave the clock alone", async () => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    expect((await t.run("orders")).error).toBeNull();
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    const kept = new Map<string, ReturnType<typeof handle>>();
+    service.handle = (request) => {
+      const isList = request.method === "GET" && /orders(?:\?|$)/.test(request.path);
+      const copy = isList ? (kept.get(request.path) ?? handle(request)) : handle(request);
+      if (isList) kept.set(request.path, copy);
+      return copy;
+    };
+    await t.run("orders");
+    createOrders(t, 1);
+    t.clock.advance(5 * MINUTE_MS);
+    await t.run("updates");
+    const { error } = await t.run("orders");
+    expect(error).toMatchObject({ code: "answer_unreadable", message: expect.stringContaining("Date: ") });
+    const nowMs = Date.parse(t.bridge.client.serviceNow ?? "");
+    expect(Math.abs(nowMs - t.clock.nowMs())).toBeLessThan(2_000);
+    service.handle = handle;
+    t.clock.advance(MINUTE_MS);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
+  });
+});
