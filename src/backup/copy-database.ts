@@ -5,24 +5,22 @@
  */
 
 import { type ChildProcess, fork } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
 import { childProgram } from "../platform/child-program.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { beforeRandom, createFile, freshName, leftNames, removeName, setMode } from "../platform/fresh-file.ts";
+import {
+  beforeRandom,
+  createFile,
+  freshName,
+  leftNames,
+  removeName,
+  setMode,
+  syncFolder,
+} from "../platform/fresh-file.ts";
 import type { CopyMessage, CopyOrder } from "./copy-child.ts";
 
 export interface CopyProgress {
@@ -110,15 +108,6 @@ function nameFile(partial: string, target: string): void {
     if (fault !== "EPERM" && fault !== "ENOTSUP" && fault !== "EOPNOTSUPP" && fault !== "ENOSYS") throw error;
     refuseTaken(target);
     renameSync(partial, target);
-  }
-}
-
-export function syncFolder(folder: string): void {
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -12,9 +12,8 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { JournalNote } from "../orders/journal-entry.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
-import { openRegular } from "../platform/fresh-file.ts";
+import { openRegular, syncFolder } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
-import { syncFolder } from "./copy-database.ts";
 import { FIRST_NOTE_BYTES, type ReadFrames, readFirstNote, readFrames } from "./journal-frame.ts";
 
 const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;

@@ -9,8 +9,7 @@ import { copyName } from "../database/copy-names.ts";
 import type { Store } from "../database/store.ts";
 import { savedStem } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
-import { createFile, freshName, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
-import { syncFolder } from "./copy-database.ts";
+import { createFile, freshName, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
 
 /** The copy's name; undefined where nothing whole could be read any more. */
 export async function saveHeld(store: Store, nowMs: number): Promise<string | undefined> {

@@ -85,7 +85,7 @@ function addInFlow(text: string, map: Node & { items: unknown[] }, missing: read
   if (map.range == null) return undefined;
   const end = map.range[1] - 1;
   const before = text.slice(0, end).trimEnd();
-  const line = inline(nest(missing, value)).replace(/^\{\s*|\s*\}$/g, "");
+  const line = inline(nested(missing, value)).replace(/^\{\s*|\s*\}$/g, "");
   return `${before}${map.items.length > 0 ? ", " : " "}${line} ${text.slice(end)}`;
 }
 
@@ -155,8 +155,8 @@ function linesOf(steps: readonly string[], value: unknown, indent: number): stri
     .join("");
 }
 
-function nest(steps: readonly string[], value: unknown): unknown {
-  return steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+export function nested(steps: readonly string[], value: unknown): object {
+  return steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as object;
 }
 
 /** Whether the second text says what the first did, and this value besides. */

@@ -8,10 +8,9 @@ import { closeSync, constants, existsSync, readSync, renameSync, statSync } from
 import path from "node:path";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { openRegular } from "../platform/fresh-file.ts";
+import { openRegular, syncFolder } from "../platform/fresh-file.ts";
 import { timeInName } from "./copy-names.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
-import { syncFolder } from "./swap-files.ts";
 
 // Both are 2 in WAL mode: SQLite's file format, section 1.3.3.
 const MODES_AT = 18;

@@ -11,7 +11,7 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
@@ -19,7 +19,7 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { createFile, freshName, leftNames, removeName, setMode, syncFile } from "../platform/fresh-file.ts";
+import { createFile, freshName, leftNames, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 import { isUnknownHere, verifyTables } from "./verify-tables.ts";
@@ -150,15 +150,6 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   }
   if (applied.length === 0 && schemaNames(db).length > 0) refuseForeignTables(db, namesMadeBy(known), file);
   return planMigrations(known, applied);
-}
-
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /**

@@ -5,11 +5,11 @@
  * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
  */
 
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { readRegular, replaceFile, syncFile } from "../platform/fresh-file.ts";
+import { readRegular, replaceFile, syncFile, syncFolder } from "../platform/fresh-file.ts";
 import { copyStem, findCopies } from "./copy-names.ts";
 import { resolveDatabasePath } from "./file-checks.ts";
 import { spoilSharedMemory } from "./open-elsewhere.ts";
@@ -24,15 +24,6 @@ export interface Swap {
 
 function noteOf(file: string): string {
   return `${file}.restore`;
-}
-
-export function syncFolder(folder: string): void {
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** The restored file takes the database's place. It must be closed; the caller holds the instance lock. */

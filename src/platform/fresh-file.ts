@@ -114,9 +114,17 @@ export function readRegular(file: string): string {
   }
 }
 
-/** Returns once what was written to a file or to a folder is on the disk. */
+/** Returns once what was written to a file is on the disk. */
 export function syncFile(file: string): void {
-  const descriptor = openRegular(file, O_RDONLY);
+  syncDescriptor(openRegular(file, O_RDONLY));
+}
+
+/** The same for the names in a folder, also through a link. */
+export function syncFolder(folder: string): void {
+  syncDescriptor(openSync(folder, "r"));
+}
+
+function syncDescriptor(descriptor: number): void {
   try {
     fsyncSync(descriptor);
   } finally {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { createFile, freshName, giveTo, leftNames, removeName } from "./fresh-file.ts";
+import { createFile, freshName, giveTo, leftNames, removeName, syncFolder } from "./fresh-file.ts";
 
 /**
  * Writes a file so that it is there whole or not at all, with exactly these permission bits from the first byte on.
@@ -63,10 +63,4 @@ export function makeFolder(folder: string): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, "r");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

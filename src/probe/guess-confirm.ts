@@ -3,6 +3,7 @@
  * which the service itself gives a batch's id. Only bodies that name the batch or its orders: `{}` might confirm what was
  * never handed out.
  */
+import { nested } from "../config/edit-config.ts";
 
 /** A name as programs write it, also with the names around it: `batch_id`, `orderIds`, `packet.number`. */
 const NAME = /[\p{L}_$][\p{L}\p{N}_$-]*(?:\.[\p{L}_$][\p{L}\p{N}_$-]*)*/gu;
@@ -30,9 +31,9 @@ export interface RefusedConfirm {
 export function guessConfirmBody({ words, hasId, idPath, isAuto }: RefusedConfirm): object | undefined {
   for (const [name] of (words ?? "").matchAll(NAME)) {
     if (!LIKE_NAME.test(name)) continue;
-    if (MANY.test(name)) return nest(name, "{order_ids}");
+    if (MANY.test(name)) return nested(name.split("."), "{order_ids}");
     // What auto sends already is not what was missed.
-    if (hasId && ONE.test(name) && !(isAuto && name === "batch_id")) return nest(name, "{batch_id}");
+    if (hasId && ONE.test(name) && !(isAuto && name === "batch_id")) return nested(name.split("."), "{batch_id}");
   }
   const [, list, missed] = MISSED.exec(words ?? "") ?? [];
   if (missed !== undefined) {
@@ -42,8 +43,4 @@ export function guessConfirmBody({ words, hasId, idPath, isAuto }: RefusedConfir
   if (!isAuto || !hasId) return undefined;
   const own = /([^.[\]]+)$/.exec(idPath)?.[1];
   return own === undefined || own === "batch_id" ? { order_ids: "{order_ids}" } : { [own]: "{batch_id}" };
-}
-
-function nest(name: string, value: string): object {
-  return name.split(".").reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as object;
 }
