@@ -179,6 +179,28 @@ function fractionText(nanos: bigint, width: number, form: TimestampForm): string
   return form.fraction === 0 ? "" : `${form.point}${nanos.toString().padStart(width, "0").slice(0, form.fraction)}`;
 }
 
+/** No zone is further from UTC, on either side. */
+const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;
+
+/** Whether one of the two forms names no zone and the other one does: which of two such times is the later one may be understood wrongly. */
+export function isZoneUnclear(a: TimestampForm | undefined, b: TimestampForm | undefined): boolean {
+  return a !== undefined && b !== undefined && namesZone(a) !== namesZone(b);
+}
+
+/** By how much the instants of two forms may be understood wrongly. */
+export function doubtNs(a: TimestampForm | undefined, b: TimestampForm | undefined): bigint {
+  return isZoneUnclear(a, b) ? OFFSET_MAX_NS : 0n;
+}
+
+/** Whether the same instants are written alike by both, but for the number of digits. */
+export function isSameWay(a: TimestampForm, b: TimestampForm): boolean {
+  return a.kind === b.kind && a.zone === b.zone && a.separator === b.separator;
+}
+
+function namesZone({ kind, zone }: TimestampForm): boolean {
+  return kind !== "iso" || zone !== "";
+}
+
 /** One unit of the last digit that the form writes, in nanoseconds: the least step from one timestamp to the next. */
 export function unitNs(form: TimestampForm): bigint {
   if (form.precision === "day") return BigInt(DAY_S) * SECOND_NS;

@@ -1,7 +1,7 @@
 import type { JsonPath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
-import { isStrictlyNewer } from "../answers/timestamp.ts";
+import { isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
 import type { LineValues, OrderValues } from "./order-mapping.ts";
 
 /** What is stored of an order, as far as a decision needs it. */
@@ -69,7 +69,7 @@ export function planOrder(
 ): OrderPlan {
   const isSameText = differencesOf(stored, incoming, { limit: 1 }).length === 0;
   if (isSameText && !stored.removed && sameValues(stored, incoming)) return { kind: "same" };
-  const isNewer = source === "snapshot" || isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);
+  const isNewer = source === "snapshot" || isSurelyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);
   const counted = differencesOf(stored, incoming, { ignore: rules.ignore });
   if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) {
     // An older timestamp over the same content is no news and no reason to ask.
@@ -103,6 +103,12 @@ export function withSetBack(
   if (!isLater || isStrictlyNewer(accepted.leftAt, updatedAt, rules.timezone)) return plan;
   const event = plan.kind === "apply" ? plan.event : describeChange(stored, incoming, [], rules);
   return { kind: "apply", event: { ...event, statusChanged: true, oldStatus: accepted.status } };
+}
+
+/** Not where only one of the two names its zone: then only the order itself can tell. */
+function isSurelyNewer(a: string | null, b: string | null, zone: string): boolean {
+  const [one, other] = [a, b].map((text) => (text === null ? undefined : parseTimestamp(text, zone)?.form));
+  return isStrictlyNewer(a, b, zone) && !isZoneUnclear(one, other);
 }
 
 /** A stored payload that a failing disk has made unreadable differs as a whole: it must not keep what is new away. */

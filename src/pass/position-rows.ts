@@ -149,6 +149,20 @@ export function hasPulled(store: Store): boolean {
 const NEWEST = (query: Query) =>
   query.select({ timestamp: orders.serviceUpdatedAt }).from(orders).orderBy(desc(orders.orderKey)).limit(1).prepare();
 
+/** Of so many of the newest orders one is as a batch has brought it; the others were read since, and may have another form. */
+const NEWEST_MAX = 20;
+
+/** The timestamp of the newest order that is as a batch has brought it. */
+export function loadNewestServed(store: Store): string | null {
+  const row = store
+    .prepare<{ timestamp: string | null }>(
+      `SELECT service_updated_at AS timestamp FROM (SELECT order_key, payload_source, service_updated_at FROM orders ORDER BY order_key DESC LIMIT ${NEWEST_MAX})
+       WHERE payload_source = 'batch' AND service_updated_at IS NOT NULL ORDER BY order_key DESC LIMIT 1`,
+    )
+    .get();
+  return row?.timestamp ?? null;
+}
+
 /** The timestamp of the order that came last: how the service writes its times, before any change has shown it. */
 export function loadNewestTimestamp(store: Store): string | null {
   return store.prepared(NEWEST).get()?.timestamp ?? null;

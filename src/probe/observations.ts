@@ -11,6 +11,7 @@ import type { Store } from "../database/store.ts";
 import type { OrderSource } from "../orders/order-mapping.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
 import { isoTime } from "../platform/ports.ts";
+import { loadLearned, markZoneSeen } from "../updates/learned-rows.ts";
 import { loadSetBack, markSetBackSeen } from "../updates/set-back.ts";
 import { type Misses, type Observation, plainName } from "./observe.ts";
 
@@ -29,6 +30,7 @@ export function loadObservations(store: Store): ObservationRow[] {
   return [
     ...loadAnswers(store),
     ...loadReturn(store),
+    ...loadZone(store),
     ...listRows(store, observations, {}, ["firstSeenAt", "kind", "name"]),
   ];
 }
@@ -40,6 +42,14 @@ function loadReturn(store: Store): ObservationRow[] {
   const { keptMs, atMs } = noticed;
   const sample = "several orders had lost their newest version";
   return [{ kind: "return", name: isoTime(keptMs), sample, firstSeenAt: isoTime(atMs), state: "new" }];
+}
+
+/** The times of orders name no zone any more. */
+function loadZone(store: Store): ObservationRow[] {
+  const { zoneLost } = loadLearned(store);
+  if (zoneLost === undefined || zoneLost.isSeen) return [];
+  const { at, timezone } = zoneLost;
+  return [{ kind: "zone", name: at, sample: `understood as ${timezone}`, firstSeenAt: at, state: "new" }];
 }
 
 /** These stand where the answers are compared with them. */
@@ -67,15 +77,16 @@ export function saveObservation(store: Store, observation: Observation, at: stri
 
 /** What was noticed has ended by itself. */
 export function markObservationOver(store: Store, kind: Observation["kind"], name: string): void {
-  if (kind === "answer" || kind === "return") return;
+  if (kind === "answer" || kind === "return" || kind === "zone") return;
   updateRows(store, observations, { kind, name, state: "new" }, { state: "over" });
 }
 
 /** Somebody has read them. The names dismissed. */
 export function dismissObservations(store: Store): string[] {
-  const answers = [...loadAnswers(store), ...loadReturn(store)];
+  const answers = [...loadAnswers(store), ...loadReturn(store), ...loadZone(store)];
   markFormsSeen(store);
   markSetBackSeen(store);
+  markZoneSeen(store);
   const rows = store
     .prepare<{ kind: string; name: string }>(
       "UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name",

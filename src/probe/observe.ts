@@ -15,10 +15,10 @@ import { shortWords } from "../service/service-error.ts";
 
 /** Something about the service that a person may want to know once. Names and types only, never a value of an order. */
 export interface Observation {
-  kind: "field" | "status" | "path" | "answer" | "return";
+  kind: "field" | "status" | "path" | "answer" | "return" | "zone";
   /**
    * Field or status as the service writes it; for a path the key of the configuration and the path itself; for an answer
-   * where it came from, and its form; for a return of the service to an earlier state the time of that state.
+   * where it came from, and its form; for a return of the service to an earlier state the time of that state; for times that name no zone any more since when.
    */
   name: string;
   sample: string;
@@ -154,6 +154,7 @@ function typeOf(bytes: Buffer, value: Span): string {
 
 const KIND_WORDS = {
   return: m.probe.returns,
+  zone: m.probe.zoneLost,
   answer: m.probe.newAnswers,
   path: m.probe.stoppedPaths,
   status: m.probe.newStatuses,

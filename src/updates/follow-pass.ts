@@ -9,11 +9,20 @@ import type { OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import type { Lack } from "../orders/plan-completeness.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadNewestTimestamp } from "../pass/position-rows.ts";
+import { loadNewestServed, loadNewestTimestamp } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { loadCut } from "./cut-rows.ts";
-import { type Asked, type FollowRules, type High, instantOf, type Learned, learnForm, type Page } from "./follow.ts";
+import {
+  type Asked,
+  type FollowRules,
+  type High,
+  instantOf,
+  type Learned,
+  learnForm,
+  learnFromOrders,
+  type Page,
+} from "./follow.ts";
 import { loadLearned } from "./learned-rows.ts";
 import { type Anchor, isRising, mayLackAny, mayLackOldest } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
@@ -104,10 +113,14 @@ export function beginPass(
   { timezone }: FollowRules,
   from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isSweep" | "isFirst" | "backfill">,
 ): Pass {
-  const learned = loadLearned(store);
+  const at = isoTime(clock.nowMs());
+  const learned = learnFromOrders(loadLearned(store), readTimestamp(loadNewestServed(store), timezone), {
+    at,
+    timezone,
+  });
   return {
     ...from,
-    at: isoTime(clock.nowMs()),
+    at,
     learned: {
       ...learned,
       form: learned.form ?? learnForm(undefined, [readTimestamp(loadNewestTimestamp(store), timezone)]),

@@ -4,8 +4,11 @@
  */
 import {
   beforeSetBack,
+  doubtNs,
   formatTimestamp,
   ISO_FORM,
+  isSameWay,
+  isZoneUnclear,
   parseTimestamp,
   type ServedTimestamp,
   type TimestampForm,
@@ -24,10 +27,23 @@ export interface Learned {
   pageMax: number;
   /** How the service writes its own timestamps, in the finest precision seen. */
   form: TimestampForm | undefined;
+  /** The form of the times of the newest order that a batch brought. */
+  ordersForm?: TimestampForm | undefined;
+  /** Since then the times name no zone, which they did before. */
+  zoneLost?: ZoneLost | undefined;
   /** How many changes the smallest page held of which the oldest were left out. */
   cutSize?: number | undefined;
   /** How old a `since` the service refuses; undefined where it never did. */
   limits?: SinceLimits | undefined;
+}
+
+export interface ZoneLost {
+  /** By this machine's clock. */
+  at: string;
+  /** As which they are understood. */
+  timezone: string;
+  /** A person has seen it. */
+  isSeen?: true;
 }
 
 export interface FollowRules {
@@ -71,8 +87,10 @@ export function planFirstAsk(
   const now = instantOf(from.serviceNow, "UTC");
   let ns = instantOf(from.watermark, rules.timezone) ?? 0n;
   if (now !== undefined && now < ns) ns = now;
-  ns -= BigInt(rules.overlapMs) * MS_NS;
-  const form = from.form ?? ownForm(from.watermark, rules.timezone);
+  const own = ownForm(from.watermark, rules.timezone);
+  const form = from.form ?? own;
+  // A position of another form does not compare with what is asked: it may lie as far away as two zones do.
+  ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);
   const isLocal = rules.since === "iso" && form?.kind === "iso" && form.zone === "";
   return askAt(isLocal ? beforeSetBack(ns, now, rules.timezone) : ns, form, rules);
 }
@@ -143,10 +161,38 @@ export function learnForm(
     // Nearly always it is the same one.
     if (timestamp === undefined || timestamp.form === learned) continue;
     const seen = timestamp.form;
-    const isSameWay = seen.kind === learned?.kind && seen.zone === learned.zone && seen.separator === learned.separator;
-    if (learned === undefined || !isSameWay || unitNs(seen) < unitNs(learned)) learned = seen;
+    if (learned === undefined || !isSameWay(seen, learned) || unitNs(seen) < unitNs(learned)) learned = seen;
   }
   return learned;
+}
+
+/**
+ * What the times of the newest order teach: a service that begins to write them in another way may compare `since` with texts of that way from
+ * then on, and no change that it leaves out could show it.
+ */
+export function learnFromOrders(
+  learned: Learned,
+  newest: ServedTimestamp | undefined,
+  { at, timezone }: { at: string; timezone: string },
+): Learned {
+  const known = learned.zoneLost?.timezone === timezone ? learned : { ...learned, zoneLost: undefined };
+  if (newest === undefined) return known;
+  const { form } = newest;
+  const before = learned.ordersForm;
+  if (before !== undefined && isSameWay(before, form)) return known;
+  if (before === undefined) return { ...known, ordersForm: form, form: known.form ?? form };
+  const isLost = isZoneUnclear(before, form) && form.kind === "iso" && form.zone === "";
+  return { ...known, ordersForm: form, form, zoneLost: isLost ? { at, timezone } : undefined };
+}
+
+/** Whether a position is of another form than the times that are served now, and another one is not: that one takes its place. */
+export function isOfFormerForm(
+  watermark: string | undefined,
+  position: string,
+  { form, timezone }: { form: TimestampForm | undefined; timezone: string },
+): boolean {
+  const [before, after] = [ownForm(watermark, timezone), ownForm(position, timezone)];
+  return isZoneUnclear(before, form) && after !== undefined && !isZoneUnclear(after, form);
 }
 
 export interface Page {

@@ -10,6 +10,13 @@ export function loadLearned(store: Store): Learned {
   return CHANGES.load(store, "updates");
 }
 
+/** A person has seen that times name no zone any more. */
+export function markZoneSeen(store: Store): void {
+  const learned = loadLearned(store);
+  if (learned.zoneLost !== undefined)
+    saveLearned(store, { ...learned, zoneLost: { ...learned.zoneLost, isSeen: true } });
+}
+
 export function saveLearned(store: Store, learned: Learned): void {
   CHANGES.save(store, "updates", learned);
 }

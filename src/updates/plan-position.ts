@@ -3,7 +3,7 @@
  */
 
 import type { TimestampForm } from "../answers/timestamp.ts";
-import { type FollowRules, type High, isFromFuture, isSetBack, isToken, mayMove } from "./follow.ts";
+import { type FollowRules, type High, isFromFuture, isOfFormerForm, isSetBack, isToken, mayMove } from "./follow.ts";
 
 export interface PositionFacts {
   watermark: string | undefined;
@@ -39,6 +39,8 @@ export function planPosition(
 /** A token was asked and answered; only of times is it known which is the later one. */
 function moves(position: string, { token, watermark, serviceNow, form }: PositionFacts, rules: FollowRules): boolean {
   if (position === token && isToken(position, form, rules.timezone)) return position !== watermark;
+  // Pages were asked for from so early that it covers all that the former one did.
+  if (isOfFormerForm(watermark, position, { form, timezone: rules.timezone })) return true;
   return mayMove(position, watermark, serviceNow, rules);
 }
 

@@ -6,6 +6,7 @@ const ROWS = [
   ...Array.from({ length: 37 }, (_, index) => String(index + 1)),
   "5a",
   "13a",
+  "15a",
   "16a",
   "16b",
   "21b",

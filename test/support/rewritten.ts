@@ -7,6 +7,10 @@ type Endpoint = "orders" | "updates" | "snapshot";
 export interface Rewritten extends Followed {
   /** From now on the orders of these answers are served so; undefined: as they are. */
   rewrite(endpoint: Endpoint, as: Rewrite | undefined): void;
+  /** From now on `since` is compared with the texts of the times as they are served. */
+  compareTexts(): void;
+  /** Each `since` that was compared so, oldest first. */
+  compared: string[];
 }
 
 /** A bridge and a service whose answers write orders in another way. */
@@ -18,17 +22,29 @@ export async function startWithRewritten(
   const rewrites = new Map<Endpoint, Rewrite | undefined>();
   const { service } = test.sandbox;
   const handle = service.handle.bind(service);
+  const compared: string[] = [];
+  let comparesTexts = false;
   service.handle = (request) => {
-    const answered = handle(request);
-    const path = request.path.split("?")[0] ?? "";
+    const [path = "", query] = request.path.split("?");
     const endpoint = path.endsWith("/updates") ? "updates" : path.endsWith("/orders") ? "orders" : "snapshot";
-    const as = rewrites.get(endpoint);
-    if (as === undefined || request.method !== "GET" || answered.status !== 200) return answered;
+    const since = new URLSearchParams(query).get("since");
+    const isCompared = comparesTexts && endpoint === "updates" && since !== null;
+    if (isCompared) compared.push(since);
+    const answered = handle(isCompared ? { ...request, path: `${path}?since=2000-01-01T00:00:00Z` } : request);
+    const as = rewrites.get(endpoint) ?? ((order: Order) => order);
+    if (request.method !== "GET" || answered.status !== 200) return answered;
     const body = JSON.parse(answered.body.toString()) as Order;
-    const list = body[endpoint] as Order[] | undefined;
-    const rewritten = endpoint === "snapshot" ? as(body) : { ...body, [endpoint]: list?.map(as) };
-    return { ...answered, body: Buffer.from(JSON.stringify(rewritten)) };
+    if (endpoint === "snapshot") return { ...answered, body: Buffer.from(JSON.stringify(as(body))) };
+    const list = (body[endpoint] as Order[] | undefined)?.map(as);
+    const left = list?.filter((order) => !isCompared || String(order["updated_at"]).slice(0, 19) >= since.slice(0, 19));
+    return { ...answered, body: Buffer.from(JSON.stringify({ ...body, [endpoint]: left })) };
   };
-  const own = { rewrite: (endpoint: Endpoint, as: Rewrite | undefined) => void rewrites.set(endpoint, as) };
+  const own = {
+    compared,
+    rewrite: (endpoint: Endpoint, as: Rewrite | undefined) => void rewrites.set(endpoint, as),
+    compareTexts: () => {
+      comparesTexts = true;
+    },
+  };
   return Object.defineProperties(own as Rewritten, Object.getOwnPropertyDescriptors(test));
 }

@@ -164,7 +164,7 @@ export const probe = {
   notFound: ({ question }: { question: Said }) => `not found  ${question}`,
   needsYou: ({ question }: { question: Said }) => `needs you  ${question}`,
   skipped: ({ question }: { question: Said }) => `skipped    ${question}`,
-  noticedNew: ({ kind }: { kind: "field" | "status" | "path" | "answer" | "return" }) =>
+  noticedNew: ({ kind }: { kind: "field" | "status" | "path" | "answer" | "return" | "zone" }) =>
     `Noticed about the service: a new ${kind}.`,
   newFields: ({ count, names }: { count: number; names: string }) =>
     `${count} ${count === 1 ? "field" : "fields"} of orders that nothing reads (${names})`,
@@ -173,6 +173,8 @@ export const probe = {
     `${counted(count, "path")} that stopped matching (${names})`,
   returns: ({ count, names }: { count: number; names: string }) =>
     `${counted(count, "return")} to an earlier state (${names})`,
+  zoneLost: ({ names }: { names: string }) =>
+    `the times of orders name no zone any more, since ${names} (service.timezone must be the zone of the service)`,
   newAnswers: ({ count, names }: { count: number; names: string }) =>
     `${counted(count, "new form")} of acceptance (${names})`,
   noticed: ({ parts }: { parts: readonly string[] }) =>
