@@ -25,6 +25,8 @@ export type Listing = "listed" | "gone" | "unknown";
 export interface KnownVersion {
   orderId: string;
   timestamp: string;
+  /** That of the older version which the order itself is answered with. */
+  kept?: string | null;
 }
 
 /** Whether the changes have ever told of a version: that one is missing in them which never was there says nothing. */
@@ -76,11 +78,20 @@ export class LookInUpdates {
     }
     if (this.#asked >= ASKED_MAX) return "unknown";
     this.#asked += 1;
-    const asked = planAskBefore(ns - SECOND_NS * BigInt(times), timestamp.form, follow);
+    const asked = planAskBefore(this.#beginOf(version, ns, times) - SECOND_NS * BigInt(times), timestamp.form, follow);
     const page = await this.#ask(asked, signal);
     if (page === undefined) return "unknown";
     this.#pages.push(page);
     return this.#judge(version.orderId, ns, page);
+  }
+
+  /**
+   * Where the newest come first, a page tells of a version only where it reaches further down: every other time it is asked for from before what
+   * the service still has.
+   */
+  #beginOf({ kept }: KnownVersion, ns: bigint, times: number): bigint {
+    const keptNs = readTimestamp(kept ?? null, this.#options.follow.timezone)?.instantNs;
+    return keptNs !== undefined && keptNs < ns && times % 2 === 1 ? keptNs : ns;
   }
 
   async #ask({ since, ns }: { since: string; ns: bigint }, signal: AbortSignal): Promise<AskedPage | undefined> {

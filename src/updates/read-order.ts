@@ -222,8 +222,7 @@ export class OrderReader {
   /**
    * Stores an older version than the stored one, because it counts: the one place where an order goes back. Unless a change that was
    * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
-   * @param how.isProven the changes say the same: what the order's own answers say alone reopens no status, and is none of the
-   *   signs of a service that was restored
+   * @param how.isProven the changes say the same: what the order's own answers say alone for a day reopens no status
    */
   takeBack(
     answer: OrderAnswer,
@@ -235,8 +234,8 @@ export class OrderReader {
     const kept = taken === "changed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;
     if (!isAnnounced) requestLaterReads(this.#context.store, kept.orderId, at);
-    if (lost !== undefined && isProven)
-      noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept }, this.#rules.plan.timezone);
+    if (lost !== undefined)
+      noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept, isProven }, this.#rules.plan.timezone);
     return taken;
   }
 

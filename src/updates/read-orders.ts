@@ -189,7 +189,8 @@ export class ReadOrders {
     const read = await this.#reader.refresh(owed, this.#actOn(owed, { believed }), signal);
     if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
     if (owed.attempts + 1 < BEHIND_TRIES) return read;
-    const version = { orderId: owed.orderId, timestamp: read.value.newer };
+    const kept = this.#reader.timestampOf(read.value.answer);
+    const version = { orderId: owed.orderId, timestamp: read.value.newer, kept };
     const found = await updates.look(version, owed.attempts, signal);
     const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
     const isLast = listing === "unknown" && this.#isLastTry(owed);

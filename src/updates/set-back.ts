@@ -30,12 +30,16 @@ export interface TakenBack {
   orderId: string;
   lost: { status: string | null; timestamp: string | null };
   kept: { status: string | null; timestamp: string | null };
+  /** Not by the order's own answers alone. */
+  isProven: boolean;
 }
 
 /** Inside the transaction that has stored an older version of an order, because it counts. */
-export function noteTakenBack(context: Context, { orderId, lost, kept }: TakenBack, timezone: string): void {
+export function noteTakenBack(context: Context, takenBack: TakenBack, timezone: string): void {
   const { store, log } = context;
-  const reopened = reopenLost(store, { orderId, lost, kept, timezone });
+  const { orderId, lost, kept, isProven } = takenBack;
+  // Rows that are sent once more do no harm; a status would take effect twice.
+  const reopened = isProven ? reopenLost(store, { orderId, lost, kept, timezone }) : 0;
   if (reopened > 0) log.warn({ orderId, requests: reopened }, m.updates.statusLost({ orderId }));
   note(context, { orderId, lostMs: msOf(lost.timestamp, timezone), keptMs: msOf(kept.timestamp, timezone) });
 }

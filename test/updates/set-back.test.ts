@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { fillStock } from "../support/pushed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
@@ -10,8 +11,8 @@ const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 
 /** A shop with a day behind it: stock and orders of the morning, and what was changed in the last hours. */
-async function startShop() {
-  const test = await startWithIll(6, { settings: { statuses: { path: STATUS_PATH } } });
+async function startShop(service: SandboxOptionsPatch = {}) {
+  const test = await startWithIll(6, { settings: { statuses: { path: STATUS_PATH } }, service });
   const erp = new Database(test.bridge.store.path, { timeout: 1_000 });
   onTestFinished(() => void erp.close());
   await test.run("stocks");
@@ -87,6 +88,45 @@ describe("a service that was restored to an earlier copy", () => {
     erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
     await run("stocks");
     expect(stockSent()).toEqual(["S-2"]);
+  });
+
+  it("is known where the changes come newest first, and only a page from before the older versions tells of the lost ones", async () => {
+    const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log" } });
+    const { ids, change, poll, run, stockSent, goBack, live, statusOf } = shop;
+    change(ids[4]!, { status: "paid" });
+    change(ids[0]!, { status: "paid" });
+    change(ids[1]!, { status: "packed" });
+    await poll();
+    for (let times = 0; times < 12; times++) change(ids[5]!, { status: `s${times}` }, 60_000);
+    await poll();
+    goBack(0, 1);
+    await run("reconcile");
+    stockSent();
+    await live(2);
+    expect(ids.slice(0, 2).map((id) => statusOf(id).status)).toEqual(["new", "paid"]);
+    expect(stockSent()).toEqual(["S-1"]);
+  });
+
+  it("is known after a day where no page reaches so far back, and no status goes once more for that", async () => {
+    const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log", pageLimit: 12 } });
+    const { ids, ask, poll, run, stockSent, goBack, live, statusOf, requests, clock, bridge } = shop;
+    for (const id of ids.slice(0, 2)) ask(id, "packed");
+    await run("statuses");
+    clock.advance(60_000);
+    await run("statuses");
+    await poll();
+    for (let times = 0; times < 14; times++) shop.change(ids[5]!, { status: `s${times}` }, 60_000);
+    await poll();
+    goBack(0, 1);
+    await run("reconcile");
+    stockSent();
+    await live(20);
+    expect(stockSent()).toEqual([]);
+    await live(24);
+    expect(ids.slice(0, 2).map((id) => statusOf(id).status)).toEqual(["new", "paid"]);
+    expect(stockSent()).toEqual(["S-1"]);
+    expect(loadObservations(bridge.store)).toContainEqual(expect.objectContaining({ kind: "return", state: "new" }));
+    expect(requests().map(({ state }) => state)).toEqual(["sent", "sent"]);
   });
 
   it("is not believed because of one order", async () => {

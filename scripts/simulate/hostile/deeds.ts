@@ -177,9 +177,8 @@ function restore(world: World, atMs: number): void {
   world.statuses.forgetSince(atMs);
   // One order may have been set back by a person: two show that it was the service, where the changes go on behind what they lost.
   const isProvable =
-    forms.page >= 10 &&
-    forms.keeps === "oldest" &&
-    forms.order === "ascending" &&
+    ((forms.page >= 10 && forms.keeps === "oldest" && forms.order === "ascending") ||
+      (forms.page >= 100 && forms.keeps === "newest" && forms.order === "descending")) &&
     forms.next === "none" &&
     forms.sinceAgeMax === null;
   const isShown =
