@@ -1,6 +1,6 @@
 /*
- * Orders that are read again an hour, six hours and a day after the service said something of them that it may have to take back: an
- * older version, or an order that lost its status or its lines. Each time is a row of `owed_reads`, made in the transaction
+ * Orders that are read again, from an hour to a day after the service said something of them that it may have to take back: an
+ * older version, that it has no such order, or an order that lost its status or its lines. Each time is a row of `owed_reads`, made in the transaction
  * that moves the row here to the next time; after a crash the same read is requested again.
  */
 import { gt, lte, or, sql } from "drizzle-orm";
@@ -12,7 +12,7 @@ import { isoTime } from "../platform/ports.ts";
 
 const HOUR_MS = 3_600_000;
 /** Times after what was said, each longer than any trouble that the one before may have met. */
-const LATER_MS = [HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS] as const;
+const LATER_MS = [1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS);
 /** Reads in one pass: the others follow in the next. */
 const READS_PER_PASS = 100;
 /** No read is further away: its time is one of a clock that was set back. */

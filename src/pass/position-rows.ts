@@ -65,6 +65,16 @@ export function expediteRead(store: Store, orderId: string): void {
   store.prepare("UPDATE owed_reads SET due_at = NULL WHERE order_id = ? AND due_at IS NOT NULL").run(orderId);
 }
 
+/** Tries that a read keeps when something later is known of its order: it has failed, and another day is given to what is new. */
+const TRIES_KEPT = 3;
+
+/** Something later is known of an order than what waits for its read: that is due at once, whatever came of it before. */
+export function renewRead(store: Store, orderId: string): void {
+  store
+    .prepare("UPDATE owed_reads SET due_at = NULL, attempts = min(attempts, ?) WHERE order_id = ? AND attempts > 0")
+    .run(TRIES_KEPT, orderId);
+}
+
 /** A due time later than this is a clock's that was set back. */
 const DUE_WITHIN = "+2 hours";
 const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;

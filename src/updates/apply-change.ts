@@ -5,7 +5,7 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { isOlder } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
@@ -14,7 +14,15 @@ import { readTimestampText } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import type { AnswerRecord } from "../orders/read-answer.ts";
-import { queueRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
+import { fieldOf } from "../orders/same-order.ts";
+import {
+  expediteRead,
+  loadQueuedRead,
+  queueRead,
+  renewRead,
+  requestRead,
+  saveSeenChanges,
+} from "../pass/position-rows.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";
 
@@ -57,8 +65,26 @@ export function applyChange(
     recordHash: contentHash,
     contentHash,
   };
+  const isLater = isLaterThanKnown(options, news, orderId);
   queueRead(store, owed, at);
+  if (isLater) renewRead(store, orderId);
   return "owed";
+}
+
+/** Whether a change is later than the one that waits for a read of its order, or than the order itself. */
+function isLaterThanKnown(
+  { store, rules }: { store: Store; rules: OrderRules },
+  { bytes, record }: ChangeNews,
+  orderId: string,
+): boolean {
+  const queued = loadQueuedRead(store, orderId);
+  if (queued === undefined) return false;
+  const { record: text, source } = queued;
+  const known =
+    text === ""
+      ? loadOrderMark(store, orderId)?.updatedAt
+      : fieldOf({ text, mapping: source === "batch" ? rules.batch : rules.update }, "updated_at");
+  return isStrictlyNewer(readTimestampText(bytes, record.span, rules.update), known ?? null, rules.plan.timezone);
 }
 
 /** The position moves on: what the change may be of is read now, or the changes of this time are asked for again. */
@@ -70,7 +96,10 @@ function applyUnnamed(
   if (taken !== "quarantined") return taken;
   const text = record.isLarge ? "" : textOf(bytes, record.span);
   const orders = findStoredOrders(store, { text, mapping: rules.update });
-  for (const order of orders.slice(0, READS_MAX)) requestRead(store, order, at);
+  for (const order of orders.slice(0, READS_MAX)) {
+    requestRead(store, order, at);
+    expediteRead(store, order.orderId);
+  }
   if (orders.length === 0) noteUnnamed(store, { from, at });
   return taken;
 }

@@ -9,7 +9,7 @@ import { acceptLacks } from "../orders/check-completeness.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
+import { expediteRead, loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadToCompare } from "./control-rows.ts";
 import {
@@ -76,7 +76,11 @@ export class FindCutChanges {
     const last = orders.at(-1);
     if (last === undefined) return false;
     await commit(this.#context, signal, () => {
-      for (const order of orders) requestRead(store, order, isoTime(clock.nowMs()));
+      for (const order of orders) {
+        requestRead(store, order, isoTime(clock.nowMs()));
+        // It may be one of those that the page has left out.
+        expediteRead(store, order.orderId);
+      }
       const cut = loadCut(store);
       if (cut !== undefined) saveCut(store, { ...cut, after: last.orderKey });
     });

@@ -12,7 +12,7 @@ import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type IngestResult, isUnchanged } from "../orders/ingest-orders.ts";
-import { loadLaterReads, requestReadNow } from "../orders/later-reads.ts";
+import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import type { LostPart } from "../orders/lost-values.ts";
 import { MISSING_FOR_MS } from "../orders/missing-order.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
@@ -376,6 +376,7 @@ export class ReadOrders {
       }
       this.#endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
+      requestLaterReads(store, owed.orderId, at);
       if (missingSince !== undefined && listing === "gone")
         noteRemoved(this.#context, { orderId: owed.orderId, missingSince }, this.#rules.plan.timezone);
       return true;

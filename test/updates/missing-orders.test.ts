@@ -53,6 +53,25 @@ describe("an order that the service says it does not have", () => {
     },
   );
 
+  it("is back within the hour where one machine of the service had lost the newest orders for a while, and is asked for ever more seldom otherwise", async () => {
+    const test = await startWithIll(6);
+    const [gone, ...shard] = [test.ids[0]!, ...test.ids.slice(4)];
+    for (const id of [gone, ...shard]) {
+      test.ill.set(id, NO_SUCH_ORDER);
+      test.change(id, { status: "paid" });
+    }
+    await pollFor(test, 50);
+    expect(removedCount(test)).toBe(3);
+    for (const id of shard) test.ill.delete(id);
+    const asked = test.snapshots(gone);
+    await pollFor(test, 40);
+    expect(removedCount(test)).toBe(1);
+    expect(shard.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
+    await pollFor(test, 3 * 24 * 60, 30);
+    expect(test.snapshots(gone) - asked).toBe(5);
+    expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
+  });
+
   it("is asked for anew where it was served in between", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];

@@ -93,7 +93,7 @@ describe("a replica that answers with an order's former content", () => {
     await test.poll(11 * 60_000);
     expect(test.statusOf(id).status).toBe("paid");
     for (let hours = 0; hours < 48; hours++) await test.poll(HOUR_MS);
-    expect(test.snapshots(id) - before).toBe(3);
+    expect(test.snapshots(id) - before).toBe(5);
     expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
   });
 
