@@ -84,9 +84,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: FOLLOW,
-        find: "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  const form = from.form",
-        replace:
-          "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  ns += unitOf(from.form, rules);\n  const form = from.form",
+        find: "ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);",
+        replace: "ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);\n  ns += unitOf(form, rules);",
       },
       {
         file: FOLLOW,
@@ -117,16 +116,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ...one(
       "no overlap",
       FOLLOW,
-      "  ns -= BigInt(rules.overlapMs) * MS_NS;\n  const form = from.form",
-      "  const form = from.form",
+      "ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);",
+      "ns -= doubtNs(own, form);",
     ),
     draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", timestamp: "late" } },
   },
   one(
     "older over newer",
     "src/orders/plan-order.ts",
-    'const isNewer = source === "snapshot" || isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);',
-    "const isNewer = isStrictlyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone) || source !== null;",
+    'const isNewer = source === "snapshot" || isSurelyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);',
+    "const isNewer = isSurelyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone) || source !== null;",
   ),
   {
     name: "lines upserted but not replaced",
