@@ -160,4 +160,75 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
 ];
 
-export const DECISION_BUGS: readonly PlantedBug[] = [...OF_WORDS, ...OF_UPKEEP, ...OF_PERSONS, ...OF_ANSWERS];
+const OF_CHANGES: readonly PlantedBug[] = [
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "the order of a change without an id is not read",
+    { in: "applyUnnamed", find: "orders.slice(0, READS_MAX)", replace: "orders.slice(READS_MAX)" },
+    "src/updates/apply-change.ts",
+  ),
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "changes that name no order passed over",
+    { in: "applyUnnamed", find: "if (orders.length === 0)", replace: "if (orders.length < 0)" },
+    "src/updates/apply-change.ts",
+  ),
+  tested(
+    "test/updates/zone-lost.test.ts",
+    "a position compared with times that name no zone",
+    { in: "planFirstAsk", find: " + doubtNs(own, form)", replace: " + 0n * doubtNs(own, form)" },
+    "src/updates/follow.ts",
+  ),
+  tested(
+    "test/updates/zone-lost.test.ts",
+    "another form of times that the newest order shows goes unseen",
+    { in: "learnFromOrders", find: "ordersForm: form, form, zoneLost", replace: "ordersForm: form, zoneLost" },
+    "src/updates/follow.ts",
+  ),
+  tested(
+    "test/updates/set-back.test.ts",
+    "changes that come newest first are never asked from far enough",
+    { in: "#beginOf", find: "times % 2 === 1", replace: "times % 2 === 2" },
+    "src/updates/look-in-updates.ts",
+  ),
+  tested(
+    "test/updates/set-back.test.ts",
+    "orders that stay set back for a day show nothing",
+    { in: "takeBack", find: "if (lost !== undefined)", replace: "if (lost !== undefined && isProven)" },
+    "src/updates/read-order.ts",
+  ),
+  tested(
+    "test/updates/request-read.test.ts",
+    "a read that failed waits although its order has changed again",
+    { in: "applyChange", find: "if (isLater) renewRead", replace: "if (isLater && at === orderId) renewRead" },
+    "src/updates/apply-change.ts",
+  ),
+  tested(
+    "test/updates/request-read.test.ts",
+    "a read that failed waits although a page may have left out its change",
+    {
+      in: "#requestSome",
+      find: "expediteRead(store, order.orderId);",
+      replace: "if (last.orderId === stage) expediteRead(store, order.orderId);",
+    },
+    "src/updates/find-cut-changes.ts",
+  ),
+  tested(
+    "test/updates/missing-orders.test.ts",
+    "an order that is marked as removed is looked for at night alone",
+    {
+      in: "#settleMissing",
+      find: "requestLaterReads(store, owed.orderId, at);",
+      replace: "if (listing === 'listed') requestLaterReads(store, owed.orderId, at);",
+    },
+    "src/updates/read-orders.ts",
+  ),
+];
+
+export const DECISION_BUGS: readonly PlantedBug[] = [
+  ...OF_WORDS,
+  ...OF_UPKEEP,
+  ...OF_PERSONS,
+  ...OF_ANSWERS,
+  ...OF_CHANGES,
+];

@@ -14,11 +14,13 @@ interface Backfill {
   from: string;
   /** Passes that failed. */
   tries: number;
+  /** Nobody waits for it: where the service does not go back so far, that is nobody's mistake. */
+  isOwn?: true;
 }
 
 /** Inside a write transaction. Another one that has not begun is replaced. */
-export function requestBackfill(store: Store, from: string): void {
-  save(store, { from, tries: 0 });
+export function requestBackfill(store: Store, from: string, how: Pick<Backfill, "isOwn"> = {}): void {
+  save(store, { from, tries: 0, ...how });
 }
 
 export function loadBackfill(store: Store): Backfill | undefined {

@@ -105,7 +105,7 @@ export class FollowUpdates implements Job {
     if (isSweep) this.#sweepWanted = false;
     // Following what is new goes before the rest of a sweep that was too wide for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
-    const backfill = sweepRest === undefined ? loadBackfill(store)?.from : undefined;
+    const { from: backfill, isOwn = false } = (sweepRest === undefined ? loadBackfill(store) : undefined) ?? {};
     if (!isComplete || (sweepRest === undefined && backfill === undefined)) return isComplete;
     const now = loadWatermark(store, STREAM);
     const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
@@ -118,7 +118,7 @@ export class FollowUpdates implements Job {
       ),
       begunAt: undefined,
     };
-    return await this.#fillBack(older);
+    return await this.#fillBack(older, isOwn);
   }
 
   /** Changes that named no order are asked for again. */
@@ -128,13 +128,14 @@ export class FollowUpdates implements Job {
     await commit(this.#context, signal, () => requestLookBack(store, isoTime(clock.nowMs())));
   }
 
-  async #fillBack(pass: Pass): Promise<boolean> {
+  async #fillBack(pass: Pass, isOwn: boolean): Promise<boolean> {
     const { store, log } = this.#context;
     try {
       return await this.#readAndStore(pass);
     } catch (error) {
       if (stopsPass(error)) throw error;
       if (isPositionRefused(error)) {
+        if (isOwn) return true;
         throw new BridgeError("request_refused", m.updates.backfillTooFar({ from: pass.backfill ?? "" }), {
           hint: m.updates.backfillNearer,
           cause: error,

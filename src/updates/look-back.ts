@@ -1,6 +1,6 @@
 /*
  * Changes that name no order: the position moves over them, so that one bad record never keeps the others waiting, but the changes of that time
- * are asked for again, ever more seldom, until they name their orders or a day is over. Written in the transaction that quarantines the first
+ * are asked for again, ever more seldom, until they name their orders or a week is over. Written in the transaction that quarantines the first
  * of them; each time is a backfill, and what it brings is stored like any other change.
  */
 
@@ -13,8 +13,9 @@ import { loadBackfill, requestBackfill } from "./backfill.ts";
 const MINUTE_MS = 60_000;
 /** Waits: trouble of any length is over no later than as long again after it ended, and half an hour. */
 const WAITS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * MINUTE_MS);
-/** Nothing new has come of it by then, and the sweep of the night has asked as well. */
 const LAST_MS = 12 * 60 * MINUTE_MS;
+/** What is not named by then never is: the sweep of each night has asked as well, and `reconcile` has read the orders. */
+const GIVEN_UP_MS = 7 * 24 * 60 * MINUTE_MS;
 
 interface LookBack {
   /** UTC, ISO 8601: from when on changes are asked for. */
@@ -36,7 +37,7 @@ export function noteUnnamed(store: Store, { from, at }: { from: string | undefin
 /** Whether the changes are to be asked for again now, and nothing else is asked for so. */
 export function isLookBackDue(store: Store, nowMs: number): boolean {
   const standing = load(store);
-  if (standing === undefined || standing.step > WAITS_MS.length || loadBackfill(store) !== undefined) return false;
+  if (standing === undefined || loadBackfill(store) !== undefined) return false;
   const dueMs = Date.parse(standing.dueAt);
   // No wait is so long: the clock was set back.
   return dueMs <= nowMs || dueMs > nowMs + 2 * LAST_MS;
@@ -46,7 +47,7 @@ export function isLookBackDue(store: Store, nowMs: number): boolean {
 export function requestLookBack(store: Store, at: string): void {
   const standing = load(store);
   if (standing === undefined) return;
-  requestBackfill(store, standing.from);
+  requestBackfill(store, standing.from, { isOwn: true });
   const step = standing.step + 1;
   save(store, { ...standing, step, dueAt: dueAfter(at, step) });
 }
@@ -55,10 +56,14 @@ export function requestLookBack(store: Store, at: string): void {
  * All changes from `from` on were served. Where each named its order, what is held of that time is among them. Inside the transaction
  * that stores them. Returns how many records that released.
  */
-export function settleLookBack(store: Store, { from, isNamed }: { from: string; isNamed: boolean }): number {
+export function settleLookBack(
+  store: Store,
+  { from, isNamed, at }: { from: string; isNamed: boolean; at: string },
+): number {
   const standing = load(store);
   if (standing === undefined || standing.from < from) return 0;
-  if (isNamed || standing.step > WAITS_MS.length) deleteMeta(store, "look_back");
+  const isOver = Date.parse(at) - Date.parse(standing.since) > GIVEN_UP_MS;
+  if (isNamed || isOver) deleteMeta(store, "look_back");
   return isNamed ? releaseUnnamed(store, "change", standing.since) : 0;
 }
 

@@ -141,7 +141,7 @@ export class StorePass {
     // It has begun: its rest stands here, or it is over.
     if (pass.backfill !== undefined && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
     if (isFilled && pass.backfill !== undefined) {
-      const released = settleLookBack(store, { from: pass.backfill, isNamed: !pass.changes.hasUnnamed });
+      const released = settleLookBack(store, { from: pass.backfill, isNamed: !pass.changes.hasUnnamed, at: pass.at });
       if (released > 0) log.info({ released }, m.updates.servedByName({ count: released }));
     }
     if (rest === null) deleteRest(store, key);

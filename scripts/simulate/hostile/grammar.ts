@@ -39,6 +39,8 @@ export const BODIES = [
   "queued",
   /** The orders of the answer have lost their lines, or the first of them has. */
   ...(["no lines", "no lines in one"] as const),
+  /** Changes have their id under another key, or do not say at all whose they are. */
+  ...(["id elsewhere", "no id"] as const),
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
 ] as const;
 
@@ -105,6 +107,8 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   queued: ["status"],
   "no lines": ["orders", "updates", "snapshot"],
   "no lines in one": ["orders", "updates"],
+  "id elsewhere": ["updates"],
+  "no id": ["updates"],
   "next empty": ["updates"],
   "next null": ["updates"],
   "next zero": ["updates"],
@@ -127,7 +131,7 @@ const OF_BEFORE: ReadonlySet<LieBody> = new Set<LieBody>([
 /** Of these each has several services of its own. */
 const OF_TIME: ReadonlySet<LieBody> = new Set<LieBody>([
   ...OF_BEFORE,
-  ...(["queued", "no lines", "no lines in one"] as const),
+  ...(["queued", "no lines", "no lines in one", "id elsewhere", "no id"] as const),
 ]);
 
 export function isOfBefore({ body }: Lie): boolean {
@@ -145,6 +149,10 @@ export function queuedForMs({ ageMs }: Lie): number {
 
 export function lacksLines({ body }: Lie): boolean {
   return body === "no lines" || body === "no lines in one";
+}
+
+export function lacksIds({ body }: Lie): boolean {
+  return body === "id elsewhere" || body === "no id";
 }
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);
@@ -238,7 +246,7 @@ function safe(lie: Lie, forms: Forms): Lie {
   if (on === "import" && span !== "for ever" && "ms" in span && span.ms > LONGEST_MS)
     return safe({ ...lie, span: { ms: LONGEST_MS } }, forms);
   if (body === "queued") return { ...lie, status: 202, when: "before" };
-  if (lacksLines(lie)) return { ...lie, status: 200, when: "after" };
+  if (lacksLines(lie) || lacksIds(lie)) return { ...lie, status: 200, when: "after" };
   if (isCached(lie)) {
     const hidesOrders = on === "orders" && !namesBatches(forms);
     return { ...lie, status: 200, when: "before", body: hidesOrders ? "html" : body };
@@ -285,7 +293,7 @@ function safe(lie: Lie, forms: Forms): Lie {
 export function mayLast(lie: Lie): boolean {
   const { on, of, status, body } = lie;
   // Whoever asks later sees what it was.
-  if (isCached(lie) || lacksLines(lie) || body === "queued") return false;
+  if (isCached(lie) || lacksLines(lie) || lacksIds(lie) || body === "queued") return false;
   const isOfSome = of === "half" || (typeof of === "object" && "nth" in of);
   const isStatement = body !== "html" || on === "import";
   return isOfSome && isStatement && (status < 300 || (status >= 400 && status < 500));

@@ -310,6 +310,10 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return service.handleStale(request, lie.ageMs).body;
     case "queued":
       return Buffer.from('{"queued":true}');
+    case "id elsewhere":
+      return Buffer.from(text.replaceAll('"order_id":', '"id":'));
+    case "no id":
+      return Buffer.from(text.replace(/"(order_id|number)":"[^"]*",?/g, ""));
     case "no lines":
     case "no lines in one":
       return Buffer.from(withoutLines(text, scene.number, lie.body === "no lines in one"));
