@@ -16,6 +16,7 @@ import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
+import { isUnnamed } from "./named-orders.ts";
 import { type OrderMapping, type OrderSource, type OrderValues, readOrderValues } from "./order-mapping.ts";
 import {
   applyOrderChange,
@@ -262,8 +263,9 @@ function quarantine(
   const kind = BAD_KIND[options.mapping.source];
   const { hash } = record;
   const state = loadQuarantineState(store, { kind, reference, hash });
-  // Released means that a good record of the order has come since: the old one served again is no news.
-  if (state === "released" && reference !== null && loadOrderMark(store, reference) !== undefined) return "same";
+  // Released means that a good record of the order has come since, or its order was found: the old one served again is no news.
+  const isOfOrder = reference === null || isUnnamed(record) || loadOrderMark(store, reference) !== undefined;
+  if (state === "released" && isOfOrder) return "same";
   const bodyId = record.ok ? undefined : record.bodyId;
   // Of what is known already the payload is there.
   const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;

@@ -33,12 +33,18 @@ describe("a change whose order is named in another place or form", () => {
     ["by its number", ({ order_id, ...rest }, number) => ({ ...rest, number })],
     ["by its number in the place of the id", (change, number) => ({ ...change, order_id: number })],
   ])("is found within minutes, and its record is released: %s", async (_, as) => {
-    const { polls, id, statusOf, rows, end } = await cancelUnder(as);
+    const { polls, id, statusOf, rows, end, snapshots } = await cancelUnder(as);
     await polls(2);
     expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
     expect(statusOf(id).status).toBe("cancelled");
+    await polls(6);
+    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+    const asked = snapshots(id);
+    // It is served for as long as the pages overlap.
+    await polls(8);
     end();
     await polls(20);
+    expect(snapshots(id) - asked).toBeLessThanOrEqual(1);
     expect(rows(quarantined)).toEqual([
       { state: "released", reason: expect.stringContaining(`stored since as order ${id}`) },
     ]);
