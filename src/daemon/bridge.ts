@@ -9,14 +9,17 @@ import type { FileTrouble, Store } from "../database/store.ts";
 import { finishSwap } from "../database/swap-files.ts";
 import { disarmTriggers } from "../feeds/feed-triggers.ts";
 import { savePageSilent } from "../health/page-silence.ts";
+import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";
 import { m } from "../messages/messages.ts";
+import { switchMirror } from "../mirror/mirror-state.ts";
+import type { RunMirror } from "../mirror/run-mirror.ts";
 import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
-import { endFirstPasses, saveFlow } from "../pass/runs.ts";
+import { endFirstPasses, hasFlow, saveFlow } from "../pass/runs.ts";
 import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
 import { machineZone } from "../platform/clock.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
@@ -28,6 +31,7 @@ import type { WebServer } from "../web/web-server.ts";
 import { checkAccount, liftCredentialHolds } from "./account.ts";
 import { outcomeOf, SyncRequestPoller } from "./answer-sync.ts";
 import { buildJobs } from "./build-jobs.ts";
+import { buildMirror } from "./build-mirror.ts";
 import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
 import { openForDaemon, settleDoubts } from "./doubtful-database.ts";
@@ -81,6 +85,7 @@ export class Bridge {
   /** How a job is told to end with what waits now. */
   readonly #backlogs: ReadonlyMap<string, () => () => void>;
   readonly #hangingMs: number;
+  readonly #mirror: RunMirror | undefined;
   /** Ends once something has happened to the files for which only a new start helps. */
   readonly trouble: Promise<FileTrouble>;
   #isLogRemoved = false;
@@ -132,7 +137,11 @@ export class Bridge {
       noteDatabase(store, options.loaded);
       const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), schema: newDatabaseStatements });
       if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
-      const schedules = buildJobs(this.context, options);
+      this.#mirror = buildMirror(this.context, options.loaded, () => {
+        const { conditions, facts, nowMs } = this.watched();
+        return reportConditions(conditions, facts, { nowMs }).sentence;
+      });
+      const schedules = buildJobs(this.context, { ...options, mirror: this.#mirror });
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
       this.#limits = new Map(
         schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
@@ -145,6 +154,7 @@ export class Bridge {
       this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
+        switchMirror(store, this.#mirror !== undefined);
         savePageSilent(store, undefined);
         if (liftCredentialHolds(store, options.loaded) > 0) options.log.info({}, m.daemon.newCredentials);
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
@@ -169,6 +179,8 @@ export class Bridge {
     for (const name of [...JOB_NAMES, ...UPKEEP_NAMES]) {
       const runner = this.runners.get(name);
       const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);
+      // Most shops have no mirror, and need not be told that it is off.
+      if (name === "mirror" && runner === undefined && !hasFlow(store, name)) continue;
       saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs) });
     }
     for (const name of FEED_NAMES) if (!this.runners.has(name)) disarmTriggers(store, name);
@@ -265,6 +277,7 @@ export class Bridge {
     this.#scheduler.abort();
     await watched;
     await this.client.close();
+    this.#mirror?.close();
     // Without its name the log goes with the connection.
     if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveHeld();
     this.store.close();

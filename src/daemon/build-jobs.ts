@@ -8,6 +8,7 @@ import { showConfig } from "../config/show.ts";
 import { compileFeed, type FeedRules } from "../feeds/feed.ts";
 import { PushImports } from "../feeds/push-imports.ts";
 import { m } from "../messages/messages.ts";
+import type { RunMirror } from "../mirror/run-mirror.ts";
 import { compileOrderRules, type OrderRules } from "../orders/order-rules.ts";
 import { PullOrders } from "../orders/pull-orders.ts";
 import type { Job, JobContext } from "../pass/job.ts";
@@ -42,6 +43,7 @@ export function buildJobs(
     pagesMax?: number;
     /** In the place of the configured one. */
     journal?: BatchJournal;
+    mirror?: RunMirror | undefined;
   },
 ): ScheduleEntry[] {
   const { config } = options.loaded;
@@ -114,6 +116,12 @@ export function buildJobs(
     runner: runnerOf(reconcile),
     atStart: (intervalMs) => reconcile.isDue(intervalMs * RECONCILE_LATE),
   });
+  if (options.mirror !== undefined) {
+    const { mirror } = options;
+    const runner = runnerOf(mirror);
+    entries.push({ pattern: config.mirror.schedule, runner });
+    entries.push({ pattern: config.mirror.compare, runner, before: async () => mirror.requestCompare() });
+  }
   entries.push(...upkeepEntries(context, options.loaded, { runnerOf, journal, readSpace: options.readSpace }));
   return entries;
 }

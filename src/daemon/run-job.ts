@@ -122,6 +122,7 @@ async function saveResult(
 ): Promise<void> {
   const { store, clock, client, log } = context;
   const { result } = run;
+  if (result.outcome === "idle" && job.skipsIdleRow?.(clock.monotonicMs()) === true) return;
   const row: RunRow = {
     job: job.name,
     startedAt: run.startedAt,

@@ -25,6 +25,7 @@ export type MetaKey =
   | "elsewhere"
   | "accounts"
   | "backfill"
+  | "mirror_on"
   | "look_back"
   | RestKey;
 

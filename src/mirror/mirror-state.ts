@@ -1,11 +1,13 @@
 /* What the shop's database knows of its mirror. SQL, because it is read in every pass and written in transactions of others. */
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 /**
  * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
- * how many of them stand refused, by table.
+ * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
+ * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
  */
-export type MirrorStateKey = "up_no" | "up" | "refused_rows";
+export type MirrorStateKey = "up_no" | "up" | "refused_rows" | "turn" | "refill" | "unwritten";
 
 export function loadMirrorState(store: Store, key: MirrorStateKey): string | undefined {
   return store.prepare<{ value: string }>("SELECT value FROM mirror_state WHERE key = ?").get(key)?.value;
@@ -19,4 +21,28 @@ export function saveMirrorState(store: Store, key: MirrorStateKey, value: string
        ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
     )
     .run(key, value);
+}
+
+/** From now on batches, held records and outcomes note that they change. Inside a transaction. */
+export function switchMirror(store: Store, isOn: boolean): void {
+  if ((loadMeta(store, "mirror_on") !== undefined) === isOn) return;
+  if (isOn) {
+    saveMeta(store, "mirror_on", "1");
+    startRefill(store);
+  } else {
+    deleteMeta(store, "mirror_on");
+    store.prepare("DELETE FROM mirror_changes WHERE kind <> 'request'").run();
+  }
+}
+
+/** Up to which keys batches and held records are noted again; absent: all are. */
+export type Refill = Partial<Record<"batch" | "quarantine", number>>;
+
+export function loadRefill(store: Store): Refill {
+  return JSON.parse(loadMirrorState(store, "refill") ?? "{}") as Refill;
+}
+
+/** Every batch and every held record is to be written again. Inside a transaction. */
+export function startRefill(store: Store): void {
+  saveMirrorState(store, "refill", JSON.stringify({ batch: 0, quarantine: 0 } satisfies Refill));
 }

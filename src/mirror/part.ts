@@ -1,3 +1,4 @@
+import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { MirrorLink, MirrorTx } from "./connection.ts";
 import type { Position, Seen, Self } from "./position.ts";
@@ -7,11 +8,15 @@ export interface MirrorSession {
   link: MirrorLink;
   self: Self;
   context: JobContext;
+  /** PostgreSQL is behind what was committed there: it was restored, and everything is to be gone through. */
+  readonly isRestored: boolean;
   /**
    * One transaction that writes: the position is locked, and was found to be this shop's and this process's, before `work` begins. `work` ends with
-   * `savePosition`, and gives its turn.
+   * `savePosition`, and gives its turn; `isRestored` says that what follows from a restore has begun with it.
    */
-  transact<T extends { turn: number }>(work: (tx: MirrorTx, position: Position) => Promise<T>): Promise<T>;
+  transact<T extends { turn: number; isRestored?: boolean }>(
+    work: (tx: MirrorTx, position: Position) => Promise<T>,
+  ): Promise<T>;
 }
 
 export interface PartResult {
@@ -23,5 +28,9 @@ export interface PartResult {
 /** One direction. What it commits in one pass is bounded. */
 export interface MirrorPart {
   readonly name: "down" | "up";
+  /** Whether a pass has something to do; asked every time, so that it must cost next to nothing. */
+  hasWork(store: Store, seen: Seen, isRestored: boolean): boolean;
+  /** The next passes go through everything. */
+  compareAll(): void;
   run(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult>;
 }

@@ -1,6 +1,8 @@
 /* Where a shop's mirror stands, as PostgreSQL has it. SQL, because the row is locked and its search_path is the connection's. */
 import type { InferSelectModel } from "drizzle-orm";
+import { m } from "../messages/messages.ts";
 import type { MirrorLink, MirrorTx, Param } from "./connection.ts";
+import { MirrorError } from "./mirror-error.ts";
 import type { positions } from "./postgres-schema.ts";
 
 export type Position = Omit<InferSelectModel<typeof positions>, "heardAt" | "silentAfter" | "sentence">;
@@ -18,7 +20,7 @@ export interface Self {
 
 const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writerNo", takeover_no AS "takeoverNo", host, version, epoch,
   orders_seq AS "ordersSeq", events_seq AS "eventsSeq", walk, walk_after AS "walkAfter",
-  compared_at AS "comparedAt", extra_orders AS "extraOrders", turn, up_no AS "upNo"`;
+  compared_at AS "comparedAt", extra_orders AS "extraOrders", up_no AS "upNo", turn`;
 
 /** What an idle look sees, in one statement that locks nothing. */
 export interface Seen extends Position {
@@ -67,8 +69,8 @@ const NAMES: Record<keyof Move, string> = {
   walk: "walk",
   walkAfter: "walk_after",
   extraOrders: "extra_orders",
-  upNo: "up_no",
   comparedAt: "compared_at",
+  upNo: "up_no",
   sentence: "sentence",
   silentAfterS: "silent_after",
 };
@@ -85,4 +87,12 @@ export async function savePosition(tx: MirrorTx, shop: string, move: Move): Prom
   );
   if (row === undefined) throw new Error("The position was not there to be moved.");
   return row.turn;
+}
+
+/** Two shops under one key would overwrite each other. @throws MirrorError `mirror_database` */
+export function refuseOtherDatabase(position: Pick<Position, "databaseId" | "host">, self: Self): void {
+  if (position.databaseId === self.databaseId) return;
+  throw new MirrorError("mirror_database", m.mirror.otherDatabase({ shop: self.shop, host: position.host ?? "?" }), {
+    hint: m.mirror.otherDatabaseHint,
+  });
 }

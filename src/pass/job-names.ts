@@ -20,7 +20,7 @@ export const AREA_FLOWS = {
 } as const satisfies Record<Area, readonly JobName[]>;
 
 /** Passes that run by schedule alone: no command names them, and they ask the service nothing. */
-export const UPKEEP_NAMES = ["backup", "upkeep"] as const;
+export const UPKEEP_NAMES = ["backup", "upkeep", "mirror"] as const;
 
 /** Everything that has runs and a row in `sync_status`. */
 export type FlowName = JobName | (typeof UPKEEP_NAMES)[number];

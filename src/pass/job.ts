@@ -35,6 +35,8 @@ export interface Job {
    * has nothing to ask must neither use up a probe nor end a hold.
    */
   prepare?(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }>;
+  /** Whether an idle pass is not worth a record: of a job that looks every second few are. */
+  skipsIdleRow?(monotonicMs: number): boolean;
   /** One bounded pass. Throws typed errors; what it had committed until then stays. */
   runOnce(signal: AbortSignal): Promise<JobReport>;
 }

@@ -38,6 +38,11 @@ export function isFirstPass(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow, lastSuccessAt: null, firstPassSince: null }) !== undefined;
 }
 
+/** Whether the flow was ever switched on. */
+export function hasFlow(store: Store, flow: string): boolean {
+  return findRow(store, flows, { flow }) !== undefined;
+}
+
 /** A first pass may take an hour: whoever looks meanwhile is to see it. */
 export function saveFirstPass(store: Store, flow: string, at: string): void {
   updateRows(store, flows, { flow }, { firstPassSince: at });

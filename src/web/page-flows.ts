@@ -22,6 +22,7 @@ const ORDER: readonly FlowKey[] = [
   "catalog",
   "images",
   "reconcile",
+  "mirror",
   "backup",
   "upkeep",
 ];

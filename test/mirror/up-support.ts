@@ -56,6 +56,7 @@ export async function startUp(): Promise<UpBench> {
     get context() {
       return bridge.bridge.context;
     },
+    isRestored: false,
     transact: (work) =>
       link.transaction(async (tx) => {
         const position = await lockPosition(tx, SHOP);

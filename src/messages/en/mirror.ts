@@ -44,6 +44,11 @@ export const mirror = {
     `In the mirror the shop ${shop} belongs to another database (last written from ${host}).`,
   otherDatabaseHint:
     "Give this shop a key of its own in mirror.shop; where this database is to go on for the other one: erp-bridge takeover.",
+  unknownShop: ({ at, shop, user }: { at: string; shop: string; user: string }) =>
+    `PostgreSQL at ${at} does not know a shop ${shop}, or ${user} may not see it.`,
+  fenced: ({ shop, host }: { shop: string; host: string }) =>
+    `Another instance works for the shop ${shop} (on ${host}).`,
+  fencedHint: "Two bridges on one account take orders from each other: leave one of them off.",
   badUrl: ({ problem }: { problem: Said }) => `The address of PostgreSQL ${problem}.`,
   badShop: ({ shop }: { shop: string }) => `${shop} is no key of a shop: 1 to 40 lower-case letters, digits, _ and -.`,
   badSchema: ({ schema }: { schema: string }) => `${schema} is no name of a schema: lower-case letters, digits and _.`,

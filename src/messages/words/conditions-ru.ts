@@ -262,6 +262,7 @@ const NAMES: Readonly<Record<string, string>> = {
   reconcile: "Сверка заказов",
   backup: "Резервные копии",
   upkeep: "Уборка истории",
+  mirror: "Зеркало",
   erp: "ERP",
 };
 

@@ -32,6 +32,7 @@ export const pageEn = {
     reconcile: { name: "Comparison", what: "of orders with the site" },
     backup: { name: "Backup", what: "of the database" },
     upkeep: { name: "Upkeep", what: "of old history" },
+    mirror: { name: "Mirror", what: "in PostgreSQL" },
     erp: { name: "ERP", what: "takes orders" },
   },
   states: {

@@ -28,6 +28,7 @@ export const pageRu = {
     reconcile: { name: "Сверка", what: "заказов с сайтом" },
     backup: { name: "Резервная копия", what: "базы" },
     upkeep: { name: "Уборка", what: "старой истории" },
+    mirror: { name: "Зеркало", what: "в PostgreSQL" },
     erp: { name: "ERP", what: "забирает заказы" },
   },
   states: {

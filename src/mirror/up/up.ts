@@ -90,8 +90,8 @@ export class Up implements MirrorPart {
   #isComparisonDue = false;
   #settled: Settled | undefined;
 
-  /** Whether a pass has something to do beside the notes in PostgreSQL. */
-  hasWork(store: Store): boolean {
+  hasWork(store: Store, seen: Seen): boolean {
+    if (seen.isTouched || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined) return true;
     return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
   }
 

@@ -1,0 +1,42 @@
+import { randomUUID } from "node:crypto";
+import os from "node:os";
+import type { LoadedConfig } from "../config/load.ts";
+import { mirrorRouteOf } from "../config/route.ts";
+import { loadMeta } from "../database/meta.ts";
+import { Down } from "../mirror/down.ts";
+import { RunMirror, SILENT_MIN_S } from "../mirror/run-mirror.ts";
+import { Up } from "../mirror/up/up.ts";
+import type { JobContext } from "../pass/job.ts";
+import { machineZone } from "../platform/clock.ts";
+import { VERSION } from "../platform/version.ts";
+import { CronTimes } from "./cron-times.ts";
+
+/** Who this process is, over every beginning anew. */
+const WRITER = randomUUID();
+
+/** The mirror; undefined where the configuration names none. `sentence`: how things stand with the shop. */
+export function buildMirror(
+  context: JobContext,
+  { config }: LoadedConfig,
+  sentence: () => string,
+): RunMirror | undefined {
+  const route = mirrorRouteOf(config);
+  if (route === undefined) return undefined;
+  const { mirror, timezone } = config;
+  const intervalMs = new CronTimes(mirror.schedule, timezone ?? machineZone()).longestIntervalMs();
+  return new RunMirror(context, {
+    link: { ...route, schema: mirror.schema, timeoutMs: mirror.timeout },
+    self: {
+      shop: route.shop,
+      databaseId: loadMeta(context.store, "database") ?? "",
+      writer: WRITER,
+      host: os.hostname(),
+      version: VERSION,
+    },
+    // A block of the ERP's must not hide a revision that PostgreSQL does not show yet.
+    parts: [new Up(), new Down()],
+    sentence,
+    silentAfterS: Math.max(SILENT_MIN_S, Math.ceil((3 * intervalMs) / 1000)),
+    takeoverNo: 0,
+  });
+}

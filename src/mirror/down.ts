@@ -1,0 +1,234 @@
+/*
+ * Orders, events, batches, held records and conditions on their way to PostgreSQL. One transaction locks the shop's position, reads what
+ * lies behind it in the shop's database, writes that and moves the position. Only what is committed in the shop's database is read,
+ * so PostgreSQL is never ahead of its disk. After a crash or a COMMIT without an answer the position says what is there, and writing
+ * the same again changes nothing.
+ */
+
+import type { Store } from "../database/store.ts";
+import { commit } from "../pass/commit.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { MirrorTx } from "./connection.ts";
+import {
+  type Change,
+  countOwnOrders,
+  deleteChanges,
+  hasChanges,
+  hashOrder,
+  type JsonRow,
+  loadBatchJson,
+  loadChangedOrders,
+  loadChanges,
+  loadConditionsJson,
+  loadEventsAfter,
+  loadHeldJson,
+  loadKeysAfter,
+  loadLocal,
+  loadOrders,
+  noteChanges,
+  readAtOnce,
+} from "./down-rows.ts";
+import { loadMirrorState, loadRefill, type Refill, saveMirrorState, startRefill } from "./mirror-state.ts";
+import type { MirrorPart, MirrorSession, PartResult } from "./part.ts";
+import { planBeginning } from "./plan-down.ts";
+import { type Move, type Position, type Seen, savePosition } from "./position.ts";
+import {
+  countOrders,
+  loadHashes,
+  notePending,
+  type Refused,
+  writeBatches,
+  writeConditions,
+  writeEvents,
+  writeHeld,
+  writeOrders,
+} from "./write-down.ts";
+
+/** Of one transaction: half a second's work at most. */
+const BOUND = { rows: 1_000, bytes: 4_000_000 };
+/** Orders compared by their hash at a time. */
+const COMPARED_ROWS = 2_000;
+const CHANGES_MAX = 500;
+const NOTED_ROWS = 2_000;
+/** Of one pass; then the other way has its turn. */
+const TRANSACTIONS_MAX = 20;
+/** Names kept of rows that PostgreSQL does not take. */
+const UNWRITTEN_MAX = 20;
+
+interface Read {
+  at: Position;
+  move: Move;
+  isRestored: boolean;
+  news: ReturnType<typeof loadChangedOrders>;
+  events: ReturnType<typeof loadEventsAfter>;
+  changes: Change[];
+  conditions: string | undefined;
+  head: number;
+}
+
+export class Down implements MirrorPart {
+  readonly name = "down";
+  #isCompareAsked = false;
+  /** What PostgreSQL has. */
+  #conditions: string | undefined;
+
+  hasWork(store: Store, seen: Seen, isRestored: boolean): boolean {
+    const local = { ...loadLocal(store), isRestored };
+    if (planBeginning(seen, local, this.#isCompareAsked).why !== undefined || seen.walk !== null) return true;
+    if (local.head > Math.min(seen.ordersSeq, seen.eventsSeq) || hasChanges(store)) return true;
+    return Object.keys(loadRefill(store)).length > 0 || loadConditionsJson(store) !== this.#conditions;
+  }
+
+  compareAll(): void {
+    this.#isCompareAsked = true;
+  }
+
+  async run(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
+    const { context } = session;
+    const { store } = context;
+    const local = { ...loadLocal(store), isRestored: session.isRestored };
+    if (planBeginning(seen, local, this.#isCompareAsked).refill) {
+      // Conditions are few, and all are written.
+      this.#conditions = undefined;
+      await commit(context, signal, () => startRefill(store));
+    }
+    const counts: Record<string, number> = {};
+    for (let done = 0; done < TRANSACTIONS_MAX && !context.isStopping(); done++) {
+      const refill = loadRefill(store);
+      if (Object.keys(refill).length > 0) await commit(context, signal, () => noteMore(store, refill));
+      if (!(await this.#transact(session, signal, counts))) return { counts, more: Object.keys(refill).length > 0 };
+    }
+    return { counts, more: true };
+  }
+
+  /** Whether more waits. */
+  async #transact(session: MirrorSession, signal: AbortSignal, counts: Record<string, number>): Promise<boolean> {
+    const { context, self } = session;
+    const { store } = context;
+    const made = await session.transact(async (tx, position) => {
+      const read = readAtOnce(store, () => this.#read(store, position, session.isRestored));
+      const written = await this.#write(tx, read, { store, shop: self.shop, now: isoTime(context.clock.nowMs()) });
+      return { ...written, read, isRestored: read.isRestored, turn: await savePosition(tx, self.shop, written.move) };
+    });
+    const { read, refused, orders, isWalking } = made;
+    this.#isCompareAsked &&= read.at.walk === null;
+    if (read.conditions !== undefined) this.#conditions = read.conditions;
+    if (read.changes.length > 0 || refused.length > 0) {
+      await commit(context, signal, () => {
+        deleteChanges(store, read.changes);
+        noteUnwritten(store, refused);
+      });
+    }
+    add(counts, "mirrored", orders);
+    add(counts, "events", read.events.events.length);
+    add(counts, "unwritten", refused.length);
+    const { upTo: ordersUpTo } = read.news;
+    return isWalking || ordersUpTo < read.head || read.events.upTo < read.head || read.changes.length === CHANGES_MAX;
+  }
+
+  #read(store: Store, position: Position, isRestored: boolean): Read {
+    const local = { ...loadLocal(store), isRestored };
+    const { move, why } = planBeginning(position, local, this.#isCompareAsked);
+    const at = { ...position, ...move };
+    const conditions = loadConditionsJson(store);
+    return {
+      at,
+      move,
+      isRestored: why === "restored",
+      news: loadChangedOrders(store, at.ordersSeq, BOUND),
+      events: loadEventsAfter(store, at.eventsSeq, BOUND),
+      changes: loadChanges(store, CHANGES_MAX),
+      conditions: conditions === this.#conditions ? undefined : conditions,
+      head: local.head,
+    };
+  }
+
+  async #write(tx: MirrorTx, read: Read, place: { store: Store; shop: string; now: string }) {
+    const { at, news, events, changes, conditions, head } = read;
+    const { store, shop } = place;
+    const as = { shop, epoch: at.epoch, seq: head };
+    const refused = await writeOrders(tx, as, news.orders);
+    const walked = await walk(tx, at, { ...place, ...as });
+    refused.push(...walked.refused, ...(await writeEvents(tx, shop, events.events)));
+    const batches = rowsOf(changes, "batch", (id) => loadBatchJson(store, id));
+    const held = rowsOf(changes, "quarantine", (id) => loadHeldJson(store, id));
+    refused.push(...(await writeBatches(tx, shop, batches.rows, batches.gone)));
+    refused.push(...(await writeHeld(tx, shop, held.rows, held.gone)));
+    if (conditions !== undefined) await writeConditions(tx, shop, conditions);
+    const move: Move = { ...read.move, ordersSeq: news.upTo, eventsSeq: events.upTo, ...walked.move };
+    return { move, refused, orders: news.orders.length + walked.orders, isWalking: walked.isWalking };
+  }
+}
+
+interface Walked {
+  move: Move;
+  refused: Refused[];
+  orders: number;
+  isWalking: boolean;
+}
+
+/** The next orders of a walk through all of them. What is compared is read again where it differs. */
+async function walk(
+  tx: MirrorTx,
+  at: Position,
+  { store, now, ...as }: { store: Store; shop: string; now: string; epoch: number; seq: number },
+): Promise<Walked> {
+  if (at.walk === null) return { move: {}, refused: [], orders: 0, isWalking: false };
+  const isCopy = at.walk === "copy";
+  const keys = loadKeysAfter(store, at.walkAfter, isCopy ? BOUND.rows : COMPARED_ROWS);
+  const last = keys.at(-1);
+  if (last === undefined) {
+    const extraOrders = Math.max(0, (await countOrders(tx, as.shop)) - countOwnOrders(store));
+    return {
+      move: { walk: null, walkAfter: 0, comparedAt: now, extraOrders },
+      refused: [],
+      orders: 0,
+      isWalking: false,
+    };
+  }
+  const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
+  const { orders, upTo } = loadOrders(store, due, BOUND.bytes);
+  const refused = await writeOrders(tx, as, orders);
+  // Those that differ did not all fit: the next part begins with the first that is left.
+  const walkAfter = orders.length < due.length && upTo !== undefined ? upTo : last;
+  return { move: { walkAfter }, refused, orders: orders.length, isWalking: true };
+}
+
+async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: readonly number[]): Promise<number[]> {
+  const own = keys.flatMap((key) => {
+    const order = hashOrder(store, key);
+    return order === undefined ? [] : [{ key, ...order }];
+  });
+  const ids = own.map(({ orderId }) => orderId);
+  const there = await loadHashes(tx, shop, ids);
+  await notePending(tx, shop, ids);
+  return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
+}
+
+function rowsOf(changes: readonly Change[], kind: Change["kind"], load: (id: number) => JsonRow | undefined) {
+  const ids = changes.filter((change) => change.kind === kind).map(({ key }) => key);
+  const rows = ids.map(load).filter((row) => row !== undefined);
+  const there = new Set(rows.map(({ key }) => key));
+  return { rows, gone: ids.filter((id) => !there.has(id)) };
+}
+
+function noteMore(store: Store, refill: Refill): void {
+  const next: Refill = {};
+  for (const kind of ["batch", "quarantine"] as const) {
+    const after = refill[kind];
+    const upTo = after === undefined ? undefined : noteChanges(store, kind, after, NOTED_ROWS);
+    if (upTo !== undefined) next[kind] = upTo;
+  }
+  saveMirrorState(store, "refill", JSON.stringify(next));
+}
+
+/** The last ones of those that PostgreSQL does not take in any form. */
+function noteUnwritten(store: Store, refused: readonly Refused[]): void {
+  if (refused.length === 0) return;
+  const former = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as Refused[];
+  saveMirrorState(store, "unwritten", JSON.stringify([...former, ...refused].slice(-UNWRITTEN_MAX)));
+}
+
+function add(counts: Record<string, number>, name: string, count: number): void {
+  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
+}

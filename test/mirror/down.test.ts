@@ -1,0 +1,159 @@
+import { expect, it } from "vitest";
+import { buildMirror } from "../../src/daemon/build-mirror.ts";
+import { configFor } from "../support/bridge.ts";
+import { type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
+import { describeWithPostgres } from "../support/postgres.ts";
+import { createOrders } from "../support/pull.ts";
+
+/** What both sides have of every order, in one form. */
+async function expectSame(shop: MirroredShop): Promise<void> {
+  const own = shop.rows<{ line: string }>(
+    `SELECT concat_ws('|', order_id, number, status, is_cancelled, is_open, total, revision, erp_revision, removed_at IS NULL,
+       (SELECT count(*) FROM order_line_rows l WHERE l.order_key = o.order_key)) AS line FROM orders o ORDER BY order_id`,
+  );
+  const there = await shop.there(
+    `SELECT concat_ws('|', order_id, number, status, is_cancelled::int, is_open::int, total, revision, erp_revision, (removed_at IS NULL)::int,
+       (SELECT count(*) FROM order_lines l WHERE l.order_id = o.order_id)) FROM orders o WHERE shop = 'north' ORDER BY order_id::text`,
+  );
+  expect(there).toEqual(own.map(({ line }) => line));
+  const events = shop.rows<{ line: string }>(
+    "SELECT concat_ws('|', seq, order_id, kind, old_status, new_status) AS line FROM order_events ORDER BY seq",
+  );
+  expect(
+    await shop.there(
+      "SELECT concat_ws('|', seq, order_id, kind, old_status, new_status) FROM order_events ORDER BY seq",
+    ),
+  ).toEqual(events.map(({ line }) => line));
+  const batches = shop.rows<{ line: string }>(
+    "SELECT concat_ws('|', id, order_count, state) AS line FROM batches ORDER BY id",
+  );
+  expect(await shop.there("SELECT concat_ws('|', id, order_count, state) FROM batches ORDER BY id")).toEqual(
+    batches.map(({ line }) => line),
+  );
+}
+
+describeWithPostgres("the way down", () => {
+  it("copies what is there, follows what changes, and says how it stands", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 30);
+    await shop.run("orders");
+    expect((await shop.mirror())["mirrored"]).toBe(30);
+    await expectSame(shop);
+    expect(
+      await shop.there("SELECT payload->>'number' = number, jsonb_array_length(lines) > 0 FROM orders LIMIT 1"),
+    ).toEqual(["t|t"]);
+    expect(await shop.there("SELECT count(*) FROM orders_pending")).toEqual(["30"]);
+    createOrders(shop, 5);
+    await shop.run("orders");
+    expect(await shop.mirror()).toMatchObject({ mirrored: 5, events: 5 });
+    await expectSame(shop);
+    expect(await shop.mirror()).toEqual({});
+    expect(await shop.there("SELECT shop, is_silent, is_copying FROM shops")).toEqual(["north|f|f"]);
+    expect(await shop.there("SELECT sentence FROM shops")).not.toEqual([""]);
+  });
+
+  it("keeps every digit of a number, and texts that jsonb cannot hold", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 3);
+    await shop.run("orders");
+    const store = shop.bridge.store;
+    const change = (key: number, payload: string, number: string) =>
+      store.write(() =>
+        store
+          .prepare("UPDATE orders SET payload = ?, number = ?, payload_hash = randomblob(32) WHERE order_key = ?")
+          .run(payload, number, key),
+      );
+    change(1, '{"n":1490.1000000000000000000001,"e":"\\ud83d\\ude00"}', "one");
+    change(2, '{"n":"a\\u0000b"}', "t\0wo");
+    change(3, '{"n":1e999999}', "three");
+    expect(await shop.mirror()).toMatchObject({ mirrored: 3 });
+    expect(await shop.there("SELECT number, payload, payload_text FROM orders ORDER BY number")).toEqual([
+      'one|{"e": "\u{1f600}", "n": 1490.1000000000000000000001}|',
+      'three||{"n":1e999999}',
+      't\ufffdwo||{"n":"a\\u0000b"}',
+    ]);
+    expect(shop.rows("SELECT * FROM mirror_state WHERE key = 'unwritten'")).toEqual([]);
+  });
+
+  it("brings what an ERP had marked before", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 3);
+    await shop.run("orders");
+    shop.bridge.store.db.exec(`INSERT INTO erp_orders (order_id, erp_number, seen_revision) SELECT order_id, 'E-' || order_key, 1 FROM orders WHERE order_key = 2;
+      INSERT INTO erp_orders (order_id, state, error) SELECT order_id, 'blocked', 'unknown article' FROM orders WHERE order_key = 3`);
+    await shop.mirror();
+    expect(
+      await shop.there("SELECT erp_number, seen_revision, state, block_reason FROM erp_orders ORDER BY state DESC"),
+    ).toEqual(["E-2|1|taken|", "|0|blocked|unknown article"]);
+    expect(await shop.there("SELECT number FROM orders_pending")).toEqual(
+      shop.rows<{ number: string }>("SELECT number FROM orders WHERE order_key = 1").map(({ number }) => number),
+    );
+    expect(await shop.there("SELECT count(*) FROM orders_blocked")).toEqual(["1"]);
+    expect(await shop.there("SELECT count(*) FROM touched")).toEqual(["0"]);
+  });
+
+  it("finds by comparison what no event tells, and what was lost or changed there", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 20);
+    await shop.run("orders");
+    await shop.mirror();
+    await shop.there("DELETE FROM orders WHERE order_id IN (SELECT order_id FROM orders LIMIT 3)");
+    await shop.there("DELETE FROM batches");
+    shop.bridge.store.db.exec("UPDATE orders SET number = 'X' WHERE order_key = 7");
+    expect(await shop.mirror()).toEqual({});
+    await compare(shop);
+    await expectSame(shop);
+    expect(await shop.there("SELECT walk, extra_orders FROM positions")).toEqual(["|0"]);
+  });
+
+  it("starts over where PostgreSQL was restored, the file went back, or events were removed", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 10);
+    await shop.run("orders");
+    await shop.mirror();
+    const { cluster, name } = shop.database;
+    await cluster.query("postgres", `CREATE DATABASE ${name}_copy TEMPLATE ${name}`).catch(async () => {
+      await cluster.query(
+        "postgres",
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+      );
+      await cluster.query("postgres", `CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
+    });
+    createOrders(shop, 5);
+    await shop.run("orders");
+    await shop.run("mirror");
+    await shop.mirror();
+    await shop.there("DELETE FROM touched");
+    await cluster
+      .query("postgres", `DROP DATABASE ${name} WITH (FORCE); ALTER DATABASE ${name}_copy RENAME TO ${name}`)
+      .catch(async () => {
+        await cluster.query("postgres", `DROP DATABASE ${name} WITH (FORCE)`);
+        await cluster.query("postgres", `ALTER DATABASE ${name}_copy RENAME TO ${name}`);
+      });
+    await shop.run("mirror");
+    await shop.mirror();
+    await expectSame(shop);
+    // Events that were removed before they were mirrored.
+    createOrders(shop, 4);
+    await shop.run("orders");
+    shop.bridge.store.db.exec("DELETE FROM order_event_rows");
+    await shop.mirror();
+    expect(await shop.there("SELECT count(*) FROM orders")).toEqual(["19"]);
+    // A file whose numbers went back without a jump.
+    shop.bridge.store.db.exec(
+      "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'order_event_rows'; UPDATE orders SET number = 'back'",
+    );
+    await shop.mirror();
+    expect(await shop.there("SELECT DISTINCT number, epoch FROM orders")).toEqual(["back|1"]);
+  });
+});
+
+/** As the schedule of `mirror.compare` has it done. */
+async function compare({ bridge, database, sandbox }: MirroredShop): Promise<void> {
+  const loaded = configFor(sandbox, "/nowhere", { mirror: { shop: SHOP, url: database.url } });
+  const mirror = buildMirror(bridge.context, loaded, () => "");
+  mirror?.requestCompare();
+  const { signal } = new AbortController();
+  while ((await mirror?.runOnce(signal))?.outcome === "more");
+  mirror?.close();
+}
