@@ -68,6 +68,10 @@ export interface Params extends Record<HoldCode, Hold> {
   refused_rows: Count;
   quarantined: Count;
   blocked_orders: Count;
+  /** Only a person can help; `why`: what it is and what to do. */
+  mirror_stopped: { error: string | null; why: Message | null };
+  /** Rows that the other side of the mirror does not take. */
+  mirror_refused: Count;
   erp_objects: { names: string };
   /** Seconds ahead of the service's. */
   clock_off: { offsetS: number };
@@ -156,6 +160,13 @@ export const CONDITIONS = {
     command: LOG,
   }),
   flow_failing: trait("error", { exit: "error", stalls: true, command: LOG }),
+  mirror_stopped: trait("error", {
+    exit: "error",
+    unhealthy: "mirror",
+    settleMs: AFTER_A_PASS,
+    alert: "mirror",
+    command: LOG,
+  }),
   erp_objects: trait("error", { unhealthy: "objects", settleMs: AFTER_A_WHILE, alert: "erp objects" }),
   unread_batches: trait("error", { unhealthy: "unread", alert: "unread batches", command: PROBE }),
   refused_confirms: trait("error", { alert: "refused confirms", command: PROBE }),
@@ -171,6 +182,7 @@ export const CONDITIONS = {
   refused_statuses: trait("warning", { alert: "refused status requests" }),
   quarantined: trait("warning", { alert: "quarantine $", command: QUARANTINE }),
   blocked_orders: trait("warning", { alert: "orders blocked by the ERP" }),
+  mirror_refused: trait("warning", { alert: "rows refused by the mirror" }),
   clock_off: trait("warning", {
     unhealthy: "clock",
     settleMs: AFTER_A_WHILE,

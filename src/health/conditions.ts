@@ -7,7 +7,7 @@ import { judgeSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import { EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
+import { type ErrorCode, EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { isOfDatabase } from "../platform/troubles.ts";
 import { CONDITIONS, type Code, codeOfHold, type Params, type Trait } from "./condition-traits.ts";
@@ -145,12 +145,24 @@ function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
   const isNew = flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S && now.isRunning;
   if (isNew && flow.failingSince === null && flow.firstPassSince != null)
     return [make("first_pass", flow.flow, flow.firstPassSince, {})];
+  if (flow.flow === "mirror" && flow.failingSince !== null && needsPerson(flow.errorCode))
+    return [make("mirror_stopped", flow.flow, flow.failingSince, { error: flow.errorCode, why: flow.error })];
   if (isSilent(flow, now)) return isCovered(flow, facts) ? [] : [silence(flow)];
   if (flow.failingSince !== null) {
     if (holdsThatStop(flow, facts).length > 0) return [];
     return [make("flow_failing", flow.flow, flow.failingSince, { error: flow.errorCode, why: flow.error })];
   }
   return isNew ? [make("flow_starting", flow.flow, null, {})] : [];
+}
+
+/** What PostgreSQL refuses the mirror does not pass; that it is away, slow or full does. */
+const OF_A_PERSON: ReadonlySet<string> = new Set<ErrorCode>([
+  ...(["mirror_access", "mirror_certificate", "mirror_right", "mirror_schema"] as const),
+  ...(["mirror_database", "mirror_fenced", "mirror_read_only", "mirror_failed"] as const),
+]);
+
+function needsPerson(errorCode: string | null): boolean {
+  return errorCode !== null && OF_A_PERSON.has(errorCode);
 }
 
 /** Where the daemon does not run, every flow is silent, and that it does not run says so. */
@@ -203,6 +215,8 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)
     list.push(make("blocked_orders", "erp", null, { count: erp.quarantined }));
+  const { mirrorRefused = 0 } = facts;
+  if (mirrorRefused > 0) list.push(make("mirror_refused", "mirror", null, { count: mirrorRefused }));
   if (erp !== undefined && isLongAgo(erp.waitingSince, nowMs, limits.erpReadWithinMs))
     list.push(make("orders_untaken", "erp", erp.waitingSince, { ageS: ageOf(erp.waitingSince, nowMs) }));
   return list;

@@ -15,6 +15,7 @@ import { type Query, select } from "../database/queries.ts";
 import { batches, feeds, flows, syncStatus } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { loadErpWrites } from "../feeds/erp-writes.ts";
+import { countMirrorRefused } from "../mirror/mirror-state.ts";
 import {
   countKeptBodies,
   countLargeConfirms,
@@ -99,6 +100,7 @@ export function loadFacts(store: Store): Facts {
       failing === null ? [] : [{ channel, ...failing }],
     ),
     pageSilent: loadPageSilent(store),
+    mirrorRefused: countMirrorRefused(store),
     doubt: loadDoubt(store),
     journalSince: journalSince(store.path),
     met: store.troubles.first,

@@ -59,6 +59,8 @@ export interface Facts {
   undelivered?: { channel: string; since: string; error: string }[];
   /** The address that the status page cannot have, because another program listens there. */
   pageSilent?: { address: string; since: string; error: string } | undefined;
+  /** Rows that the mirror's other side does not take, both ways. */
+  mirrorRefused?: number;
   /** What speaks against the database until the daemon has started anew. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */

@@ -46,3 +46,10 @@ export function loadRefill(store: Store): Refill {
 export function startRefill(store: Store): void {
   saveMirrorState(store, "refill", JSON.stringify({ batch: 0, quarantine: 0 } satisfies Refill));
 }
+
+/** Rows that either side does not take from the other. */
+export function countMirrorRefused(store: Store): number {
+  const ofErp = Object.values(JSON.parse(loadMirrorState(store, "refused_rows") ?? "{}") as Record<string, number>);
+  const own = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as unknown[];
+  return ofErp.reduce((sum, count) => sum + count, own.length);
+}

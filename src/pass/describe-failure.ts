@@ -4,7 +4,7 @@ import { m } from "../messages/messages.ts";
 import type { BridgeError } from "../platform/errors.ts";
 
 /** What went wrong, in words that a shop owner understands, with the program's own in brackets. */
-export function describeFailure({ code, text }: Pick<BridgeError, "code" | "text">): Message {
+export function describeFailure({ code, text, hint }: Pick<BridgeError, "code" | "text" | "hint">): Message {
   const what = m.common.bare({ text });
   switch (code) {
     case "credentials_refused":
@@ -19,6 +19,7 @@ export function describeFailure({ code, text }: Pick<BridgeError, "code" | "text
     case "unavailable":
       return m.pass.outOfOrder({ what });
     default:
-      return what;
+      // Nobody else says what is to be done there.
+      return code.startsWith("mirror_") && hint !== undefined ? m.common.sentences({ parts: [what, hint] }) : what;
   }
 }

@@ -1,36 +1,9 @@
 import { expect, it } from "vitest";
 import { buildMirror } from "../../src/daemon/build-mirror.ts";
 import { configFor } from "../support/bridge.ts";
-import { type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
+import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
-
-/** What both sides have of every order, in one form. */
-async function expectSame(shop: MirroredShop): Promise<void> {
-  const own = shop.rows<{ line: string }>(
-    `SELECT concat_ws('|', order_id, number, status, is_cancelled, is_open, total, revision, erp_revision, removed_at IS NULL,
-       (SELECT count(*) FROM order_line_rows l WHERE l.order_key = o.order_key)) AS line FROM orders o ORDER BY order_id`,
-  );
-  const there = await shop.there(
-    `SELECT concat_ws('|', order_id, number, status, is_cancelled::int, is_open::int, total, revision, erp_revision, (removed_at IS NULL)::int,
-       (SELECT count(*) FROM order_lines l WHERE l.order_id = o.order_id)) FROM orders o WHERE shop = 'north' ORDER BY order_id::text`,
-  );
-  expect(there).toEqual(own.map(({ line }) => line));
-  const events = shop.rows<{ line: string }>(
-    "SELECT concat_ws('|', seq, order_id, kind, old_status, new_status) AS line FROM order_events ORDER BY seq",
-  );
-  expect(
-    await shop.there(
-      "SELECT concat_ws('|', seq, order_id, kind, old_status, new_status) FROM order_events ORDER BY seq",
-    ),
-  ).toEqual(events.map(({ line }) => line));
-  const batches = shop.rows<{ line: string }>(
-    "SELECT concat_ws('|', id, order_count, state) AS line FROM batches ORDER BY id",
-  );
-  expect(await shop.there("SELECT concat_ws('|', id, order_count, state) FROM batches ORDER BY id")).toEqual(
-    batches.map(({ line }) => line),
-  );
-}
 
 describeWithPostgres("the way down", () => {
   it("copies what is there, follows what changes, and says how it stands", async () => {
@@ -38,7 +11,7 @@ describeWithPostgres("the way down", () => {
     createOrders(shop, 30);
     await shop.run("orders");
     expect((await shop.mirror())["mirrored"]).toBe(30);
-    await expectSame(shop);
+    await expectMirrored(shop);
     expect(
       await shop.there("SELECT payload->>'number' = number, jsonb_array_length(lines) > 0 FROM orders LIMIT 1"),
     ).toEqual(["t|t"]);
@@ -46,7 +19,7 @@ describeWithPostgres("the way down", () => {
     createOrders(shop, 5);
     await shop.run("orders");
     expect(await shop.mirror()).toMatchObject({ mirrored: 5, events: 5 });
-    await expectSame(shop);
+    await expectMirrored(shop);
     expect(await shop.mirror()).toEqual({});
     expect(await shop.there("SELECT shop, is_silent, is_copying FROM shops")).toEqual(["north|f|f"]);
     expect(await shop.there("SELECT sentence FROM shops")).not.toEqual([""]);
@@ -102,7 +75,7 @@ describeWithPostgres("the way down", () => {
     shop.bridge.store.db.exec("UPDATE orders SET number = 'X' WHERE order_key = 7");
     expect(await shop.mirror()).toEqual({});
     await compare(shop);
-    await expectSame(shop);
+    await expectMirrored(shop);
     expect(await shop.there("SELECT walk, extra_orders FROM positions")).toEqual(["|0"]);
   });
 
@@ -132,7 +105,7 @@ describeWithPostgres("the way down", () => {
       });
     await shop.run("mirror");
     await shop.mirror();
-    await expectSame(shop);
+    await expectMirrored(shop);
     // Events that were removed before they were mirrored.
     createOrders(shop, 4);
     await shop.run("orders");

@@ -1,7 +1,8 @@
+import { expect } from "vitest";
 import { type MirrorTarget, readMirrorUrl } from "../../src/config/mirror.ts";
 import { initSchema } from "../../src/mirror/init-schema.ts";
 import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
-import { type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
+import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
 export interface MirroredShop extends TestBridge {
@@ -25,7 +26,8 @@ export async function startMirroredShop(
 ): Promise<MirroredShop> {
   const database = await testDatabase();
   await initMirror(database);
-  const settings = { ...options.settings, mirror: { shop: SHOP, url: options.url?.(database) ?? database.url } };
+  const own = { mirror: { shop: SHOP, url: options.url?.(database) ?? database.url } };
+  const settings = mergeSettings(own, options.settings ?? {});
   const test = await startTestBridge({
     settings,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
@@ -42,4 +44,31 @@ export async function startMirroredShop(
       return result.counts;
     },
   });
+}
+
+/** What both sides have of every order, in one form. */
+export async function expectMirrored(shop: MirroredShop): Promise<void> {
+  const own = shop.rows<{ line: string }>(
+    `SELECT concat_ws('|', order_id, number, status, is_cancelled, is_open, total, revision, erp_revision, removed_at IS NULL,
+       (SELECT count(*) FROM order_line_rows l WHERE l.order_key = o.order_key)) AS line FROM orders o ORDER BY order_id`,
+  );
+  const there = await shop.there(
+    `SELECT concat_ws('|', order_id, number, status, is_cancelled::int, is_open::int, total, revision, erp_revision, (removed_at IS NULL)::int,
+       (SELECT count(*) FROM order_lines l WHERE l.order_id = o.order_id)) FROM orders o WHERE shop = 'north' ORDER BY order_id::text`,
+  );
+  expect(there).toEqual(own.map(({ line }) => line));
+  const events = shop.rows<{ line: string }>(
+    "SELECT concat_ws('|', seq, order_id, kind, old_status, new_status) AS line FROM order_events ORDER BY seq",
+  );
+  expect(
+    await shop.there(
+      "SELECT concat_ws('|', seq, order_id, kind, old_status, new_status) FROM order_events ORDER BY seq",
+    ),
+  ).toEqual(events.map(({ line }) => line));
+  const batches = shop.rows<{ line: string }>(
+    "SELECT concat_ws('|', id, order_count, state) AS line FROM batches ORDER BY id",
+  );
+  expect(await shop.there("SELECT concat_ws('|', id, order_count, state) FROM batches ORDER BY id")).toEqual(
+    batches.map(({ line }) => line),
+  );
 }

@@ -204,6 +204,16 @@ export const conditionsEn = {
     "Look at the orders that the ERP has put aside: the view orders_blocked.",
     "orders blocked by the ERP",
   ),
+  mirror_stopped: {
+    text: ({ since, error, why }: Failing) => `Mirror stopped since ${since}${because(error, why).replace(/\.$/, "")}.`,
+    next: "The line says what to do; orders and feeds go on meanwhile. More of it stands in the daemon's log:",
+    recovery: () => "the mirror works again.",
+  },
+  mirror_refused: counts(
+    (n) => `${counted(n, "row")} refused by the other side of the mirror.`,
+    "Rows of the ERP have the reason in their column error in PostgreSQL: put them right there. Of orders: SELECT value FROM mirror_state WHERE key = 'unwritten'",
+    "rows refused by the mirror",
+  ),
   erp_objects: {
     text: ({ names }: { names: string }) =>
       `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,

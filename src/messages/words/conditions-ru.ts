@@ -190,6 +190,16 @@ export const conditionsRu = {
     "Посмотрите заказы, отложенные в ERP: представление orders_blocked.",
     "Отложенных в ERP заказов больше нет.",
   ),
+  mirror_stopped: {
+    text: ({ since, error, why }) => `Зеркало стоит с ${since}${because(error, why).replace(/\.$/, "")}.`,
+    next: "Что делать, сказано в строке; заказы и выгрузки тем временем идут. Подробнее — в журнале службы:",
+    recovery: () => "Зеркало снова работает.",
+  },
+  mirror_refused: counts(
+    (n) => `Другая сторона зеркала не приняла ${countedRu(n, ["строку", "строки", "строк"])}.`,
+    "У строк ERP причина стоит в столбце error в PostgreSQL: исправьте их там. О заказах: SELECT value FROM mirror_state WHERE key = 'unwritten'",
+    "Все строки зеркала приняты.",
+  ),
   erp_objects: {
     text: ({ names }) => `На таблицах программы стоят триггеры или индексы ERP, удалите их: ${names}.`,
     next: "Удалите их; дальше всё пойдёт само.",

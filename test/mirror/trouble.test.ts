@@ -1,0 +1,142 @@
+import { expect, it } from "vitest";
+import { expectMirrored, initMirror, SHOP, startMirroredShop } from "../support/mirror.ts";
+import { describeWithPostgres, testProxy } from "../support/postgres.ts";
+import { createOrders } from "../support/pull.ts";
+
+describeWithPostgres("the way down under trouble", () => {
+  it("ends with the same rows wherever its connection is cut, before a statement and after it", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    createOrders(shop, 8);
+    await shop.run("orders");
+    await shop.mirror();
+    const statements: string[] = [];
+    proxy.onStatement = (sql) => void statements.push(sql);
+    const change = async () => {
+      createOrders(shop, 2);
+      await shop.run("orders");
+    };
+    await change();
+    await shop.mirror();
+    const cuts = statements.length;
+    expect(cuts).toBeGreaterThan(10);
+    expect(statements.at(-1)).toBe("COMMIT");
+    const codes = new Set<string | undefined>();
+    for (let place = 0; place < cuts; place++) {
+      for (const how of ["before", "after"] as const) {
+        await change();
+        let seen = 0;
+        proxy.onStatement = () => (seen++ === place ? how : undefined);
+        codes.add((await shop.run("mirror")).error?.code);
+        proxy.onStatement = undefined;
+        await shop.mirror();
+        await expectMirrored(shop);
+      }
+    }
+    codes.delete(undefined);
+    expect([...codes]).toEqual(["mirror_away"]);
+    expect(await shop.there("SELECT extra_orders, walk FROM positions")).toEqual(["0|"]);
+  }, 240_000);
+
+  it("says what stands in its way, and how it goes on, while orders go on", async () => {
+    const shop = await startMirroredShop();
+    const { cluster, name } = shop.database;
+    const { url } = shop.database;
+    const meet = async () => {
+      createOrders(shop, 1);
+      expect((await shop.run("orders")).error).toBeNull();
+      shop.clock.advance(20_000);
+      const { error } = await shop.run("mirror");
+      const [condition] = shop.bridge.watched().conditions.filter(({ subject }) => subject === "mirror");
+      return [error?.code, condition?.code];
+    };
+    expect(await meet()).toEqual([undefined, undefined]);
+    const inDatabase = async (sql: string) => {
+      await cluster.query(name, sql);
+      // Settings of a database are of new connections.
+      await cluster.query(
+        "postgres",
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+      );
+    };
+    await inDatabase(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    expect(await meet()).toEqual(["mirror_read_only", "mirror_stopped"]);
+    await inDatabase("SET default_transaction_read_only = off; SELECT 1");
+    await cluster.query("postgres", `ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await meet();
+    expect(await meet()).toEqual([undefined, undefined]);
+    await cluster.query(name, "UPDATE erp_bridge.positions SET database_id = 'another'");
+    expect(await meet()).toEqual(["mirror_database", "mirror_stopped"]);
+    const { databaseId } = {
+      databaseId: shop.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'database'")[0]?.value,
+    };
+    await cluster.query(
+      name,
+      `UPDATE erp_bridge.positions SET database_id = '${databaseId}', writer = gen_random_uuid(), writer_no = writer_no + 1, host = 'db2'`,
+    );
+    expect(await meet()).toEqual(["mirror_fenced", "mirror_stopped"]);
+    await cluster.query(name, "UPDATE erp_bridge.positions SET writer_no = 0");
+    expect(await meet()).toEqual([undefined, undefined]);
+    await cluster.query(name, "ALTER TABLE erp_bridge.positions ADD CHECK (orders_seq < 3) NOT VALID");
+    expect(await meet()).toEqual(["mirror_failed", "mirror_stopped"]);
+    await cluster.query(name, "ALTER TABLE erp_bridge.positions DROP CONSTRAINT positions_orders_seq_check");
+    await cluster.query(name, "DELETE FROM erp_bridge.migrations");
+    await cluster.query("postgres", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    await meet();
+    expect(await meet()).toEqual(["mirror_schema", "mirror_stopped"]);
+    await cluster.query(name, "DROP SCHEMA erp_bridge CASCADE");
+    await initMirror({ url });
+    await shop.run("mirror");
+    expect(await meet()).toEqual([undefined, undefined]);
+    await expectMirrored(shop);
+  }, 120_000);
+
+  it("waits for a lock in PostgreSQL no longer than it must, and stops no other flow", async () => {
+    const shop = await startMirroredShop({ settings: { mirror: { timeout: "1s" } } });
+    createOrders(shop, 1);
+    await shop.run("orders");
+    await shop.mirror();
+    createOrders(shop, 1);
+    await shop.run("orders");
+    const holding = shop.there(`BEGIN; SELECT 1 FROM positions WHERE shop = '${SHOP}' FOR UPDATE; SELECT pg_sleep(3)`);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { error } = await shop.run("mirror");
+    expect(error?.code).toBe("mirror_slow");
+    await holding;
+    await shop.mirror();
+    await expectMirrored(shop);
+  });
+
+  it("leaves out an order that PostgreSQL refuses in every form, and says so", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 9);
+    await shop.run("orders");
+    shop.bridge.store.db.exec("UPDATE orders SET number = 'bad' WHERE order_key = 4");
+    await shop.there("ALTER TABLE orders ADD CHECK (number <> 'bad')");
+    expect(await shop.mirror()).toMatchObject({ unwritten: 1 });
+    expect(await shop.there("SELECT count(*) FROM orders")).toEqual(["8"]);
+    expect(shop.bridge.watched().conditions.map(({ code }) => code)).toContain("mirror_refused");
+  });
+
+  it("is no writer beside another: a shop that PostgreSQL does not know is told how it gets to be known", async () => {
+    const shop = await startMirroredShop({ settings: { mirror: { shop: "unknown" } } });
+    const { error } = await shop.run("mirror");
+    expect([error?.code, error?.hint?.id]).toEqual(["mirror_right", "mirror.rightHint"]);
+  });
+
+  it("records idle passes once a minute, and nothing of a mirror that is not there", async () => {
+    const shop = await startMirroredShop();
+    await shop.mirror();
+    const runs = () => shop.rows("SELECT 1 FROM runs WHERE job = 'mirror'").length;
+    await shop.mirror();
+    const before = runs();
+    for (let pass = 0; pass < 5; pass++) await shop.mirror();
+    expect(runs()).toBe(before);
+    shop.clock.advance(61_000);
+    await shop.mirror();
+    expect(runs()).toBe(before + 1);
+    await shop.restart({});
+    expect(shop.rows("SELECT enabled FROM flows WHERE flow = 'mirror'")).toEqual([{ enabled: 0 }]);
+    expect(shop.rows("SELECT 1 FROM meta WHERE key = 'mirror_on'")).toEqual([]);
+  });
+});
