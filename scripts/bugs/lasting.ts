@@ -231,6 +231,15 @@ const OF_VALUES: readonly PlantedBug[] = [
 
 /** A position is never lost, and a pass that cannot finish says so. */
 const OF_POSITIONS: readonly PlantedBug[] = [
+  {
+    ...one(
+      "an order that was read within its own minute is read no more",
+      "src/orders/repeat-reads.ts",
+      "if (Date.parse(order.askedAt) >= endMs) return false;",
+      "if (Date.parse(order.askedAt) !== endMs) return false;",
+    ),
+    draws: { forms: { precision: "min", lines: false, carry: "changes" }, step: { do: "change", what: "lines" } },
+  },
   hostile(
     "no position taken for one",
     "src/updates/next-token.ts",

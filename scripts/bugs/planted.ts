@@ -192,14 +192,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "redirects followed",
     CLIENT,
-    "      return await this.#read(request, response, totalMs);",
-    `      const location = firstOf(response.headers["location"]);
+    "      const tookMs = this.clock.monotonicMs() - sentMs;",
+    `      const tookMs = this.clock.monotonicMs() - sentMs;
+      const location = firstOf(response.headers["location"]);
       if (response.statusCode >= 300 && response.statusCode < 400 && location !== undefined) {
         const { origin, pathname } = new URL(location);
         const next = { origin, path: pathname, method: request.method, headers: this.#headersOf(request), signal };
         return await this.#read(request, await this.#dispatcher.request(next), totalMs);
-      }
-      return await this.#read(request, response, totalMs);`,
+      }`,
   ),
   {
     ...one(

@@ -65,7 +65,7 @@ const KINDS: Classes = {
   "form empty": ["list", "null", "null-parent", "204", "bare-list"],
   "form twice": ["no", "equal", "older"],
   "form timestamps": ["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"],
-  "form precision": ["s", "ms", "us"],
+  "form precision": ["min", "s", "ms", "us"],
   "form boundary": ["inclusive", "exclusive"],
   "form page": [2, 3, 5, 10, 100],
   "form carry": ["changes", "whole"],

@@ -104,6 +104,7 @@ export function staleOrders(world: World): Difference[] {
 
 /** What `since` can tell apart, in milliseconds; 0: less than one. */
 export function unitOf({ since, precision }: World["forms"]): number {
+  if (precision === "min") return 60_000;
   if (since === "unix" || precision === "s") return 1_000;
   return since === "unix_ms" || precision === "ms" ? 1 : 0;
 }

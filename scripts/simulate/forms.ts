@@ -22,7 +22,7 @@ export interface Forms {
   readonly extra: "everywhere" | "snapshot";
   readonly shuffleKeys: boolean;
   readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "unix" | "unix_ms";
-  readonly precision: "s" | "ms" | "us";
+  readonly precision: "min" | "s" | "ms" | "us";
   readonly date: boolean;
   readonly boundary: "inclusive" | "exclusive";
   readonly page: number;
@@ -82,7 +82,7 @@ export function chooseForms(random: Random): Forms {
   const bare = chance(0.1);
   const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
   const timestamps = one("iso-z", "iso-z", "iso-offset", "iso-naive", "unix", "unix_ms");
-  const precision = one("s", "ms", "us");
+  const precision = one("s", "s", "s", "ms", "ms", "ms", "us", "us", "us", "min");
   const next = bare ? "none" : one("none", "none", "none", "timestamp", "cursor");
   const confirm = chance(0.06) ? "everything" : one("batch_id", "batch_id", "order_ids", "all");
   return {

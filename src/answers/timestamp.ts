@@ -210,6 +210,17 @@ export function unitNs(form: TimestampForm): bigint {
 }
 
 /**
+ * When no later change can have the same timestamp any more: at the end of its unit. Zeros may be of a form that is finer than the clock
+ * behind it: a time without seconds may be cut to the minute, one without a fraction to the second. Undefined below a second.
+ */
+export function endOfUnitNs({ instantNs, latestNs, form }: Timestamp): bigint | undefined {
+  const shown = [60n * SECOND_NS, SECOND_NS].find((unit) => instantNs % unit === 0n) ?? 0n;
+  const named = unitNs(form);
+  const unit = named > shown ? named : shown;
+  return unit < SECOND_NS ? undefined : latestNs + unit;
+}
+
+/**
  * Whether `a` is later than `b`. False where either is missing or cannot be read, or where the hour that a zone has twice leaves it
  * open: then only the service itself knows.
  */

@@ -35,6 +35,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   watermarks: "own",
   owed_reads: "both",
   later_reads: "anew",
+  repeat_reads: "anew",
   lost_values: "anew",
   missing_orders: "anew",
   seen_changes: "both",

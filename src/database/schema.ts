@@ -522,6 +522,11 @@ export const laterReads = sqliteTable("later_reads", {
   dueAt: text("due_at").notNull(),
 });
 
+export const repeatReads = sqliteTable("repeat_reads", {
+  orderId: text("order_id").primaryKey(),
+  dueAt: text("due_at").notNull(),
+});
+
 export const lostValues = sqliteTable("lost_values", {
   orderId: text("order_id").primaryKey(),
   serviceDate: text("service_date").notNull(),

@@ -30,6 +30,7 @@ import {
 import type { OrderRules } from "./order-rules.ts";
 import { type EventPlan, planOrder, type StoredOrder, stateOfStatus, withSetBack } from "./plan-order.ts";
 import type { AnswerRecord } from "./read-answer.ts";
+import { requestRepeat } from "./repeat-reads.ts";
 import { isStatusAlone } from "./status-alone.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
@@ -47,6 +48,8 @@ export interface IngestOptions {
   /** The answer's body, into which the records point. */
   bytes: Buffer;
   at: string;
+  /** When the answer was asked for, by the service's clock; undefined: long ago. */
+  askedAt?: string | undefined;
   /** What the order may lack although every former one had it: the service has shown that this is the order's own. */
   believed?: LostPart | undefined;
 }
@@ -124,6 +127,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   if (mark === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
     if (lost !== undefined) requestLaterReads(store, record.orderId, options.at);
+    repeatWithinUnit(options, record, read.values);
     releaseQuarantined(store, ORDER_KINDS, record.orderId);
     return "created";
   }
@@ -146,6 +150,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });
+      repeatWithinUnit(options, record, read.values);
       return "refreshed";
     case "apply":
       keepContentHash(store, mark, payloadContentHash);
@@ -158,9 +163,20 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       });
       if (stored.removed) reopenRequests(store, record.orderId);
       if (hasLost(stored, read.values)) requestLaterReads(store, record.orderId, options.at);
+      repeatWithinUnit(options, record, read.values);
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
+}
+
+/** What was stored may change again under the same timestamp. */
+function repeatWithinUnit(
+  { store, rules, askedAt }: IngestOptions,
+  { orderId }: GoodRecord,
+  values: OrderValues,
+): void {
+  if (askedAt === undefined) return;
+  requestRepeat(store, { orderId, timestamp: values.updatedAt, askedAt }, rules.plan.timezone);
 }
 
 /** Whether an order loses its status or all of its lines: the service may have to take that back. */

@@ -104,6 +104,8 @@ interface Origin {
   fresh: boolean;
   /** The `Date` header of the answer; undefined where it is old. */
   date: string | undefined;
+  /** When it was asked for, by the service's clock. */
+  askedAt: string | undefined;
   at: string;
   /** The kept body that this batch is read from. */
   unread?: KeptAs | undefined;
@@ -153,7 +155,8 @@ export class StoreBatches {
       throw error;
     }
     const fresh = answer.oldBy === undefined;
-    const origin = { fresh, date: fresh ? answer.date : undefined, at, confirmFollows };
+    const { askedAt } = answer;
+    const origin = { fresh, date: fresh ? answer.date : undefined, askedAt, at, confirmFollows };
     const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
     if (read?.error === undefined) return stored;
@@ -189,6 +192,7 @@ export class StoreBatches {
     const origin = {
       fresh: false,
       date: kept.date ?? undefined,
+      askedAt: kept.date ?? undefined,
       at,
       unread: { id: kept.id, place: kept },
       confirmFollows,
@@ -277,7 +281,8 @@ export class StoreBatches {
   async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
     const { store } = this.#context;
     const rules = this.#rules;
-    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at };
+    const { askedAt } = origin;
+    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at, askedAt };
     const { bytes, fingerprint } = read;
     const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
     const newest = newestInSlices(bytes, read.records, reading);

@@ -1,3 +1,4 @@
+import type { SandboxOptions } from "./options.ts";
 import { type OrderContent, patchContent } from "./order-content.ts";
 import type { ChangePatch, OrderDraft } from "./order-draft.ts";
 import { generateContent } from "./order-generator.ts";
@@ -26,7 +27,7 @@ export interface BookSources {
   /** The service's clock, in milliseconds. */
   readonly now: () => number;
   readonly random: Random;
-  readonly precision: () => "s" | "ms" | "us";
+  readonly precision: () => SandboxOptions["precision"];
 }
 
 /** The newest version of an order. */

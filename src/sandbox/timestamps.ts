@@ -6,7 +6,7 @@ export type TimestampOptions = Pick<
 >;
 
 /** Microseconds in one unit of each precision. */
-const UNIT_US = { s: 1_000_000, ms: 1000, us: 1 } as const;
+const UNIT_US = { min: 60_000_000, s: 1_000_000, ms: 1000, us: 1 } as const;
 const MINUTE_US = 60_000_000;
 /** Above this a bare number is taken for milliseconds: as seconds it would be the year 5138. */
 const SECONDS_MAX = 1e11;
@@ -20,7 +20,7 @@ function isoText(us: number, precision: SandboxOptions["precision"], offsetMinut
   const local = us + offsetMinutes * MINUTE_US;
   const [base = ""] = new Date(Math.floor(local / 1000)).toISOString().split(".");
   const fraction = String(((local % 1_000_000) + 1_000_000) % 1_000_000).padStart(6, "0");
-  return precision === "s" ? base : `${base}.${fraction.slice(0, precision === "ms" ? 3 : 6)}`;
+  return precision === "min" || precision === "s" ? base : `${base}.${fraction.slice(0, precision === "ms" ? 3 : 6)}`;
 }
 
 function zoneText(offsetMinutes: number): string {
@@ -48,7 +48,7 @@ export function writeTimestamp(us: number, options: TimestampOptions): string {
     case "iso-naive":
       return `"${isoText(us, precision, options.naiveOffsetMinutes)}"`;
     case "unix":
-      return decimalText(us, 6, { s: 0, ms: 3, us: 6 }[precision]);
+      return decimalText(us, 6, { min: 0, s: 0, ms: 3, us: 6 }[precision]);
     case "unix_ms":
       return decimalText(us, 3, precision === "us" ? 3 : 0);
   }

@@ -8,7 +8,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
-import type { Clock } from "../platform/ports.ts";
+import { type Clock, isoTime } from "../platform/ports.ts";
 import { secretFilter } from "../platform/secrets.ts";
 import { createHttpAgent, type Route } from "./agent.ts";
 import { type CacheSigns, readCacheSigns } from "./cached-answer.ts";
@@ -66,6 +66,8 @@ export interface ServiceAnswer extends Partial<CacheSigns> {
   status: number;
   /** The `Date` header as sent: the service's own clock. */
   date: string | undefined;
+  /** By the same clock, when the request left: nothing in the answer is older. By this machine's where there is no `Date`. */
+  askedAt?: string;
   contentType: string;
   body: Buffer;
   /** What else its head says of a list in the body: {@link LIST_HEADERS} that are there. */
@@ -203,8 +205,10 @@ export class ServiceClient {
       reset: isAcknowledged,
     };
     try {
+      const sentMs = this.clock.monotonicMs();
       const response = await (isAcknowledged ? this.#acknowledged : this.#dispatcher).request(sent);
-      return await this.#read(request, response, totalMs);
+      const tookMs = this.clock.monotonicMs() - sentMs;
+      return { ...(await this.#read(request, response, totalMs)), askedAt: this.#askedAt(response, tookMs) };
     } catch (error) {
       if (error instanceof BridgeError) throw error;
       if (request.signal.aborted) throw new BridgeError("stopped", m.service.stoppedAsking, { cause: error });
@@ -212,6 +216,11 @@ export class ServiceClient {
       const effect = this.#begun.has(sent) ? "unknown" : "none";
       throw this.#failure(request, error, { effect, deadlineMs: deadline.aborted ? totalMs : undefined });
     }
+  }
+
+  #askedAt({ headers }: Dispatcher.ResponseData, tookMs: number): string {
+    const dateMs = Date.parse(firstOf(headers["date"]) ?? "");
+    return isoTime((Number.isNaN(dateMs) ? this.clock.nowMs() : dateMs) - tookMs);
   }
 
   async #turn(request: ServiceRequest): Promise<void> {

@@ -38,17 +38,21 @@ function isOlderThanStored(
 /** Of one record; the others are read when the held record is looked at. */
 const READS_MAX = 10;
 
-/** @param options.from the time from which the pass has asked, where it has one */
+/**
+ * @param options.from the time from which the pass has asked, where it has one
+ * @param options.askedAt when it has asked, by the service's clock
+ */
 export function applyChange(
-  options: { store: Store; rules: OrderRules; at: string; from?: string | undefined },
+  options: { store: Store; rules: OrderRules; at: string; from?: string | undefined; askedAt: string | undefined },
   news: ChangeNews,
 ): IngestResult {
-  const { store, rules, at } = options;
+  const { store, rules, at, askedAt } = options;
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
   const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
   if (isUnnamed(record)) return applyUnnamed(options, { record, bytes });
-  if (!record.ok || isTakenWhole) return ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
+  if (!record.ok || isTakenWhole)
+    return ingestRecord({ store, rules, mapping: rules.update, bytes, at, askedAt }, record);
   const { orderId, serviceId } = record;
   deleteMissingOrder(store, orderId);
   if (news.isKnown && isOlderThanStored(options, news, orderId)) {

@@ -60,6 +60,8 @@ export interface Pass {
   serviceNow: string | undefined;
   /** The same where this pass's own answers told it: a position is only what the service itself sent. */
   serviceDate: string | undefined;
+  /** When its first page was asked for, by the same clock. */
+  askedAt: string | undefined;
   high: High | undefined;
   /** The position that the service named itself, once it was asked and answered. */
   token: string | undefined;
@@ -127,6 +129,7 @@ export function beginPass(
     },
     serviceNow: undefined,
     serviceDate: undefined,
+    askedAt: undefined,
     high: undefined,
     token: undefined,
     asked: undefined,

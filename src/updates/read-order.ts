@@ -207,10 +207,10 @@ export class OrderReader {
    * Stores an answer as it is. Inside the transaction.
    * @param believed what the order may lack
    */
-  storeAnyway({ body, record }: OrderAnswer, at: string, believed?: LostPart): IngestResult {
+  storeAnyway({ body, record, askedAt }: OrderAnswer, at: string, believed?: LostPart): IngestResult {
     const { store } = this.#context;
     const taken = ingestRecord(
-      { store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at, believed },
+      { store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at, askedAt, believed },
       record,
     );
     if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {

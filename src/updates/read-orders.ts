@@ -26,6 +26,7 @@ import {
   saveSourceHash,
 } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { loadRepeats, requestRepeat, requestRepeatNow } from "../orders/repeat-reads.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -145,12 +146,14 @@ export class ReadOrders {
   }
 
   async #requestLater(signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
+    const { store, client } = this.#context;
     const at = this.#now();
     const due = loadLaterReads(store, at);
-    if (due.length === 0) return;
+    const repeats = loadRepeats(store, client.serviceNow ?? at);
+    if (due.length === 0 && repeats.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const read of due) requestReadNow(store, read, at);
+      for (const orderId of repeats) requestRepeatNow(store, orderId, at);
     });
   }
 
@@ -224,6 +227,7 @@ export class ReadOrders {
     if (isHeld && owed.record !== "") this.#keepChange(owed, m.updates.snapshotUnusable, at);
     // What no record asked for is asked for again by whoever did: an hour later, or at night.
     const isOver = this.#isLastTry(owed) || (isHeld && owed.record === "");
+    this.#repeatWithinUnit(owed, answer);
     const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, { isOver, current });
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
@@ -231,6 +235,13 @@ export class ReadOrders {
     if (isOver || !(isHeld || newer !== undefined)) this.#endDebt(owed);
     else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
     return { ...refreshed, newer };
+  }
+
+  /** The timestamp of the change that announced it may be another one than the order's own. */
+  #repeatWithinUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
+    if (askedAt === undefined) return;
+    const order = { orderId: owed.orderId, timestamp: this.#timestampOf(owed), askedAt };
+    requestRepeat(this.#context.store, order, this.#timezone);
   }
 
   #isLastTry({ attempts }: QueuedRead): boolean {

@@ -249,6 +249,7 @@ export class ReadPages {
     const serviceNow = answer.date ?? client.serviceNow;
     pass.serviceNow ??= serviceNow;
     pass.serviceDate ??= answer.date;
+    pass.askedAt ??= answer.askedAt;
     const changes = await this.#pages.open(answer, pass.signal);
     const { list, elements } = changes;
     const body = changes.mended ?? answer.body;

@@ -23,7 +23,15 @@ import type { ServiceError } from "../service/service-error.ts";
 const PARTIAL = 206;
 
 export type SnapshotRead =
-  | { kind: "order"; body: Buffer; record: AnswerRecord; matched: OrderField[]; isCached: boolean }
+  | {
+      kind: "order";
+      body: Buffer;
+      record: AnswerRecord;
+      matched: OrderField[];
+      isCached: boolean;
+      /** By the service's clock. */
+      askedAt: string | undefined;
+    }
   /** 404 or 410 in the service's own words: it does not have the order, as it says. */
   | { kind: "unknown"; error: ServiceError };
 
@@ -87,7 +95,7 @@ export async function readSnapshot(
   }
   if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
     throw new BridgeError("answer_unreadable", m.updates.incomplete({ orderId }));
-  return { kind: "order", body, record, matched, isCached: answer.isCached === true };
+  return { kind: "order", body, record, matched, isCached: answer.isCached === true, askedAt: answer.askedAt };
 }
 
 /** Inside the transaction that takes the record. */

@@ -82,7 +82,8 @@ export class StorePass {
         const isLast = from + RECORDS_PER_COMMIT >= news.length;
         const taken = await commit(this.#context, pass.signal, () => {
           saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
-          const done = part.map((each) => applyChange({ store, rules, at: pass.at, from: askedFrom }, each));
+          const options = { store, rules, at: pass.at, from: askedFrom, askedAt: pass.askedAt };
+          const done = part.map((each) => applyChange(options, each));
           if (isLast) saveLearned(store, pass.learned);
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
           // The position may move here: whatever it covers is stored, or owed a read, in this transaction or one before it, and

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  endOfUnitNs,
   formatTimestamp,
   isOlder,
   isStrictlyNewer,
@@ -192,6 +193,26 @@ describe("unitNs", () => {
     ["Fri, 20 Nov 2026 16:51:25 GMT", 1_000_000_000n],
   ])("of %s", (text, expected) => {
     expect(unitNs(timestamp(text).form)).toBe(expected);
+  });
+});
+
+describe("endOfUnitNs", () => {
+  it.each([
+    ["2026-11-20T16:51:25Z", "2026-11-20T16:51:26Z"],
+    ["2026-11-20T16:51:25.000000Z", "2026-11-20T16:51:26Z"],
+    ["2026-11-20T16:51:25.001Z", undefined],
+    ["2026-11-20T16:51:00+03:00", "2026-11-20T13:52:00Z"],
+    ["2026-11-20T16:51", "2026-11-20T16:52:00Z"],
+    ["2026-11-20", "2026-11-21T00:00:00Z"],
+    ["1795193485", "2026-11-20T16:51:26Z"],
+    ["1795193485000", "2026-11-20T16:51:26Z"],
+    ["1795193485007", undefined],
+  ])("of %s: %s", (text, expected) => {
+    expect(endOfUnitNs(timestamp(text))).toBe(expected === undefined ? undefined : utc(expected));
+  });
+
+  it("is that of the later hour where a zone has it twice", () => {
+    expect(endOfUnitNs(timestamp("2026-11-01T01:10:05", "America/New_York"))).toBe(utc("2026-11-01T06:10:06Z"));
   });
 });
 

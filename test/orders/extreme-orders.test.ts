@@ -146,7 +146,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
         for (const [from, each, at] of steps) {
           const text = recordWith(id, each, at);
           const taken = take(from, text);
-          expect(["created", "changed", "same", "owed", "quarantined"]).toContain(taken);
+          expect(["created", "changed", "refreshed", "same", "owed", "quarantined"]).toContain(taken);
           // The same snapshot again is no news.
           if (from === "snapshot") expect(take(from, text)).toBe("same");
         }

@@ -39,7 +39,8 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
     await test.poll(0);
     expect(statuses(test)).toEqual(new Set(["paid"]));
     expect(test.sinces().length).toBeLessThanOrEqual(requests);
-    expect(test.snapshots()).toBe(0);
+    // Of the last seconds, which may bring a change of the same timestamp still, those of one are read at most.
+    expect(test.snapshots()).toBeLessThanOrEqual(precision === "s" ? 100 : 0);
     expect(tie(test)).toEqual([]);
   });
 

@@ -33,7 +33,8 @@ describe("since", () => {
     await test.poll();
     for (const asked of test.sinces()) expect(asked).toMatch(since);
     expect(test.ids.map((id) => test.statusOf(id))).toEqual(test.ids.map(() => ({ status: "paid", revision: 2 })));
-    expect(test.snapshots()).toBe(6);
+    // Those that were pulled within their own second are read once more, of which one has changed by then.
+    expect(test.snapshots()).toBe(service.precision === "s" ? 11 : 6);
   });
 
   it("sends the plus of an offset encoded, so that it arrives as one", async () => {

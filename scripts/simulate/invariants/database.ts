@@ -8,6 +8,7 @@ import type { Scene } from "../scene.ts";
 const BOOKKEEPING = new Set([
   "owed_reads",
   "later_reads",
+  "repeat_reads",
   "lost_values",
   "runs",
   "stored_messages",
