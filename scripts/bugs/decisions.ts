@@ -147,6 +147,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/orders/lost-values.test.ts",
+    "a value that all orders lose at once is taken for their own",
+    { in: "isUsual", find: "former.length < SINGLE_FORMER_MIN ||", replace: "former.length > 0 ||" },
+    "src/orders/lost-values.ts",
+  ),
+  tested(
     "test/backup/journal.test.ts",
     "a batch served again with a later timestamp stays out of the journal",
     { in: "ingestGood", find: 'return "refreshed";', replace: 'return "same";' },

@@ -14,7 +14,7 @@ import { queueRead, requestRead } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
-import { deleteFirstLook, findLost, isHeldForLong, type LostPart } from "./lost-values.ts";
+import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
 import { isUnnamed } from "./named-orders.ts";
 import { type OrderMapping, type OrderSource, type OrderValues, readOrderValues } from "./order-mapping.ts";
@@ -59,6 +59,12 @@ type GoodRecord = AnswerRecord & { ok: true };
 const LOST_WORDS: Record<LostPart, Message> = {
   status: m.orders.lostStatus,
   lines: m.orders.lostLines,
+  number: m.orders.lostValue({ field: "number" }),
+  total: m.orders.lostValue({ field: "total" }),
+  currency: m.orders.lostValue({ field: "currency" }),
+  quantity: m.orders.lostLineValue({ field: "quantity" }),
+  price: m.orders.lostLineValue({ field: "price" }),
+  count: m.orders.lostCounted,
 };
 
 export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
@@ -113,11 +119,12 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const text = textOf(options.bytes, record.span);
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
-  const lost = findLost(store, { orderId: record.orderId, values: read.values, isCancelled });
+  const { orderId } = record;
+  const lost = findLost(store, { orderId, source, values: read.values, isCancelled, text, mapping });
   const counts =
     lost === undefined ||
     lost === options.believed ||
-    isHeldForLong(store, BAD_KIND[source], record.orderId, options.at);
+    isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
   if (!counts) {
     if (source !== "snapshot") oweRead(options, record, hashContent(options, record));
     return quarantine(options, record, LOST_WORDS[lost], record.orderId);
@@ -162,7 +169,8 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
         eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
       });
       if (stored.removed) reopenRequests(store, record.orderId);
-      if (hasLost(stored, read.values)) requestLaterReads(store, record.orderId, options.at);
+      if (losesValues({ ...stored.values, lines: stored.lines }, read.values))
+        requestLaterReads(store, record.orderId, options.at);
       repeatWithinUnit(options, record, read.values);
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
@@ -177,11 +185,6 @@ function repeatWithinUnit(
 ): void {
   if (askedAt === undefined) return;
   requestRepeat(store, { orderId, timestamp: values.updatedAt, askedAt }, rules.plan.timezone);
-}
-
-/** Whether an order loses its status or all of its lines: the service may have to take that back. */
-function hasLost(stored: StoredOrder, { status, lines }: OrderValues): boolean {
-  return (stored.status !== null && status === null) || (stored.lines.length > 0 && lines.length === 0);
 }
 
 /** Our own status that comes back is no news for the ERP, provided that nothing else came with it. */

@@ -1,14 +1,15 @@
 /*
- * What nearly every former order has and this record has not: where a table of the service does not answer, it gives `null`, `[]` or lines
- * without an article for every order. That is no statement about an order, until it was read so twice, ten minutes apart, while another one
+ * What nearly every former order has and this record has not: where a table of the service does not answer, it gives `null`, `[]`, lines
+ * without an article or fewer lines than it counts for every order. That is no statement about an order, until it was read so twice, ten minutes apart, while another one
  * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day. SQL counts lines and names an index.
  */
 import { onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import { lostValues } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 import { hasPassed, type Moment } from "./missing-order.ts";
-import type { OrderValues } from "./order-mapping.ts";
+import type { LineValues, OrderMapping, OrderSource, OrderValues } from "./order-mapping.ts";
 
 /**
  * The newest orders that are looked at, and how many of them in a hundred may be without what is to be missed. Where many lack it, a few tell at
@@ -18,21 +19,50 @@ const FORMER = [
   { limit: 10, withoutMax: 50 },
   { limit: 100, withoutMax: 10 },
 ] as const;
+/** The same of a single value, which some orders may lack in any shop. */
+const SINGLE_WITHOUT_MAX = 2;
+/** Fewer former orders say nothing of a single value. */
+const SINGLE_FORMER_MIN = 5;
 /** So long a record without is held; then it counts. */
 export const HELD_MS = 24 * 3_600_000;
+/** One without a single value: answers of another kind than the former ones may never have it. */
+const SINGLE_HELD_MS = 3_600_000;
 
-export type LostPart = "status" | "lines";
+const MAIN_PARTS = ["status", "lines"] as const;
+/** Of lines with an article. */
+const LINE_VALUES = ["quantity", "price"] as const;
+const SINGLE_PARTS = ["number", "total", "currency", ...LINE_VALUES] as const;
+type ValuePart = (typeof MAIN_PARTS)[number] | (typeof SINGLE_PARTS)[number];
+/** `count`: the record counts more lines than it has. */
+export type LostPart = ValuePart | "count";
 
-interface Former extends Record<LostPart, number> {
+interface Former extends Record<ValuePart, number> {
   isOwn: number;
+  source: OrderSource;
 }
+
+export interface JudgedOrder {
+  values: OrderValues;
+  isCancelled: boolean;
+  /** Its JSON text and the paths in it. */
+  text: string;
+  mapping: Pick<OrderMapping, "paths">;
+}
+
+const LACKS_LINE_VALUE = (name: (typeof LINE_VALUES)[number]) =>
+  `NOT is_cancelled AND EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key
+     AND l.sku IS NOT NULL AND l.${name} IS NULL) AS ${name}`;
+const LACKS_SINGLE = [
+  ...["number", "total", "currency"].map((name) => `NOT is_cancelled AND ${name} IS NULL AS ${name}`),
+  ...LINE_VALUES.map(LACKS_LINE_VALUE),
+].join(", ");
 
 /** What the newest orders and this one lack although they should have it. */
 function loadFormer(store: Store, orderId: string, limit: number): Former[] {
   return store
     .prepare<Former>(
-      `SELECT order_id = @orderId AS isOwn, coalesce(trim(status), '') = '' AS status,
-         NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
+      `SELECT order_id = @orderId AS isOwn, payload_source AS source, coalesce(trim(status), '') = '' AS status,
+         ${LACKS_SINGLE}, NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
            SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL) AS lines
        FROM orders o WHERE order_key IN (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT @limit)
          OR order_id = @orderId`,
@@ -40,33 +70,79 @@ function loadFormer(store: Store, orderId: string, limit: number): Former[] {
     .all({ orderId, limit });
 }
 
-export function hasPart({ status, lines }: OrderValues, part: LostPart): boolean {
-  return part === "status" ? (status ?? "").trim() !== "" : lines.some(({ sku }) => sku !== null);
+interface PartValues extends Pick<OrderValues, "number" | "status" | "total" | "currency"> {
+  lines: readonly LineValues[];
+}
+
+function hasValue(values: PartValues, part: ValuePart): boolean {
+  if (part === "lines") return values.lines.some(({ sku }) => sku !== null);
+  if (part === "quantity" || part === "price")
+    return values.lines.every((line) => line.sku === null || line[part] !== null);
+  return part === "status" ? (values.status ?? "").trim() !== "" : values[part] !== null;
+}
+
+/** Whether a record has what another one lacks. */
+export function hasPart(order: Pick<JudgedOrder, "values" | "text" | "mapping">, part: LostPart): boolean {
+  return part === "count" ? countsLines(order) : hasValue(order.values, part);
 }
 
 /** What the record lacks that an order has as a rule. */
-export function findLacking({ values, isCancelled }: { values: OrderValues; isCancelled: boolean }): LostPart[] {
+export function findLacking({ values, isCancelled, ...record }: JudgedOrder): LostPart[] {
   // Of a cancelled order, and of one that costs nothing, there may be nothing left.
   const mayLackLines = isCancelled || isNothing(values.total);
-  const parts: readonly LostPart[] = mayLackLines ? ["status"] : ["status", "lines"];
-  return parts.filter((part) => !hasPart(values, part));
+  const main: readonly ValuePart[] = mayLackLines ? ["status"] : MAIN_PARTS;
+  const parts: readonly ValuePart[] = isCancelled ? main : [...main, ...SINGLE_PARTS];
+  const lacking: LostPart[] = parts.filter((part) => !hasValue(values, part));
+  return isCancelled || !lacksCounted({ values, ...record }) ? lacking : [...lacking, "count"];
+}
+
+/** Whether an order loses something that it had, or lines without another total: the service may have to take that back. */
+export function losesValues(stored: PartValues, values: PartValues): boolean {
+  const isFewer = stored.lines.length > values.lines.length && stored.total === values.total;
+  return isFewer || [...MAIN_PARTS, ...SINGLE_PARTS].some((part) => hasValue(stored, part) && !hasValue(values, part));
 }
 
 /** What the record lacks although nearly every former order has it, and this one had. Asks the database only where something is missing. */
 export function findLost(
   store: Store,
-  order: { orderId: string; values: OrderValues; isCancelled: boolean },
+  order: JudgedOrder & { orderId: string; source: OrderSource },
 ): LostPart | undefined {
   let lost = findLacking(order);
   for (const { limit, withoutMax } of FORMER) {
     if (lost.length === 0) return undefined;
     const former = loadFormer(store, order.orderId, limit);
-    const isUsual = (part: LostPart) =>
-      former.some((each) => each.isOwn && each[part]) ||
-      former.filter((each) => each[part]).length * 100 > former.length * withoutMax;
-    lost = former.length === 0 ? [] : lost.filter((part) => !isUsual(part));
+    lost = lost.filter((part) => !isUsual(former, { part, withoutMax, ...order }));
   }
-  return lost[0];
+  return lost.find((part) => part !== "count" || wasCounted(store, order));
+}
+
+function isUsual(
+  former: readonly Former[],
+  { part, withoutMax, source }: { part: LostPart; withoutMax: number; source: OrderSource },
+): boolean {
+  if (former.length === 0) return true;
+  if (part === "count") return false;
+  if (former.some((each) => each.isOwn && each[part])) return true;
+  if (part === "status" || part === "lines") return isIn(former, part, withoutMax);
+  // Answers of one kind may hold less than those of another.
+  const alike = former.filter((each) => each.source === source);
+  if (former.length < SINGLE_FORMER_MIN || isIn(alike, part, SINGLE_WITHOUT_MAX)) return true;
+  return alike.length < SINGLE_FORMER_MIN && isIn(former, part, SINGLE_WITHOUT_MAX);
+}
+
+function isIn(former: readonly Former[], part: ValuePart, withoutMax: number): boolean {
+  return former.filter((each) => each[part]).length * 100 > former.length * withoutMax;
+}
+
+/** Whether former orders had as many lines as they counted. */
+function wasCounted(store: Store, order: JudgedOrder & { orderId: string }): boolean {
+  const former = store
+    .prepare<{ isOwn: number; text: string }>(
+      `SELECT order_id = @orderId AS isOwn, payload AS text FROM orders WHERE order_id = @orderId OR order_key IN (
+         SELECT order_key FROM orders WHERE NOT is_cancelled AND removed_at IS NULL ORDER BY order_key DESC LIMIT 10)`,
+    )
+    .all({ orderId: order.orderId });
+  return isCounted(order, former);
 }
 
 /** A total of zero, or none. */
@@ -74,12 +150,17 @@ function isNothing(total: string | null): boolean {
   return total === null || Number(total.replace(",", ".")) === 0;
 }
 
-/** Since when records of the order are held. */
-export function isHeldForLong(store: Store, kind: string, orderId: string, at: string): boolean {
+/** Whether records of the order have been held for so long that what one lacks counts. */
+export function isHeldForLong(
+  store: Store,
+  { kind, part, orderId }: { kind: string; part: LostPart; orderId: string },
+  at: string,
+): boolean {
+  const heldMs = part === "status" || part === "lines" ? HELD_MS : SINGLE_HELD_MS;
   const sql = `SELECT min(first_seen_at) FROM quarantine INDEXED BY quarantine_record
     WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`;
   const since = onlyValue<string | null>(store, sql, kind, orderId);
-  return since !== null && Date.parse(at) - Date.parse(since) >= HELD_MS;
+  return since !== null && Date.parse(at) - Date.parse(since) >= heldMs;
 }
 
 /** When the order was first read without, beside another one with it, by the service's clock. */

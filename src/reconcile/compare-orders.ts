@@ -76,7 +76,15 @@ export class CompareOrders {
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
     if (record.ok && mark !== undefined && "values" in values) {
       const { isCancelled } = stateOfStatus(values.values.status, this.#rules.plan);
-      const lost = { orderId: order.orderId, values: values.values, isCancelled };
+      const text = textOf(body, record.span);
+      const lost = {
+        orderId: order.orderId,
+        source: mapping.source,
+        values: values.values,
+        isCancelled,
+        text,
+        mapping,
+      };
       if (isDamaged && findLost(this.#context.store, lost) === undefined)
         return this.#heal(mark, { record, body, values: values.values, at });
       if (mark.payloadSource !== "snapshot" && this.#saysTheSame(mark, { record, body, values: values.values }))

@@ -31,12 +31,19 @@ export function loadControls(store: Store, except: readonly string[], limit: num
   return sound.length > 0 ? sound : loadNewest(store, except, "", limit);
 }
 
+const HAS_LINE = "EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = orders.order_key AND l.sku IS NOT NULL)";
 const HAS_PART: Record<LostPart, string> = {
   status: "trim(status)<>''",
-  lines: "EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = orders.order_key AND l.sku IS NOT NULL)",
+  lines: HAS_LINE,
+  number: "number IS NOT NULL",
+  total: "total IS NOT NULL",
+  currency: "currency IS NOT NULL",
+  quantity: HAS_LINE,
+  price: HAS_LINE,
+  count: "EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = orders.order_key AND l.line_no > 1)",
 };
 
-/** Of the same orders those that have a status, or lines. */
+/** Of the same orders those that may have what is missed. */
 export function loadControlsWith(store: Store, part: LostPart, except: readonly string[], limit: number): Candidate[] {
   return loadNewest(store, except, `AND ${HAS_PART[part]} ${IS_SOUND}`, limit);
 }

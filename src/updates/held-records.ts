@@ -6,6 +6,7 @@
  * are looked at again.
  */
 
+import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { Message } from "../messages/message.ts";
@@ -152,7 +153,8 @@ export class HeldRecords {
     const read = readHeldRecord(this.#rules, row);
     if (read instanceof Message) return undefined;
     const { isCancelled } = stateOfStatus(read.values.status, this.#rules.plan);
-    if (findLacking({ values: read.values, isCancelled }).length === 0) return undefined;
+    const text = textOf(read.bytes, read.record.span);
+    if (findLacking({ values: read.values, isCancelled, text, mapping: read.mapping }).length === 0) return undefined;
     const stored = loadOrderMark(this.#context.store, read.record.orderId)?.updatedAt ?? null;
     const timestamp = readTimestampText(read.bytes, read.record.span, read.mapping);
     return isOlder(timestamp, stored, this.#rules.plan.timezone) ? undefined : read;

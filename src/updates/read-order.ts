@@ -5,16 +5,16 @@
  */
 
 import { parsePath, resolvePath } from "../answers/json-path.ts";
-import type { Span } from "../answers/json-text.ts";
+import { type Span, textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
 import { type IngestResult, ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
-import { findLost, hasPart, type LostPart } from "../orders/lost-values.ts";
+import { findLost, hasPart, type JudgedOrder, type LostPart } from "../orders/lost-values.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
-import { type OrderValues, readOrderValues, readScalar } from "../orders/order-mapping.ts";
+import { readOrderValues, readScalar } from "../orders/order-mapping.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { stateOfStatus } from "../orders/plan-order.ts";
@@ -185,22 +185,24 @@ export class OrderReader {
 
   /** What the answer lacks, where it is held for that. */
   lostOf(answer: OrderAnswer): LostPart | undefined {
-    const values = this.#valuesOf(answer);
-    if (values === undefined || !answer.record.ok || !this.isHeld(answer)) return undefined;
-    const { isCancelled } = stateOfStatus(values.status, this.#rules.plan);
-    return findLost(this.#context.store, { orderId: answer.record.orderId, values, isCancelled });
+    const judged = this.#judgedOf(answer);
+    if (judged === undefined || !answer.record.ok || !this.isHeld(answer)) return undefined;
+    return findLost(this.#context.store, { ...judged, orderId: answer.record.orderId, source: "snapshot" });
   }
 
   /** Whether the answer has what another one lacks. */
   shows(answer: OrderAnswer, part: LostPart): boolean {
-    const values = this.#valuesOf(answer);
-    return values !== undefined && hasPart(values, part);
+    const judged = this.#judgedOf(answer);
+    return judged !== undefined && hasPart(judged, part);
   }
 
-  #valuesOf({ body, record }: OrderAnswer): OrderValues | undefined {
+  #judgedOf({ body, record }: OrderAnswer): JudgedOrder | undefined {
     if (!record.ok) return undefined;
-    const read = readOrderValues(body, record.span, this.#rules.snapshot);
-    return "values" in read ? read.values : undefined;
+    const { snapshot: mapping, plan } = this.#rules;
+    const read = readOrderValues(body, record.span, mapping);
+    if ("reason" in read) return undefined;
+    const { isCancelled } = stateOfStatus(read.values.status, plan);
+    return { values: read.values, isCancelled, text: textOf(body, record.span), mapping };
   }
 
   /**

@@ -35,6 +35,39 @@ function lose({ sandbox }: Followed, how: (text: string) => string): () => void 
   };
 }
 
+/** The same of single values. */
+const LOSE_ONE: Record<string, (text: string) => string> = {
+  "no quantity": (text) => text.replace(/"quantity":"?[\d.]+"?/g, '"quantity":null'),
+  "a quantity of another name": (text) => text.replaceAll('"quantity":', '"amount":'),
+  "no price": (text) => text.replace(/"price":"?[\d.]+"?/g, '"price":null'),
+  "no total": (text) => text.replace(/"total":"?[\d.]+"?/, '"total":null'),
+  "no currency": (text) => text.replace(/"currency":"[^"]*"/, '"currency":null'),
+  "no number": (text) => text.replace(/"number":"[^"]*"/, '"number":null'),
+  "fewer lines than it counts": (text) => text.replace(/"items":\[(\{[^\]}]*\})(?:,\{[^\]}]*\})+\]/, '"items":[$1]'),
+};
+
+const THREE_LINES = ["A", "B", "C"].map((sku) => ({ sku, quantity: "2", price: "10.00" }));
+
+/** Orders of one to three lines, which say how many they have. */
+async function startCounting(count: number): Promise<Followed> {
+  const test = await startFollowed(0);
+  const { service } = test.sandbox;
+  for (let n = 0; n < count; n++) {
+    const size = 3 - (n % 3);
+    test.ids.push(service.createOrder({ lines: THREE_LINES.slice(0, size), extra: { items_count: String(size) } }));
+  }
+  await test.run("orders");
+  test.clock.advance(60_000);
+  return test;
+}
+
+const stateOf = ({ rows }: Followed, id: string) =>
+  rows<object>(
+    `SELECT number, status, total, currency, (SELECT json_group_array(json_array(sku, quantity, price)) FROM order_lines l
+       WHERE l.order_id = o.order_id) AS lines FROM orders o WHERE order_id = ?`,
+    id,
+  )[0];
+
 const lines = ({ rows }: Followed, id: string) =>
   rows("SELECT * FROM order_lines WHERE order_id = ? AND sku IS NOT NULL", id).length;
 
@@ -59,6 +92,69 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe("paid");
     expect(test.statusOf(fresh).status).toBe("new");
     expect(lines(test, fresh)).toBeGreaterThan(0);
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+  });
+
+  it.each(Object.keys(LOSE_ONE))("is not lost by an answer without one value: %s", async (name) => {
+    const test = await startCounting(9);
+    const [id] = test.ids as [string];
+    const { service } = test.sandbox;
+    const before = stateOf(test, id);
+    const mend = lose(test, LOSE_ONE[name]!);
+    const fresh = service.createOrder({ lines: THREE_LINES, extra: { items_count: "3" } });
+    await test.run("orders");
+    test.change(id, { status: "paid" });
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    await test.run("reconcile");
+    expect(stateOf(test, fresh)).toBeUndefined();
+    expect(stateOf(test, id)).toEqual(before);
+    mend();
+    for (let polls = 0; polls < 16; polls++) await test.poll();
+    expect(stateOf(test, id)).toEqual({ ...before, status: "paid" });
+    expect(stateOf(test, fresh)).toMatchObject({ total: "60.00", currency: "RUB" });
+    expect(lines(test, fresh)).toBe(3);
+    // Those that were only compared are looked at within the hour.
+    for (let polls = 0; polls < 50; polls++) await test.poll();
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+  });
+
+  it("counts as lost after an hour where it is one value, and is asked for later", async () => {
+    const test = await startCounting(9);
+    const [id] = test.ids as [string];
+    const mend = lose(test, LOSE_ONE["no currency"]!);
+    test.change(id, { status: "paid" });
+    for (let polls = 0; polls < 26; polls++) await test.poll(300_000);
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(stateOf(test, id)).toMatchObject({ currency: null });
+    mend();
+    for (let hours = 0; hours < 2; hours++) await test.poll(HOUR_MS);
+    expect(stateOf(test, id)).toMatchObject({ currency: "RUB" });
+  });
+
+  it.each(["no total", "no currency", "fewer lines than it counts"])(
+    "may be lost by an order that is cancelled: %s",
+    async (name) => {
+      const test = await startCounting(9);
+      const [id] = test.ids as [string];
+      lose(test, LOSE_ONE[name]!);
+      test.change(id, { status: "cancelled" });
+      await test.poll();
+      expect(test.statusOf(id).status).toBe("cancelled");
+      expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
+    },
+  );
+
+  it("is lacked by one order alone: no currency, and fewer lines than it counts", async () => {
+    const test = await startCounting(9);
+    const { service } = test.sandbox;
+    const lacking = ["no currency", "fewer lines than it counts"].map((name) => {
+      const id = service.createOrder({ lines: THREE_LINES, extra: { items_count: "3" } });
+      service.changeOrder(id, { raw: LOSE_ONE[name]!(service.newestText(id)!) });
+      return id;
+    });
+    await test.run("orders");
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    for (const id of lacking) expect(stateOf(test, id)).toBeDefined();
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 

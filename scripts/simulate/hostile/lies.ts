@@ -394,14 +394,16 @@ function contradicted(on: Asked, number: number): string {
 
 const LINES = '"items":[';
 
-/** The lines are none, nothing, or there is no property: by the number of the request. */
+/** The lines are none, nothing, or there is no property, or they have no quantity: by the number of the request. */
 function withoutLines(text: string, number: number, isFirstOnly: boolean): string {
-  const instead = ['"items":[]', '"items":null', '"lines_count":0'][number % 3] ?? "";
+  const instead = ['"items":[]', '"items":null', '"lines_count":0'][number % 4];
   let lost = "";
   let from = 0;
   for (let at = text.indexOf(LINES); at !== -1; at = text.indexOf(LINES, from)) {
-    lost += text.slice(from, at) + instead;
-    from = endOfList(text, at + LINES.length);
+    const end = endOfList(text, at + LINES.length);
+    const list = text.slice(at, end);
+    lost += text.slice(from, at) + (instead ?? list.replace(/"quantity":("[^"]*"|[\d.]+)/g, '"quantity":null'));
+    from = end;
     if (isFirstOnly) break;
   }
   return lost + text.slice(from);

@@ -21,6 +21,10 @@ export const orders = {
   noConfirm: ({ reason }: { reason: Said }) => `The confirm cannot be written for this batch: ${reason}.`,
   lostStatus: "the record has no status, which nearly every former order had",
   lostLines: "the record has no lines with an article, which nearly every former order had",
+  lostValue: ({ field }: { field: string }) => `the record has no ${field}, which nearly every former order had`,
+  lostLineValue: ({ field }: { field: string }) =>
+    `a line has no ${field}, which the lines of nearly every former order had`,
+  lostCounted: "the record says that it has more lines than it has",
   mappingChanged:
     "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are put right by: erp-bridge remap",
   idMissing: ({ path }: { path: string }) => `${path} (order id) is missing`,
