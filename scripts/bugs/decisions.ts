@@ -153,6 +153,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/lost-values.ts",
   ),
   tested(
+    "test/updates/change-lag.test.ts",
+    "changes that are listed later than their orders are waited for",
+    { in: "isWithinLag", find: "lag.behind.length >= READS_MIN &&", replace: "lag.behind.length < 0 &&" },
+    "src/updates/change-lag.ts",
+  ),
+  tested(
     "test/backup/journal.test.ts",
     "a batch served again with a later timestamp stays out of the journal",
     { in: "ingestGood", find: 'return "refreshed";', replace: 'return "same";' },

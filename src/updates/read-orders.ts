@@ -41,6 +41,7 @@ import {
 import { saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
 import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
 import { type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
@@ -228,6 +229,7 @@ export class ReadOrders {
     // What no record asked for is asked for again by whoever did: an hour later, or at night.
     const isOver = this.#isLastTry(owed) || (isHeld && owed.record === "");
     this.#repeatWithinUnit(owed, answer);
+    if (!isHeld) this.#learnLag(owed, answer, stored);
     const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, { isOver, current });
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
@@ -284,11 +286,22 @@ export class ReadOrders {
   ): string | undefined {
     if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
     const announced = this.#timestampOf(owed);
-    const isBehind = isOlder(this.#reader.timestampOf(answer), announced, this.#timezone);
+    const own = this.#reader.timestampOf(answer);
+    const isBehind =
+      isOlder(own, announced, this.#timezone) &&
+      !isWithinLag(loadLag(this.#context.store), { announced, own }, this.#timezone);
     if (isBehind && isOver && current === null) this.#vain += 1;
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
+  }
+
+  #learnLag(owed: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
+    const { store } = this.#context;
+    if (owed.source !== "update" || answer.isCached) return;
+    const isNews = stored === "created" || stored === "changed" || stored === "refreshed";
+    const read = { announced: this.#timestampOf(owed), own: this.#reader.timestampOf(answer), isNews };
+    saveLag(store, learnLag(loadLag(store), read, this.#timezone));
   }
 
   /** The timestamp of the record that asked for the read. */

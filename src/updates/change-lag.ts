@@ -1,0 +1,67 @@
+/*
+ * How much later than an order's own timestamp the changes list it: some services write the change log by a trigger, a queue or a second
+ * machine, with a clock or a moment of its own. A read made after such a change has the announced version, although it looks older.
+ * Learned from reads that brought something new. Pure but for its row in `learned_answers`.
+ */
+import { isOlder, parseTimestamp } from "../answers/timestamp.ts";
+import type { Store } from "../database/store.ts";
+import { LearnedTopic } from "../pass/learned-rows.ts";
+
+export interface ChangeLag {
+  /** How far the newest reads that brought something new were behind what announced them, in nanoseconds. */
+  behind: readonly string[];
+  /** How many reads in a row have had exactly the announced timestamp. */
+  equal: number;
+}
+
+/** So many reads make a lag, and so many without one make an end of it. */
+const READS_MIN = 3;
+/** The lag is the longest of so many. */
+const READS_MAX = 10;
+/** What is further behind is an older version, of a replica or a cache. */
+const LAG_MAX_NS = 5n * 60n * 1_000_000_000n;
+
+export const NO_LAG: ChangeLag = { behind: [], equal: 0 };
+
+interface ReadChange {
+  /** The timestamp of the change that announced the order, and that of the answer for the order. */
+  announced: string | null;
+  own: string | null;
+  /** The answer was newer than what was stored. */
+  isNews: boolean;
+}
+
+/** How far an answer is behind the change that announced it; undefined where it is not, or cannot be compared. */
+function behindNs({ announced, own }: Pick<ReadChange, "announced" | "own">, zone: string): bigint | undefined {
+  if (announced === null || own === null || !isOlder(own, announced, zone)) return undefined;
+  const [later, earlier] = [parseTimestamp(announced, zone), parseTimestamp(own, zone)];
+  return later === undefined || earlier === undefined ? undefined : later.instantNs - earlier.instantNs;
+}
+
+export function learnLag(lag: ChangeLag, read: ReadChange, zone: string): ChangeLag {
+  const ns = behindNs(read, zone);
+  if (ns === undefined) {
+    if (read.announced === null || read.announced !== read.own) return lag;
+    const equal = Math.min(lag.equal + 1, READS_MIN);
+    return equal < READS_MIN ? { ...lag, equal } : { behind: [], equal };
+  }
+  if (!read.isNews || ns > LAG_MAX_NS) return lag;
+  return { behind: [...lag.behind, String(ns)].slice(-READS_MAX), equal: 0 };
+}
+
+/** Whether the answer is what the change announced although its timestamp is earlier. */
+export function isWithinLag(lag: ChangeLag, read: Pick<ReadChange, "announced" | "own">, zone: string): boolean {
+  const ns = behindNs(read, zone);
+  return ns !== undefined && lag.behind.length >= READS_MIN && lag.behind.some((known) => ns <= BigInt(known));
+}
+
+const TOPIC = new LearnedTopic<ChangeLag>("changes", NO_LAG);
+
+export function loadLag(store: Store): ChangeLag {
+  return TOPIC.load(store, "lag");
+}
+
+/** Inside a transaction. */
+export function saveLag(store: Store, lag: ChangeLag): void {
+  TOPIC.save(store, "lag", lag);
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { type ChangeLag, isWithinLag, learnLag, NO_LAG } from "../../src/updates/change-lag.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+const AT = (second: number) =>
+  `2026-03-01T12:${String(Math.floor(second / 60)).padStart(2, "0")}:${String(second % 60).padStart(2, "0")}Z`;
+
+/** Reads whose changes were listed so many seconds later than the order's own timestamp. */
+function learn(lags: readonly number[], isNews = true, from: ChangeLag = NO_LAG): ChangeLag {
+  return lags.reduce((lag, s) => learnLag(lag, { announced: AT(600 + s), own: AT(600), isNews }, "UTC"), from);
+}
+
+const counts = (lag: ChangeLag, s: number) => isWithinLag(lag, { announced: AT(600 + s), own: AT(600) }, "UTC");
+
+describe("the lag of changes", () => {
+  it.each([
+    ["none was read", NO_LAG, 3, false],
+    ["two were behind", learn([3, 3]), 3, false],
+    ["three were behind", learn([3, 2, 3]), 3, true],
+    ["this one is further behind", learn([3, 2, 3]), 4, false],
+    ["three brought nothing new", learn([3, 3, 3], false), 3, false],
+    ["they were behind by more than any lag", learn([301, 301, 301]), 301, false],
+    ["three were as announced since", learn([0, 0, 0], true, learn([3, 3, 3])), 3, false],
+    ["two were", learn([0, 0], true, learn([3, 3, 3])), 3, true],
+  ])("where %s", (_words, lag, s, expected) => {
+    expect(counts(lag, s)).toBe(expected);
+  });
+
+  it("is none of an order that is newer than announced, or has no timestamp", () => {
+    const lag = learn([3, 3, 3]);
+    for (const own of [AT(700), null, "soon"])
+      expect(learnLag(lag, { announced: AT(600), own, isNews: true }, "UTC")).toBe(lag);
+    expect(isWithinLag(lag, { announced: null, own: AT(1) }, "UTC")).toBe(false);
+  });
+});
+
+/** The changes are listed so much later than the orders' own timestamps. */
+function delay({ sandbox }: Followed, ms: number): void {
+  const handle = sandbox.service.handle.bind(sandbox.service);
+  sandbox.service.handle = (request) => {
+    const answer = handle(request);
+    if (!request.path.includes("/orders/updates")) return answer;
+    const later = (_text: string, at: string) => `"updated_at":"${new Date(Date.parse(at) + ms).toISOString()}"`;
+    return { ...answer, body: Buffer.from(answer.body.toString("utf8").replace(/"updated_at":"([^"]+)"/g, later)) };
+  };
+}
+
+const STATUSES = ["paid", "packed", "shipped", "paid", "packed", "cancelled"];
+
+describe("changes that are listed three seconds after the orders' own timestamps", () => {
+  it("are stored within a minute or two, each, and nothing waits in the end", async () => {
+    const test = await startFollowed(3);
+    delay(test, 3_000);
+    const [id] = test.ids as [string];
+    for (const status of STATUSES) {
+      test.change(id, { status });
+      for (let polls = 0; polls < 2; polls++) await test.poll();
+      expect(test.statusOf(id).status).toBe(status);
+    }
+    for (let polls = 0; polls < 8; polls++) await test.poll();
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+    const before = test.snapshots();
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    expect(test.snapshots()).toBe(before);
+    await test.restart();
+    test.change(test.ids[1]!, { status: "paid" });
+    await test.poll();
+    expect(test.statusOf(test.ids[1]!).status).toBe("paid");
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+});
