@@ -288,7 +288,8 @@ export class Store {
 
   /**
    * The prepared statement of this text, prepared once. Its modes (`pluck`, `raw`, `safeIntegers`) stay with it, so one
-   * text has one user; iterating it while it is used again is refused by better-sqlite3.
+   * text has one user; iterating it while it is used again is refused by better-sqlite3. SQLite reads the value of `LIMIT ?`
+   * while it compiles, and so compiles the statement anew each time one is bound: what every pass asks says `LIMIT ? + 0`.
    * `Row` is what the statement gives, best made of the schema: `Pick<Row<typeof orders>, …>` or `$inferSelect`.
    */
   prepare<Row = unknown, Params extends unknown[] = unknown[]>(sql: string): Database.Statement<Params, Row> {
