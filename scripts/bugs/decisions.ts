@@ -231,7 +231,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     {
       in: "#settleMissing",
       find: "requestLaterReads(store, owed.orderId, at);",
-      replace: "if (listing === 'listed') requestLaterReads(store, owed.orderId, at);",
+      replace: "if (missingSince === at) requestLaterReads(store, owed.orderId, at);",
     },
     "src/updates/read-orders.ts",
   ),
