@@ -5,10 +5,11 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
+import { feedRulesOf } from "../daemon/build-jobs.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
-import type { KeyShown } from "../feeds/feed-views.ts";
+import { hasOtherKey, type KeyShown } from "../feeds/feed-views.ts";
 import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
 import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
@@ -78,6 +79,9 @@ async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Prom
   if (!existsSync(loaded.config.database.path)) return only;
   try {
     using store = openDatabase(loaded, "readonly");
+    const rules = feedRulesOf(loaded).get(feed);
+    if (rules !== undefined && hasOtherKey(store, rules) && isDaemonRunning(loaded))
+      throw new BridgeError("config_invalid", m.sync.daemonHasOther({ feed }), { hint: m.sync.reloadFirst });
     return (await findOnlyRow(store, loaded, { feed, only })) ?? null;
   } catch (error) {
     const { code } = asError(error);

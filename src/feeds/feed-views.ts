@@ -24,7 +24,14 @@ export interface KeyShown {
   lastError: string | null;
 }
 
+/** Whether what was acknowledged stands under other columns: the key was changed in the configuration, and no pass has taken it over. */
+export function hasOtherKey(store: Store, { name, keys }: Pick<FeedRules, "name" | "keys">): boolean {
+  const columns = store.prepare<string>("SELECT name FROM pragma_table_info(?)").pluck().all(SENT_VIEWS[name]);
+  return columns.length > 0 && !keys.every((key) => columns.includes(key));
+}
+
 export function loadSentRow(store: Store, rules: FeedRules, key: readonly string[]): KeyShown | undefined {
+  if (hasOtherKey(store, rules)) return undefined;
   const where = rules.keys.map((column) => `${quoteName(column)} = ?`).join(" AND ");
   return store
     .prepare<KeyShown>(

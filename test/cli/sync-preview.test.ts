@@ -165,6 +165,23 @@ describe("sync FEED --only KEY", () => {
     await daemon.kill();
   });
 
+  it("names a key that was changed in the configuration while the daemon runs, and takes it without one", async () => {
+    const shop = await shopWithStock();
+    shop.write("ALTER TABLE stock ADD COLUMN art TEXT");
+    shop.write("UPDATE stock SET art = sku || warehouse");
+    const daemon = shop.start("run");
+    await daemon.says("erp-bridge is running");
+    shop.writeConfig({ imports: { stocks: { key: ["art"] } } });
+    const beside = await shop.command("sync", "stocks", "--only", "B");
+    expect([beside.code, beside.err]).toEqual([
+      78,
+      expect.stringContaining("running daemon has another configuration"),
+    ]);
+    await daemon.kill();
+    const { out, code } = await shop.command("sync", "stocks", "--only", "B", "--json");
+    expect([code, JSON.parse(out)]).toMatchObject([0, { row: { state: "sent" } }]);
+  });
+
   it.each([
     [["sync", "--only", "A"], "needs the name of one feed"],
     [["sync", "orders", "--only", "A"], "needs the name of one feed"],

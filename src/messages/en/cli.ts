@@ -198,6 +198,9 @@ export const sync = {
     `${job}: held (${reason}), so nothing of it would go now.`,
   guardWouldHold: ({ job, rows }: { job: string; rows: number }) =>
     `${job}: ${counted(rows, "row")} to go to zero or away; the guard would hold that for approve.`,
+  daemonHasOther: ({ feed }: { feed: string }) =>
+    `The running daemon has another configuration: imports.${feed}.key was changed since.`,
+  reloadFirst: "Have the daemon take it over: systemctl reload erp-bridge",
   severalRows: ({ only, feed, names }: { only: string; feed: string; names: readonly string[] }) =>
     `${only} may be any of these rows of ${feed}: ${names.join(", ")}.`,
   nameOneRow: ({ feed, row }: { feed: string; row: string }) =>

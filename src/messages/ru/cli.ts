@@ -181,6 +181,8 @@ export const sync = {
   heldNow: ({ job, reason }) => `${job}: остановлено (${reason}), сейчас ничего не уйдёт.`,
   guardWouldHold: ({ job, rows }) =>
     `${job}: ${rows} ${plural("ru", rows, { one: "строка обнуляется или исчезает", few: "строки обнуляются или исчезают", many: "строк обнуляются или исчезают" })}; предохранитель задержал бы их до approve.`,
+  daemonHasOther: ({ feed }) => `У запущенной службы другие настройки: imports.${feed}.key с тех пор изменён.`,
+  reloadFirst: "Перечитайте настройки: systemctl reload erp-bridge",
   severalRows: ({ only, feed, names }) =>
     `${only}: в ${feed} под это имя подходит несколько строк: ${names.join(", ")}.`,
   nameOneRow: ({ feed, row }) => `Укажите одну из них так: erp-bridge sync ${feed} --only ${row}`,
