@@ -272,6 +272,12 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     ["untilMs: nowMs + Math.max(waitMs, refusedMs)", "untilMs: nowMs + waitMs"],
     { step: lie({ on: "confirm", status: [401, 402, 403] }) },
   ),
+  hostile(
+    "a confirm that is too large is never divided",
+    "src/orders/confirm-batches.ts",
+    ["return confirmNamesOrders(this.#form, batchId);", 'return batchId === "";'],
+    { forms: { confirmIds: [1, 2] } },
+  ),
   hostile("confirmed batches kept for ever", "src/daemon/prune-history.ts", [
     '      batches: (limit: number) => deleteConfirmedBefore(store, old("batches", batchesMs), limit),\n',
     "",

@@ -112,6 +112,7 @@ const HOSTILE_KINDS: Classes = {
   "form limited": ASKED,
   "form encoding": ["UTF-16le", "UTF-16be"],
   "form sinceAgeMax": [3_600_000, 5 * 3_600_000],
+  "form confirmIds": [1, 2],
   "form keeps": ["oldest", "newest", "first-ids"],
 };
 

@@ -55,6 +55,8 @@ export interface Forms {
   readonly whole: boolean;
   readonly guard: boolean;
   readonly perSecond: number;
+  /** A confirm that names more orders is too large. */
+  readonly confirmIds: number | null;
   /** Where a record of stocks says how much there is. */
   readonly level: "quantity" | "amount" | "nested";
   /** Whether batches are kept in a journal as well. */
@@ -135,6 +137,7 @@ export function chooseForms(random: Random): Forms {
     limited: "none",
     encoding: "UTF-8",
     emptySince: one("refused", "beginning"),
+    confirmIds: null,
   };
 }
 
@@ -189,7 +192,11 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     goneStatus: forms.gone,
     status: { transitions: forms.transitions ? TRANSITIONS : null, refusal: forms.statusRefusal },
     importAnswer: forms.importAnswer,
-    limits: { maxRecords: forms.whole ? null : forms.maxRecords, takenRecords: forms.takenRecords },
+    limits: {
+      maxRecords: forms.whole ? null : forms.maxRecords,
+      takenRecords: forms.takenRecords,
+      confirmIds: forms.confirmIds,
+    },
     imports: { stocks: { replace: forms.whole } },
   };
 }

@@ -357,7 +357,15 @@ function limitedSince(seed: number, forms: Forms): Forms {
 
 /** What few services and files have. */
 function apart(seed: number, forms: Forms): Forms {
-  return withEncoding(seed, withLimit(seed, countedShort(seed, forms)));
+  return smallConfirms(seed, withEncoding(seed, withLimit(seed, countedShort(seed, forms))));
+}
+
+/** Some take a confirm of few orders only, where it names orders. */
+function smallConfirms(seed: number, forms: Forms): Forms {
+  const random = seededRandom(seed ^ 0x4130);
+  for (let turn = 0; turn < 4; turn++) random();
+  if (forms.confirm !== "order_ids" || random() > 0.3) return forms;
+  return { ...forms, batchSize: Math.max(forms.batchSize, 5), confirmIds: pickOne(random, [1, 2]) };
 }
 
 /** Some answer only so many requests a minute at one endpoint. */

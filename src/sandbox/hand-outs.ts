@@ -187,6 +187,9 @@ export class HandOuts {
         : { batches: [batch], orders: batch.confirmed ? [] : batch.orders, known: true };
     }
     if (node?.kind !== "array") return refuse(400, `the body lacks the list ${path.join(".")}`);
+    const { confirmIds } = options.limits;
+    if (confirmIds !== null && node.items.length > confirmIds)
+      return refuse(413, `more than ${confirmIds} orders in one confirm`);
     return this.namedOrders(node.items);
   }
 

@@ -206,6 +206,8 @@ const OPTIONS = group({
     maxBodyBytes: whole(0).nullable().default(null),
     /** More records in an import are answered with 413; null: none are. */
     maxRecords: whole(0).nullable().default(null),
+    /** A confirm that names more orders is answered with 413; null: none is. */
+    confirmIds: whole(0).nullable().default(null),
     /** The first so many of a request are taken; only the counts of its answer say so. */
     takenRecords: whole(1).nullable().default(null),
     /** More are answered with 429; null: none are. */

@@ -84,6 +84,13 @@ describe("hand-outs", () => {
     expect(sandbox.ledger.effects("confirmed").map(({ batchIds }) => batchIds)).toEqual([[], ['"batch-1"']]);
   });
 
+  it("refuses a confirm that names more orders than it may", async () => {
+    const { sandbox, ids } = await withOrders(2, { confirmForm: "order_ids", limits: { confirmIds: 1 } });
+    await get(sandbox);
+    expect((await post(sandbox, CONFIRM, { order_ids: ids })).status).toBe(413);
+    expect((await post(sandbox, CONFIRM, { order_ids: [ids[0]] })).status).toBe(200);
+  });
+
   it("lets an invalid record be confirmed by the id it was served with", async () => {
     const { sandbox } = await withOrders(0, { batchIdKind: "none" });
     const id = sandbox.service.createOrder({ raw: '{"order_id":"not-a-uuid","status":5}' });
