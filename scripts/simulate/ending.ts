@@ -183,7 +183,8 @@ async function settleLosses(world: World): Promise<Losses> {
   for (const id of lost) {
     world.orders.losses.add(id);
     changeOrder(world, { order: indexOf(world, id), what: "lines", timestamp: "now" });
-    await world.time.pass(2_000);
+    // One that fills a page with changes of one time hides the next.
+    await world.time.pass(Math.max(2_000, unitOf(forms)));
   }
   for (let polls = 0; polls < POLLS_MAX && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);
   // The changes are no news to a position that is ahead of them, and are left to the sweep.
