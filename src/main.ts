@@ -5,6 +5,7 @@ import type { MirrorInitOptions } from "./cli/mirror.ts";
 import { Progress } from "./cli/progress.ts";
 import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
+import type { TakeoverOptions } from "./cli/takeover.ts";
 import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
 import { localeLanguage } from "./messages/locale.ts";
 import type { Message } from "./messages/message.ts";
@@ -207,6 +208,12 @@ function addRepairs(program: Command, { say, add, act }: Tools): void {
 
 /** The PostgreSQL that many shops share. */
 function addMirror(program: Command, { say, add, act }: Tools): void {
+  add(program, "takeover", m.help.takeover, "takeover")
+    .option("--from <file>", say(m.help.takeoverFrom))
+    .option("--yes", say(m.help.restoreYes))
+    .action((options: Common & TakeoverOptions) =>
+      act(async () => (await import("./cli/takeover.ts")).takeover, options, options),
+    );
   const mirror = addGroup(
     program,
     say,

@@ -55,10 +55,16 @@ export const run: Command = async (call) => {
     notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
   };
   const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
+  let code: ExitCode = EXIT.ok;
   let signal = signals.next();
   for (;;) {
     const event = await Promise.race([signal, bridge.trouble]);
     if (event === "SIGTERM" || event === "SIGINT") break;
+    if (typeof event === "object" && event.kind === "fenced") {
+      log.error({ errorCode: event.error.code }, inFull(event.error));
+      code = EXIT.fenced;
+      break;
+    }
     notify("RELOADING=1");
     if (event === "SIGHUP") {
       signal = signals.next();
@@ -70,13 +76,13 @@ export const run: Command = async (call) => {
     notify("READY=1", statusLine(bridge, loaded));
   }
   for (const timer of statusTimers) clearInterval(timer);
-  signals.onSecondStop(() => process.exit(EXIT.ok satisfies ExitCode));
+  signals.onSecondStop(() => process.exit(code));
   notify("STOPPING=1");
   log.info({}, m.daemon.stopping);
   await bridge.stop();
   account.release();
   log.info({}, m.daemon.stopped);
-  return EXIT.ok;
+  return code;
 };
 
 interface Running {

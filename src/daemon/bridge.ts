@@ -13,6 +13,7 @@ import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";
 import { m } from "../messages/messages.ts";
+import { type Fenced, saveFenced } from "../mirror/fenced.ts";
 import { switchMirror } from "../mirror/mirror-state.ts";
 import type { RunMirror } from "../mirror/run-mirror.ts";
 import { createClient } from "../pass/build-client.ts";
@@ -87,7 +88,8 @@ export class Bridge {
   readonly #hangingMs: number;
   readonly #mirror: RunMirror | undefined;
   /** Ends once something has happened to the files for which only a new start helps. */
-  readonly trouble: Promise<FileTrouble>;
+  readonly trouble: Promise<FileTrouble | { kind: "fenced"; error: Fenced }>;
+  #endFenced: (error: Fenced) => void = () => {};
   #isLogRemoved = false;
   #looks: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -119,6 +121,10 @@ export class Bridge {
         this.#isLogRemoved ||= trouble.kind === "log removed";
         resolve(trouble);
       };
+      this.#endFenced = (error) => {
+        this.#stopAsking(error);
+        resolve({ kind: "fenced", error });
+      };
     });
     const clock = Liveness.clock(options.clock);
     this.client = createClient({ ...options, clock });
@@ -137,9 +143,12 @@ export class Bridge {
       noteDatabase(store, options.loaded);
       const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), schema: newDatabaseStatements });
       if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
-      this.#mirror = buildMirror(this.context, options.loaded, () => {
-        const { conditions, facts, nowMs } = this.watched();
-        return reportConditions(conditions, facts, { nowMs }).sentence;
+      this.#mirror = buildMirror(this.context, options.loaded, {
+        sentence: () => {
+          const { conditions, facts, nowMs } = this.watched();
+          return reportConditions(conditions, facts, { nowMs }).sentence;
+        },
+        onFenced: (error) => this.#endFenced(error),
       });
       const schedules = buildJobs(this.context, { ...options, mirror: this.#mirror });
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
@@ -196,6 +205,18 @@ export class Bridge {
     this.web?.start();
     this.#lock.signal(this.store.troubles.first);
     this.#looks = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  /** Another machine works for the shop: what is under way ends at its next step, and nothing is begun. */
+  #stopAsking(error: Fenced): void {
+    this.#isStopping = true;
+    this.#scheduler.pause();
+    if (!error.isTakenOver) return;
+    try {
+      this.store.write(() => saveFenced(this.store, error));
+    } catch (thrown) {
+      this.context.log.debug({ errorCode: asError(thrown).code }, "The takeover could not be written down.");
+    }
   }
 
   /** What is wrong with the files ends `trouble`; what stands in the way of a look is met by the passes as well. */

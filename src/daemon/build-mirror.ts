@@ -4,7 +4,9 @@ import type { LoadedConfig } from "../config/load.ts";
 import { mirrorRouteOf } from "../config/route.ts";
 import { loadMeta } from "../database/meta.ts";
 import { Down } from "../mirror/down.ts";
-import { RunMirror, SILENT_MIN_S } from "../mirror/run-mirror.ts";
+import { refuseFenced } from "../mirror/fenced.ts";
+import { loadMirrorState } from "../mirror/mirror-state.ts";
+import { type MirrorOptions, RunMirror, SILENT_MIN_S } from "../mirror/run-mirror.ts";
 import { Up } from "../mirror/up/up.ts";
 import type { JobContext } from "../pass/job.ts";
 import { machineZone } from "../platform/clock.ts";
@@ -14,14 +16,15 @@ import { CronTimes } from "./cron-times.ts";
 /** Who this process is, over every beginning anew. */
 const WRITER = randomUUID();
 
-/** The mirror; undefined where the configuration names none. `sentence`: how things stand with the shop. */
+/** The mirror; undefined where the configuration names none. `sentence`: how things stand with the shop. @throws Fenced */
 export function buildMirror(
   context: JobContext,
   { config }: LoadedConfig,
-  sentence: () => string,
+  { sentence, onFenced }: Pick<MirrorOptions, "sentence" | "onFenced">,
 ): RunMirror | undefined {
   const route = mirrorRouteOf(config);
   if (route === undefined) return undefined;
+  refuseFenced(context.store, route.shop);
   const { mirror, timezone } = config;
   const intervalMs = new CronTimes(mirror.schedule, timezone ?? machineZone()).longestIntervalMs();
   return new RunMirror(context, {
@@ -37,6 +40,7 @@ export function buildMirror(
     parts: [new Up(), new Down()],
     sentence,
     silentAfterS: Math.max(SILENT_MIN_S, Math.ceil((3 * intervalMs) / 1000)),
-    takeoverNo: 0,
+    takeoverNo: Number(loadMirrorState(context.store, "takeover_no") ?? 0),
+    onFenced,
   });
 }

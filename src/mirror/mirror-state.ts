@@ -5,9 +5,18 @@ import type { Store } from "../database/store.ts";
 /**
  * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
  * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
+ * `takeover_no`: the newest takeover that this database knows of. `fenced`: who works for the shop instead.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
  */
-export type MirrorStateKey = "up_no" | "up" | "refused_rows" | "turn" | "refill" | "unwritten";
+export type MirrorStateKey =
+  | "up_no"
+  | "up"
+  | "refused_rows"
+  | "turn"
+  | "refill"
+  | "unwritten"
+  | "takeover_no"
+  | "fenced";
 
 export function loadMirrorState(store: Store, key: MirrorStateKey): string | undefined {
   return store.prepare<{ value: string }>("SELECT value FROM mirror_state WHERE key = ?").get(key)?.value;

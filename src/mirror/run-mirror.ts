@@ -8,6 +8,7 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
 import { type Claim, judgeWriter } from "./fence.ts";
+import { Fenced } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
 import { loadMirrorState, saveMirrorState } from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession } from "./part.ts";
@@ -42,6 +43,8 @@ export interface MirrorOptions {
   silentAfterS: number;
   /** The newest takeover that the shop's database knows of. */
   takeoverNo: number;
+  /** Another instance works for the shop: this one is to end. */
+  onFenced: (error: Fenced) => void;
 }
 
 export class RunMirror implements Job {
@@ -88,6 +91,7 @@ export class RunMirror implements Job {
       return await this.#pass(signal);
     } catch (error) {
       this.#recordedMs = undefined;
+      if (error instanceof Fenced) this.#options.onFenced(error);
       throw error;
     } finally {
       signal.removeEventListener("abort", close);
@@ -187,9 +191,7 @@ export class RunMirror implements Job {
     refuseOtherDatabase(position, self);
     const verdict = judgeWriter(position, this.#claim);
     if (verdict.kind !== "fenced") return verdict;
-    throw new MirrorError("mirror_fenced", m.mirror.fenced({ shop: self.shop, host: position.host ?? "?" }), {
-      hint: m.mirror.fencedHint,
-    });
+    throw new Fenced(self.shop, position.host, verdict.isTakenOver);
   }
 
   /** After a restore of PostgreSQL it goes back as well, but only once everything is gone through. */

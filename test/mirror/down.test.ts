@@ -124,7 +124,7 @@ describeWithPostgres("the way down", () => {
 /** As the schedule of `mirror.compare` has it done. */
 async function compare({ bridge, database, sandbox }: MirroredShop): Promise<void> {
   const loaded = configFor(sandbox, "/nowhere", { mirror: { shop: SHOP, url: database.url } });
-  const mirror = buildMirror(bridge.context, loaded, () => "");
+  const mirror = buildMirror(bridge.context, loaded, { sentence: () => "", onFenced: () => {} });
   mirror?.requestCompare();
   const { signal } = new AbortController();
   while ((await mirror?.runOnce(signal))?.outcome === "more");

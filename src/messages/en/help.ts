@@ -45,6 +45,8 @@ export const help = {
   quarantineAll: "everything that is held",
   quarantineDrop: "take records out of the way; they stay in the table quarantine",
   mirror: "the PostgreSQL that many shops share",
+  takeover: "this machine goes on for the shop; the former one ends",
+  takeoverFrom: "the copy to begin with; the newest in backup.dir if absent",
   mirrorInit: "makes or upgrades the schema there; with --shop also a shop and its role",
   mirrorUrl: "postgres://USER@HOST/DATABASE of a role that may create roles; its password may stand in PGPASSWORD",
   mirrorShop: "key of a shop to make known, as in mirror.shop",

@@ -1,3 +1,4 @@
+import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
 
 export const mirror = {
@@ -57,6 +58,40 @@ export const mirror = {
   roleMade: ({ role, isShop, url }: { role: string; isShop: boolean; url: string }) =>
     `The role ${role} was made. ${isShop ? "For mirror.url_file of the shop" : "Its address"}, shown only now: ${url}`,
   roleStays: ({ role }: { role: string }) => `The role ${role} was there; its password stays as it was.`,
+  takenOver: ({ shop, host }: { shop: string; host: string }) => `${host} has taken over the shop ${shop}.`,
+  takenOverHint:
+    "Leave this machine's bridge off. Where it is to go on for the shop again, stop the other one; then, here: erp-bridge takeover",
+  takeoverNoMirror: "The configuration names no mirror.",
+  takeoverNoMirrorHint: "Set mirror.url and mirror.shop as on the machine that worked for the shop.",
+  takeoverNobodyToAsk: "takeover claims the shop for this machine, and nobody can be asked here.",
+  takeoverUnknownShop: ({ shop }: { shop: string }) => `PostgreSQL knows nothing of a shop ${shop} yet.`,
+  takeoverUnknownShopHint: "Compare mirror.shop; a new shop begins with erp-bridge run.",
+  takeoverOtherDatabase: ({ database }: { database: string }) => `${database} is the database of another shop.`,
+  takeoverOtherDatabaseHint: "Name another place in database.path, or move that file away.",
+  takeoverFromHere: "The database on this machine goes on; what PostgreSQL has more comes into it.",
+  takeoverFromCopy: ({ file }: { file: string }) =>
+    `The database is made from ${file}, the journal where there is one, and what PostgreSQL has more.`,
+  takeoverFromMirror: ({ orders }: { orders: number }) =>
+    `There is no copy in backup.dir: the database is made from ${counted(orders, "order")} in PostgreSQL, and the journal where there is one.`,
+  takeoverIsHeard: ({ shop, host, at }: { shop: string; host: string; at: string }) =>
+    `${host} works for the shop ${shop} (last heard of at ${at}). It ends by itself at its next look at PostgreSQL, within seconds.`,
+  takeoverIsSilent: ({ shop, host, at }: { shop: string; host: string; at: string }) =>
+    `${host}, which works for the shop ${shop}, was last heard of at ${at}.`,
+  takeoverIsItOff: ({ host }: { host: string }) =>
+    `It may still run without reaching PostgreSQL, and then takes orders from the service beside this machine. Go on only if the bridge on ${host} is off and stays off.`,
+  takeoverWasElsewhere: "another machine worked for the shop",
+  takeoverDone: ({
+    shop,
+    database,
+    orders,
+    unread,
+  }: {
+    shop: string;
+    database: string;
+    orders: number;
+    unread: number;
+  }) =>
+    `${database} goes on for the shop ${shop}: ${counted(orders, "order")} brought from PostgreSQL, ${unread} to be read from the service. Start it: systemctl enable --now erp-bridge`,
   orderUnknown: "There is no order with this order_id in the shop's database.",
   requestLeft: "The request has left already, as it was: insert a new row with a new id.",
   requestDeleted: "It was deleted in the shop's database before it left.",

@@ -44,6 +44,8 @@ export const help = {
   quarantineAll: "всё, что задержано",
   quarantineDrop: "убрать записи из карантина; в таблице quarantine они останутся",
   mirror: "PostgreSQL, общий для многих магазинов",
+  takeover: "магазин переходит к этой машине; служба на прежней завершается",
+  takeoverFrom: "с какой копии начать; если не указано, с новейшей в backup.dir",
   mirrorInit: "создаёт или обновляет там схему; с --shop — ещё магазин и его роль",
   mirrorUrl: "postgres://USER@HOST/DATABASE роли, которой можно создавать роли; пароль может стоять в PGPASSWORD",
   mirrorShop: "ключ нового магазина, как в mirror.shop",

@@ -48,6 +48,29 @@ export const mirror = {
   roleMade: ({ role, isShop, url }) =>
     `Создана роль ${role}. ${isShop ? "Адрес для mirror.url_file магазина" : "Её адрес"}, показан только сейчас: ${url}`,
   roleStays: ({ role }) => `Роль ${role} уже была; её пароль остался прежним.`,
+  takenOver: ({ shop, host }) => `Работу магазина ${shop} приняла машина ${host}.`,
+  takenOverHint:
+    "Оставьте службу на этой машине выключенной. Если с магазином снова должна работать она, остановите службу на той и выполните здесь: erp-bridge takeover",
+  takeoverNoMirror: "В настройках нет зеркала.",
+  takeoverNoMirrorHint: "Задайте mirror.url и mirror.shop так же, как на машине, которая работала с магазином.",
+  takeoverNobodyToAsk: "takeover закрепляет магазин за этой машиной, а спросить здесь некого.",
+  takeoverUnknownShop: ({ shop }) => `PostgreSQL пока ничего не знает о магазине ${shop}.`,
+  takeoverUnknownShopHint: "Проверьте mirror.shop; новый магазин начинает работу с erp-bridge run.",
+  takeoverOtherDatabase: ({ database }) => `${database} — база другого магазина.`,
+  takeoverOtherDatabaseHint: "Укажите другое место в database.path или перенесите этот файл.",
+  takeoverFromHere: "Работу продолжает база на этой машине; недостающее добавляется из PostgreSQL.",
+  takeoverFromCopy: ({ file }) =>
+    `База создаётся из ${file}, журнала, если он есть, и того, что сверх этого есть в PostgreSQL.`,
+  takeoverFromMirror: ({ orders }) =>
+    `В backup.dir копии нет: база создаётся из PostgreSQL (заказов: ${orders}) и журнала, если он есть.`,
+  takeoverIsHeard: ({ shop, host, at }) =>
+    `С магазином ${shop} работает ${host} (последняя связь: ${at}). Служба там завершится сама при следующем обращении к PostgreSQL, через несколько секунд.`,
+  takeoverIsSilent: ({ shop, host, at }) => `${host} работает с магазином ${shop}; последняя связь: ${at}.`,
+  takeoverIsItOff: ({ host }) =>
+    `Возможно, служба там работает без связи с PostgreSQL и тоже забирает заказы у сервиса. Продолжайте, только если служба на ${host} выключена и не включится.`,
+  takeoverWasElsewhere: "с магазином работала другая машина",
+  takeoverDone: ({ shop, database, orders, unread }) =>
+    `${database} продолжает работу с магазином ${shop}. Заказов взято из PostgreSQL: ${orders}, предстоит прочитать у сервиса: ${unread}. Запустите службу: systemctl enable --now erp-bridge`,
   orderUnknown: "В базе магазина нет заказа с таким order_id.",
   requestLeft: "Запрос уже отправлен в прежнем виде: добавьте новую строку с новым id.",
   requestDeleted: "Удалён в базе магазина до отправки.",

@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { lookAtNewestCopy } from "../backup/backup-files.ts";
+import { readOwnerOfCopy } from "../backup/copy-owner.ts";
+import { doubtAcknowledged, doubtRequests } from "../backup/settle.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { mirrorRouteOf } from "../config/route.ts";
+import { accountOf } from "../daemon/account.ts";
+import { acquireInstanceLock } from "../database/instance-lock.ts";
+import { saveMeta } from "../database/meta.ts";
+import { MIGRATIONS_FOLDER } from "../database/migrate.ts";
+import { openStore } from "../database/open.ts";
+import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { bringOrders } from "../mirror/bring-orders.ts";
+import { MirrorLink } from "../mirror/connection.ts";
+import { liftFence } from "../mirror/fenced.ts";
+import { verifySchema } from "../mirror/schema-version.ts";
+import { claimTakeover, lookAtShop, type ShopStanding } from "../mirror/take-over.ts";
+import { systemClock } from "../platform/clock.ts";
+import { BridgeError, EXIT } from "../platform/errors.ts";
+import { freshName, removeName } from "../platform/fresh-file.ts";
+import { createTerminalLog } from "../platform/logger.ts";
+import { isoTime } from "../platform/ports.ts";
+import { VERSION } from "../platform/version.ts";
+import { type Call, type Command, load } from "./command.ts";
+import { restoreDatabase } from "./restore-bridge.ts";
+import { jsonLine } from "./terminal.ts";
+
+/** A server that was heard of within this looks into PostgreSQL every few seconds, and ends by itself. */
+const HEARD_WITHIN_S = 60;
+
+export interface TakeoverOptions {
+  from?: string;
+  yes?: boolean;
+}
+
+/** What the shop's database is made from. */
+type Source =
+  /** The one that is here already. */
+  | { kind: "here" }
+  | { kind: "copy"; file: string }
+  /** Neither a copy nor a database: PostgreSQL alone. */
+  | { kind: "mirror" };
+
+/** This machine goes on for the shop. A command of a person: nothing takes over by itself. */
+export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) => {
+  const loaded = await load(call);
+  const route = mirrorRouteOf(loaded.config);
+  if (route === undefined)
+    throw new BridgeError("usage", m.mirror.takeoverNoMirror, { hint: m.mirror.takeoverNoMirrorHint });
+  const isAsking = yes !== true;
+  if (isAsking && call.terminal.input?.isInteractive !== true) {
+    throw new BridgeError("usage", m.mirror.takeoverNobodyToAsk, { hint: m.restore.sayYes });
+  }
+  const { schema, timeout } = loaded.config.mirror;
+  const place = { ...route, schema, timeoutMs: timeout };
+  const link = new MirrorLink({ ...place, verify: (query) => verifySchema(query, place) });
+  try {
+    const { shop } = route;
+    const standing = await lookAtShop(link, shop);
+    if (standing === undefined) {
+      throw new BridgeError("usage", m.mirror.takeoverUnknownShop({ shop }), {
+        hint: m.mirror.takeoverUnknownShopHint,
+      });
+    }
+    const source = findSource(loaded, standing, from);
+    for (const line of describePlan(shop, standing, source)) call.terminal.err(line);
+    if (isAsking && !/^y(es)?$/i.test((await call.terminal.input?.ask(m.restore.goOn))?.trim() ?? "")) {
+      call.terminal.err(m.restore.nothingChanged);
+      return EXIT.failed;
+    }
+    return await takeOver({ call, loaded, link, shop, standing, source });
+  } finally {
+    link.close();
+  }
+};
+
+/** @throws BridgeError `mirror_database` where another shop's database is in the place */
+function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from: string | undefined): Source {
+  const database = config.database.path;
+  if (existsSync(database)) {
+    if (readOwnerOfCopy(database).database === databaseId) return { kind: "here" };
+    throw new BridgeError("mirror_database", m.mirror.takeoverOtherDatabase({ database }), {
+      hint: m.mirror.takeoverOtherDatabaseHint,
+    });
+  }
+  if (from !== undefined) return { kind: "copy", file: path.resolve(from) };
+  const copy = lookAtNewestCopy(config.backup.dir, databaseId);
+  return copy === undefined ? { kind: "mirror" } : { kind: "copy", file: copy.file };
+}
+
+function describePlan(shop: string, { host, heardAt, heardS, orders }: ShopStanding, source: Source): Message[] {
+  const server = { shop, host: host ?? "?", at: heardAt };
+  const from = {
+    here: m.mirror.takeoverFromHere,
+    copy: m.mirror.takeoverFromCopy({ file: source.kind === "copy" ? source.file : "" }),
+    mirror: m.mirror.takeoverFromMirror({ orders }),
+  };
+  return [
+    heardS <= HEARD_WITHIN_S ? m.mirror.takeoverIsHeard(server) : m.mirror.takeoverIsSilent(server),
+    from[source.kind],
+    ...(heardS <= HEARD_WITHIN_S ? [] : [m.mirror.takeoverIsItOff(server)]),
+  ];
+}
+
+interface Takeover {
+  call: Call;
+  loaded: LoadedConfig;
+  link: MirrorLink;
+  shop: string;
+  standing: ShopStanding;
+  source: Source;
+}
+
+async function takeOver(all: Takeover) {
+  const { call, loaded, link, shop, standing, source } = all;
+  const database = loaded.config.database.path;
+  // Nothing is claimed for a database that a daemon works with.
+  acquireInstanceLock(database, { command: "takeover" }).release();
+  const by = { writer: randomUUID(), host: os.hostname(), version: VERSION };
+  const takeoverNo = await claimTakeover(link, shop, by);
+  if (source.kind !== "here") await makeDatabase(all, source);
+  const lock = acquireInstanceLock(database, { command: "takeover" });
+  try {
+    const store = openStore({ path: database, migrationsFolder: MIGRATIONS_FOLDER, mode: "command" });
+    try {
+      const at = isoTime(systemClock.nowMs());
+      if (source.kind === "here") doubtOwn(store, loaded);
+      const brought = await bringOrders(link, shop, { store, at });
+      store.write(() => {
+        raiseEvents(store, standing.eventsSeq);
+        liftFence(store, takeoverNo);
+      });
+      const report = { shop, database, source: source.kind, takeover: takeoverNo, ...brought };
+      if (call.json) call.terminal.out(jsonLine(report));
+      else call.terminal.out(m.mirror.takeoverDone({ shop, database, ...brought }));
+    } finally {
+      store.close();
+    }
+  } finally {
+    lock.release();
+  }
+  return EXIT.ok;
+}
+
+/** A copy, or an empty database where there is none, is restored like any other: with the journal, and with what may be missing. */
+async function makeDatabase({ call, loaded, standing }: Takeover, source: Source): Promise<void> {
+  const database = loaded.config.database.path;
+  const empty = freshName(database, "takeover");
+  try {
+    if (source.kind === "mirror") makeEmpty(empty, loaded, standing);
+    await restoreDatabase({
+      loaded,
+      file: source.kind === "copy" ? source.file : empty,
+      migrationsFolder: MIGRATIONS_FOLDER,
+      clock: systemClock,
+      log: createTerminalLog(loaded.config, call.terminal),
+      onStep: (what) => {
+        if (!call.progress.announce(what)) call.terminal.err(m.progress.step({ what }));
+      },
+      agree: async () => true,
+    });
+  } finally {
+    for (const suffix of ["", "-wal", "-shm"]) removeName(`${empty}${suffix}`);
+  }
+}
+
+function makeEmpty(file: string, { config }: LoadedConfig, { databaseId, heardAt }: ShopStanding): void {
+  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
+  try {
+    store.write(() => {
+      saveMeta(store, "account", accountOf(config));
+      saveMeta(store, "database", databaseId);
+      store.prepare("INSERT INTO meta (key, value) VALUES ('copied_at', ?)").run(heardAt);
+    });
+  } finally {
+    store.close();
+  }
+}
+
+/** Another machine has gone on since: what the service accepted from here may have changed. */
+function doubtOwn(store: Store, { config }: LoadedConfig): void {
+  doubtAcknowledged(store, m.mirror.takeoverWasElsewhere);
+  doubtRequests(store, config.statuses.map);
+}
+
+/** Numbers of events that PostgreSQL has are not given again. */
+function raiseEvents(store: Store, seq: number): void {
+  const raised = store
+    .prepare("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'order_event_rows'")
+    .run(seq).changes;
+  if (raised === 0) store.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('order_event_rows', ?)").run(seq);
+}

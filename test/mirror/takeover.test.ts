@@ -1,0 +1,155 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import type { CuttingProxy } from "../../scripts/mirror/cutting-proxy.ts";
+import { copyName } from "../../src/database/copy-names.ts";
+import { initMirror, SHOP } from "../support/mirror.ts";
+import { describeWithPostgres, type TestDatabase, testDatabase, testProxy } from "../support/postgres.ts";
+import { PATIENT, type Program, startProgram } from "../support/program.ts";
+import { addOrders, until } from "../support/running-shop.ts";
+import { type CommandResult, runCommand, type Shop, startShop } from "../support/shop.ts";
+
+const EVERY_SECOND = "* * * * * *";
+
+interface Machines {
+  shop: Shop;
+  database: TestDatabase;
+  /** Between the first machine and PostgreSQL. */
+  proxy: CuttingProxy;
+  /** The daemon of the first machine, which has stored ten orders, also in PostgreSQL. */
+  first: Program;
+  there(sql: string): Promise<string>;
+  /** Another machine, with a folder of its own. */
+  second: { database: string; command(...args: string[]): Promise<CommandResult>; start(...args: string[]): Program };
+}
+
+async function startMachines(): Promise<Machines> {
+  const database = await testDatabase();
+  await initMirror(database);
+  const proxy = await testProxy();
+  const role = `erp_bridge_shop_${SHOP}`;
+  const mirror = { shop: SHOP, schedule: EVERY_SECOND };
+  const shop = await startShop({
+    settings: {
+      orders: { schedule: EVERY_SECOND },
+      updates: { schedule: EVERY_SECOND },
+      mirror: { ...mirror, url: proxy.url(database.name, role) },
+    },
+  });
+  const there = (sql: string) => database.cluster.query(database.name, `SET search_path = erp_bridge; ${sql}`);
+  addOrders(shop, 10);
+  const first = shop.start("run");
+  await first.says("erp-bridge is running");
+  await until(async () => (await there("SELECT count(*) FROM orders")) === "10");
+  const folder = path.join(shop.folder, "second");
+  mkdirSync(folder);
+  const config = path.join(folder, "config.yaml");
+  writeFileSync(path.join(folder, "client-secret"), readFileSync(path.join(shop.folder, "client-secret")), {
+    mode: 0o600,
+  });
+  const own = readFileSync(shop.configFile, "utf8");
+  writeFileSync(
+    config,
+    own
+      .replaceAll(proxy.url(database.name, role), database.cluster.url(database.name, role))
+      .replace("dir: backups", `dir: ${path.join(shop.folder, "backups")}`),
+  );
+  const second = {
+    database: path.join(folder, "bridge.db"),
+    command: (...args: string[]) => runCommand([...args, "--config", config]),
+    start: (...args: string[]) => startProgram([...args, "--config", config]),
+  };
+  return { shop, database, proxy, first, there, second };
+}
+
+function idsIn(file: string): string[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare<[], string>("SELECT order_id FROM orders ORDER BY order_id").pluck().all();
+  } finally {
+    db.close();
+  }
+}
+
+describeWithPostgres("a takeover by another machine", () => {
+  it.each([
+    ["the newest copy and what PostgreSQL has more", true],
+    ["the mirror's orders", false],
+  ])(
+    "goes on from %s; the former machine ends and says why",
+    async (_, hasCopy) => {
+      const { shop, first, there, second } = await startMachines();
+      if (hasCopy) {
+        const folder = path.join(shop.folder, "backups");
+        mkdirSync(folder, { recursive: true });
+        const copied = shop.start("backup", path.join(folder, copyName("bridge", Date.now())));
+        expect((await copied.exited).code, copied.stderr()).toBe(0);
+        addOrders(shop, 3);
+        await until(async () => (await there("SELECT count(*) FROM orders")) === "13");
+      }
+      const ids = shop.sandbox.service.orders().map(({ id }) => id);
+      await there(
+        `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 5);
+         INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${ids[0]}', 1)`,
+      );
+      await until(async () => shop.rows("SELECT 1 FROM stock").length > 0);
+
+      const taken = await second.command("takeover", "--yes");
+      expect(taken.code, taken.err).toBe(0);
+      expect(taken.err).toContain(hasCopy ? "backups" : "PostgreSQL");
+      expect(idsIn(second.database)).toEqual(ids.toSorted());
+      expect((await first.exited).code).toBe(76);
+      expect(first.stderr()).toContain(`has taken over the shop ${SHOP}`);
+      const before = shop.sandbox.ledger.entries.length;
+      const again = shop.start("run");
+      expect((await again.exited).code).toBe(76);
+      expect(shop.sandbox.ledger.entries).toHaveLength(before);
+      const status = await shop.command("status");
+      expect(status.out + status.err).toContain(`has taken over the shop ${SHOP}`);
+
+      const daemon = second.start("run");
+      await daemon.says("erp-bridge is running");
+      addOrders(shop, 1);
+      await until(async () => (await there("SELECT count(*) FROM orders")) === String(ids.length + 1));
+      await until(() => idsIn(second.database).length === ids.length + 1);
+      const db = new Database(second.database, { readonly: true });
+      await until(() => db.prepare("SELECT 1 FROM stock WHERE sku = 'A' AND quantity = 5").get() !== undefined);
+      await until(() => db.prepare("SELECT 1 FROM erp_orders WHERE seen_revision = 1").get() !== undefined);
+      const differ = db.prepare("SELECT order_id FROM orders WHERE revision > 1").all();
+      expect(differ).toEqual([]);
+      db.close();
+    },
+    PATIENT.timeout,
+  );
+
+  it("asks whether the former server is off where it is not heard of, and nobody is asked in vain", async () => {
+    const { database, first, proxy, second, there } = await startMachines();
+    const refused = await second.command("takeover");
+    expect(refused.code).toBe(64);
+    expect(refused.err).toContain("--yes");
+    proxy.isRefusing = true;
+    proxy.cutAll();
+    await there("UPDATE positions SET heard_at = now() - interval '10 minutes'");
+    const taken = await second.command("takeover", "--yes");
+    expect(taken.code, taken.err).toBe(0);
+    expect(taken.err).toContain("is off and stays off");
+    // It goes on while it does not learn of it, and ends once it does.
+    expect(first.child.exitCode).toBeNull();
+    proxy.isRefusing = false;
+    expect((await first.exited).code).toBe(76);
+    expect(await database.cluster.query(database.name, "SELECT takeover_no FROM erp_bridge.positions")).toBe("1");
+  });
+
+  it("is refused without a mirror, and for a shop that nobody knows", async () => {
+    const shop = await startShop();
+    expect(await shop.command("takeover", "--yes")).toMatchObject({
+      code: 64,
+      err: expect.stringContaining("no mirror"),
+    });
+    const database = await testDatabase();
+    await initMirror(database);
+    shop.writeConfig({ mirror: { shop: SHOP, url: database.url } });
+    expect(await shop.command("takeover", "--yes")).toMatchObject({ code: 64, err: expect.stringContaining(SHOP) });
+  });
+});
