@@ -176,6 +176,10 @@ export const statusRequests = sqliteTable("status_requests", {
   newForm: text("new_form"),
   /** The order's revision when the row was inserted; the ERP may write the one that it has read. @example 1 */
   knownRevision: integer("known_revision"),
+  /** When the order was first stored with the status after it had left. @example "2026-06-01T12:00:10.000Z" */
+  shownAt: text("shown_at"),
+  /** Since when the order, read again after the status was accepted, lacks it; null: it does not. @example null */
+  unshownSince: text("unshown_since"),
 });
 
 /** Batches of orders that came, and whether they are confirmed. */

@@ -64,6 +64,8 @@ export interface Params extends Record<HoldCode, Hold> {
   late_reads: Count & { why: Message | null };
   /** Sent long ago, and what became of them is not known. */
   unsettled_statuses: Count;
+  /** Orders that lack a status which the service has accepted. */
+  unshown_statuses: Count;
   refused_statuses: Count;
   refused_rows: Count;
   quarantined: Count;
@@ -179,6 +181,7 @@ export const CONDITIONS = {
   hold_cut: hold("cut", "warning"),
   hold_answer: hold("answer", "warning"),
   unsettled_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "unsettled status requests" }),
+  unshown_statuses: trait("warning", { alert: "statuses without effect" }),
   refused_statuses: trait("warning", { alert: "refused status requests" }),
   quarantined: trait("warning", { alert: "quarantine $", command: QUARANTINE }),
   blocked_orders: trait("warning", { alert: "orders blocked by the ERP" }),

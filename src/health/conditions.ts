@@ -198,6 +198,9 @@ export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, f
   );
 }
 
+/** One order alone may have been set back by somebody, or have a status of its own. */
+const UNSHOWN_ORDERS = 2;
+
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
   const { unread, unnamedBatches, failedConfirms, refusedBatches, largeConfirms = 0, refusedRequests } = facts;
@@ -211,6 +214,9 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const unsettled = findLate(facts.unsettledRequests ?? [], nowMs);
   if (unsettled !== undefined)
     list.push(make("unsettled_statuses", "statuses", unsettled.since, { count: unsettled.count }));
+  const { unshown } = facts;
+  if (unshown !== undefined && unshown.orders >= UNSHOWN_ORDERS)
+    list.push(make("unshown_statuses", "statuses", unshown.since, { count: unshown.orders }));
   if (refusedRequests > 0) list.push(make("refused_statuses", "statuses", null, { count: refusedRequests }));
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)

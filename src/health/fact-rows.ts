@@ -23,6 +23,7 @@ import {
   loadFailedConfirms,
   loadUnnamedBatches,
 } from "../orders/batch-rows.ts";
+import { loadUnshown } from "../orders/echo-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadOwedTimes } from "../pass/position-rows.ts";
 import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
@@ -90,6 +91,7 @@ export function loadFacts(store: Store): Facts {
     owedReads: { ...owed, why: store.messageOf(owed.why) },
     refusedRequests: countRefusedRequests(store),
     unsettledRequests: listUnsettledSince(store),
+    unshown: loadUnshown(store),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()
       .map(({ name }) => name),

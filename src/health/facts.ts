@@ -48,6 +48,8 @@ export interface Facts {
   refusedRequests: number;
   /** Requests that have left and are not settled: when each left first, the oldest first. */
   unsettledRequests?: readonly string[];
+  /** Orders that lack a status which the service has accepted, and since when. */
+  unshown?: { orders: number; since: string | null };
   /** Feeds whose last acceptance was told by the status code alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;

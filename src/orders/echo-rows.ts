@@ -5,6 +5,7 @@
 import { isOlder } from "../answers/timestamp.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
+import { m } from "../messages/messages.ts";
 
 /** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
 export const NO_ORDER = "http_status IN (404, 410)";
@@ -65,7 +66,7 @@ export function reopenLost(
   const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
   const reopen = store.prepare(
     `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL, first_sent_at = NULL,
-       last_error = 'the service has gone back to an earlier version of the order' WHERE id = ?`,
+       unshown_since = NULL, last_error = 'the service has gone back to an earlier version of the order' WHERE id = ?`,
   );
   const reopened = stays < 0 ? sent : sent.slice(0, stays);
   for (const { id } of reopened) reopen.run(id);
@@ -103,11 +104,53 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
   const settled = id === null ? "state <> 'sending'" : "id <= @id";
   store
     .prepare(
-      `UPDATE status_requests SET echo = NULL,
-         last_error = CASE WHEN state = 'refused' AND status_sent = @status THEN NULL ELSE last_error END,
+      `UPDATE status_requests SET echo = NULL, unshown_since = NULL,
+         shown_at = CASE WHEN status_sent = @status THEN @at ELSE shown_at END,
+         last_error = CASE WHEN status_sent = @status AND (state = 'refused' OR unshown_since IS NOT NULL) THEN NULL ELSE last_error END,
          state = CASE WHEN state = 'refused' AND status_sent = @status THEN 'sent' ELSE state END
        WHERE id IN (SELECT id ${echoes}) AND ${settled}`,
     )
-    .run({ orderId, status, ...(id === null ? {} : { id }) });
+    .run({ orderId, status, at, ...(id === null ? {} : { id }) });
   return id !== null;
+}
+
+/** A service that carries out statuses later has done it by then. */
+const SHOWN_WITHIN = "-15 minutes";
+
+/**
+ * The order was read whole, and is as it is stored: where it has the status of before a request that was accepted long ago, the
+ * request says so. Several such orders are told of (`loadUnshown`).
+ */
+export function saveUnshown(store: Store, orderId: string, at: string): void {
+  const unshown = store
+    .prepare<{ id: bigint; answeredAt: string; status: string | null }>(
+      `SELECT r.id, r.answered_at AS answeredAt, o.status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+       WHERE r.order_id = @orderId AND r.echo IS NOT NULL AND r.state = 'sent' AND r.http_status IS NOT NULL AND r.unshown_since IS NULL
+         AND r.status_sent IS NOT o.status AND r.status_before IS o.status
+         AND r.answered_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${SHOWN_WITHIN}')`,
+    )
+    .safeIntegers(true)
+    .all({ orderId, at });
+  const save = store.prepare("UPDATE status_requests SET unshown_since = ?, last_error = ? WHERE id = ?");
+  for (const { id, answeredAt, status } of unshown)
+    save.run(at, store.textOf(m.statuses.unshown({ answeredAt, status: JSON.stringify(status) })), id);
+}
+
+/** Of more it is told that there are so many. */
+const UNSHOWN_MAX = 10_000;
+
+/** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
+export function loadUnshown(store: Store): { orders: number; since: string | null } {
+  return onlyRow(
+    store
+      .prepare<{ orders: number; since: string | null }>(
+        `SELECT count(DISTINCT lower(order_id)) AS orders, min(unshown_since) AS since FROM (
+           SELECT r.order_id, r.unshown_since FROM status_requests r INDEXED BY status_requests_unshown
+           WHERE r.unshown_since IS NOT NULL AND r.state = 'sent' AND EXISTS (
+             SELECT 1 FROM status_requests s INDEXED BY status_requests_shown
+             WHERE s.status_sent = r.status_sent AND s.shown_at IS NOT NULL)
+           LIMIT ${UNSHOWN_MAX})`,
+      )
+      .get(),
+  );
 }

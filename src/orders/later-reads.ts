@@ -1,6 +1,7 @@
 /*
  * Orders that are read again, from an hour to a day after the service said something of them that it may have to take back: an
- * older version, that it has no such order, or an order that lost its status or its lines. Each time is a row of `owed_reads`, made in the transaction
+ * older version, that it has no such order, or an order that lost its status or its lines; and once, an hour after a status was
+ * accepted that the order does not show. Each time is a row of `owed_reads`, made in the transaction
  * that moves the row here to the next time; after a crash the same read is requested again.
  */
 import { gt, lte, or, sql } from "drizzle-orm";
@@ -22,6 +23,14 @@ const DUE_WITHIN_MS = 25 * HOUR_MS;
 export function requestLaterReads(store: Store, orderId: string, at: string): void {
   const row = { orderId, begunAt: at, step: 0, dueAt: dueAt(at, 0) ?? at };
   upsertRow(store, laterReads, row, { key: ["orderId"], set: ["begunAt", "step", "dueAt"] });
+}
+
+/** Once, and unless the order is read later anyway. Inside a transaction. */
+export function requestReadInAnHour(store: Store, orderId: string, at: string): void {
+  const dueMs = Date.parse(at) + HOUR_MS;
+  const step = LATER_MS.length - 1;
+  const row = { orderId, begunAt: isoTime(dueMs - (LATER_MS[step] ?? 0)), step, dueAt: isoTime(dueMs) };
+  upsertRow(store, laterReads, row, { key: ["orderId"], set: [] });
 }
 
 type LaterRead = typeof laterReads.$inferSelect;

@@ -8,6 +8,7 @@
 
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -197,7 +198,10 @@ export class StatusSettler {
     add(counts, "requests");
     await this.#reader.read(
       order,
-      (seen) => markEchoesRead(store, order.orderId, seen.kind === "order" ? seen.status : null),
+      (seen, at) => {
+        const isShown = markEchoesRead(store, order.orderId, seen.kind === "order" ? seen.status : null);
+        if (!isShown) requestReadInAnHour(store, order.orderId, at);
+      },
       signal,
     );
   }

@@ -192,7 +192,7 @@ export function markSending(
     store
       .prepare(
         `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
-           stamp_before = ?, left_at = ?, first_sent_at = coalesce(first_sent_at, ?), echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+           stamp_before = ?, left_at = ?, unshown_since = NULL, first_sent_at = coalesce(first_sent_at, ?), echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
          WHERE id = ? AND state = 'pending'`,
       )
       .run(sent.status, status, revision, updatedAt, sent.leftAt, sent.at, id).changes > 0
@@ -383,14 +383,19 @@ export function loadOwedEchoes(store: Store, limit: number): { orderId: string; 
     .all(limit);
 }
 
-/** The order was read after our status had been accepted: the read is no longer owed, whether it showed the status or not. */
-export function markEchoesRead(store: Store, orderId: string, status: string | null): void {
-  store
-    .prepare(
+/**
+ * The order was read after our status had been accepted: the read is no longer owed, whether it showed the status or not. Returns
+ * whether it did.
+ */
+export function markEchoesRead(store: Store, orderId: string, status: string | null): boolean {
+  const read = store
+    .prepare<string | null>(
       `UPDATE status_requests SET echo = CASE WHEN status_sent = @status THEN NULL ELSE 'awaited' END
-       WHERE order_id = @orderId AND echo = 'owed'`,
+       WHERE order_id = @orderId AND echo = 'owed' RETURNING echo`,
     )
-    .run({ orderId, status });
+    .pluck()
+    .all({ orderId, status });
+  return read.every((echo) => echo === null);
 }
 
 /** Reads that have failed for so long are given up: the updates tell what became of the order. */

@@ -9,6 +9,7 @@ import { type Span, textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
+import { saveUnshown } from "../orders/echo-rows.ts";
 import { type IngestResult, ingestRecord, ORDER_KINDS } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
@@ -87,7 +88,9 @@ export class OrderReader {
         if (answer.kind === "unknown") return { value: act.settle(answer, at) };
         saveSnapshotPaths(store, this.#rules, answer.matched, at);
         deleteMissingOrder(store, order.orderId);
+        const isCurrent = answer.record.ok && !answer.isCached && !this.isStale(answer);
         const stored = act.store(answer, at);
+        if (isCurrent && !this.isHeld(answer)) saveUnshown(store, order.orderId, at);
         const mark = loadOrderMark(store, order.orderId);
         if (mark !== undefined && mark.serviceId !== order.serviceId)
           saveServiceId(store, mark.orderKey, order.serviceId);

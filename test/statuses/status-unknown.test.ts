@@ -181,7 +181,7 @@ describe("a status whose outcome is unknown", () => {
   });
 
   it.each([
-    ["has changed the order", "assembling", "refused"],
+    ["has changed the order", "accepted", "refused"],
     ["has set the same status", "paid", "sent"],
   ])("keeps the next one waiting until it can arrive no more, where somebody else %s", async (_, status, state) => {
     const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge({

@@ -98,6 +98,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   hold_cut: held("updates", "cut"),
   hold_answer: held("stocks", "answer"),
   unsettled_statuses: { unsettledRequests: [ago(60), ago(16), ago(14)] },
+  unshown_statuses: { unshown: { orders: 2, since: ago(5) } },
   refused_statuses: { refusedRequests: 4 },
   quarantined: flows("orders", { quarantined: 2 }),
   blocked_orders: flows("erp", { quarantined: 2 }),

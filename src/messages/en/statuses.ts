@@ -30,6 +30,8 @@ export const statuses = {
     `changed meanwhile: the order was ${before} and is ${now} now; whether ${sent} was there in between is not known`,
   cancelledSince: ({ status, at }: { status: string; at: string }) =>
     `the order was cancelled after this request was made: ${status} since ${at}; insert a new request if it is to be sent all the same`,
+  unshown: ({ answeredAt, status }: { answeredAt: string; status: string }) =>
+    `accepted at ${answeredAt}, and the order, read again since, still has the status ${status}`,
   withoutStatus: "without a status",
   notSeen: ({ shape, at }: { shape: string; at: string }) =>
     `answered in a new form, ${shape}, and not seen at the order since ${at}; it is not sent again by itself`,

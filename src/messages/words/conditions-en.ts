@@ -178,6 +178,12 @@ export const conditionsEn = {
     next: "The orders are read until they show it. What the service answered: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Where it answers in a new form and accepts in it, erp-bridge resume statuses --hold answer says so.",
     recovery: () => "unsettled status requests: nothing is left of it.",
   },
+  unshown_statuses: {
+    text: ({ count, since }) =>
+      `${counted(count, "order")} without the status that the service accepted, although read again since ${since}: it may carry out no statuses.`,
+    next: "Ask the service's support whether they are carried out. Which: SELECT id, order_id, last_error FROM status_requests WHERE unshown_since IS NOT NULL. Where one is lost, insert a new request; a row that was dealt with may be deleted.",
+    recovery: () => "statuses without effect: nothing is left of it.",
+  },
   late_reads: {
     text: ({ count, since, why }: Counted & { why: string | null }) =>
       `${counted(count, "order")} not read since ${since}${because(null, why)}; what is stored of ${count === 1 ? "it" : "them"} may be out of date.`,

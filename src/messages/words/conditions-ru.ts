@@ -163,6 +163,12 @@ export const conditionsRu = {
     next: "Заказы перечитываются, пока статус не появится. Что ответил сервис: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Если сервис стал отвечать иначе, но запросы принимает, подтвердите это: erp-bridge resume statuses --hold answer.",
     recovery: () => "Отправленных смен статуса с неизвестным исходом больше нет.",
   },
+  unshown_statuses: {
+    text: ({ count, since }) =>
+      `${counted(count, ["заказ остался", "заказа остались", "заказов остались"])} без статуса, который сервис принял, хотя с ${since} заказы перечитаны: возможно, статусы не выполняются.`,
+    next: "Спросите поддержку сервиса, выполняются ли они. Какие: SELECT id, order_id, last_error FROM status_requests WHERE unshown_since IS NOT NULL. Если статус потерян, добавьте новый запрос; строку, с которой разобрались, можно удалить.",
+    recovery: () => "Принятых статусов, которых нет у заказов, больше не осталось.",
+  },
   late_reads: {
     text: ({ count, since, why }) =>
       `${countedRu(count, ["заказ не прочитан", "заказа не прочитаны", "заказов не прочитано"])} с ${since}${because(null, why)}; данные в базе могли устареть.`,
