@@ -1,7 +1,7 @@
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { clearDelivery } from "../../src/orders/batch-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
-import { differencesOf, unitOf } from "./differences.ts";
+import { differencesOf, isServedOlder, unitOf } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";
 import { isUnsafe, namesBatches } from "./forms.ts";
 import type { FeedName } from "./schedule.ts";
@@ -62,8 +62,9 @@ export async function end(world: World): Promise<Losses> {
 
 /** A status that the service refuses is asked again until it has accepted another one meanwhile. */
 async function waitForRefusals(world: World): Promise<void> {
-  const waiting = world.auditor.prepare("SELECT id FROM status_requests WHERE state IN ('pending', 'sending')").pluck();
-  for (let hours = 0; hours < REFUSED_HOURS_MAX && waiting.all().length > 0; hours++) {
+  const open = world.auditor.prepare("SELECT id FROM status_requests WHERE state IN ('pending', 'sending')").pluck();
+  const waiting = () => open.all().filter((id) => !isServedOlder(world, id));
+  for (let hours = 0; hours < REFUSED_HOURS_MAX && waiting().length > 0; hours++) {
     if (world.violation !== undefined) return;
     createOrder(world);
     await world.time.pass(2 * MINUTE_MS);
@@ -75,7 +76,7 @@ async function waitForRefusals(world: World): Promise<void> {
     world.isTicking = true;
     await world.time.pass(2 * MINUTE_MS);
   }
-  const left = waiting.all();
+  const left = waiting();
   if (left.length > 0) world.fail(4, `statuses that the service refuses still wait (${left.join(", ")})`);
 }
 

@@ -466,12 +466,24 @@ function chooseLied(random: Random, forms: Forms, after: number): Step[] {
   // A lie that begins when the record is known says more than one that is there from the start.
   if (random() < 0.7) steps.push({ after: integerBetween(random, 0, 2 * MINUTE), do: "wait" });
   steps.push({ after, do: "lie", lie });
+  if (on === "snapshot" && lie.body === "cached with its age" && lie.of === "all" && lie.ageMs > MINUTE)
+    return [...steps, ...lostBehindCache(integerBetween(random, 0, 30))];
   // Where all records of a kind are refused, some more of them tell the service from its records.
   const more = lie.of === "all" && (on === "status" || on === "import") ? 2 : 0;
   const count = integerBetween(random, 1, 3) + more;
   for (let index = 0; index < count; index++) steps.push(stir(random, on, forms));
   if (lie.span !== "for ever" && "ms" in lie.span && random() < 0.7) steps.push({ after: lie.span.ms, do: "wait" });
   return steps;
+}
+
+/** The cache has what an order was; then the answer to a status of the order is lost, and the cache is asked what became of it. */
+function lostBehindCache(order: number): Step[] {
+  return [
+    { after: 0, do: "ask", order, status: "accepted" },
+    { after: 2 * MINUTE, do: "net", on: "status", fate: { kind: "reset", when: "after" } },
+    { after: 0, do: "ask", order, status: "packed" },
+    { after: 4 * MINUTE, do: "wait" },
+  ];
 }
 
 function stir(random: Random, on: Asked, forms: Forms): Step {

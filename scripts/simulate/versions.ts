@@ -113,6 +113,14 @@ export class Versions {
     return (this.#orders.get(orderId) ?? []).filter(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs).length > 1;
   }
 
+  /** Whether a version that was made since bears an earlier timestamp than the one before it: the order has gone back, as in a restored service. */
+  hasGoneBackSince(orderId: string, sinceMs: number): boolean {
+    const versions = this.#orders.get(orderId) ?? [];
+    return versions.some(
+      ({ madeMs, timestamp, seq }) => madeMs >= sinceMs && isBefore(timestamp, versions[seq - 1]?.timestamp),
+    );
+  }
+
   /** Whether the order was ever cancelled. */
   wasCancelled(orderId: string): boolean {
     return (this.#orders.get(orderId) ?? []).some(({ status }) => status === "cancelled");

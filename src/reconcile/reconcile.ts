@@ -11,6 +11,7 @@ import { loadHeldReferences } from "../pass/held-rows.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
+import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { type Candidate, loadToCompare } from "../updates/control-rows.ts";
@@ -176,7 +177,7 @@ export class Reconcile implements Job {
     for (const order of orders) {
       const goesOn = await this.#compareOne(pass, order);
       if (!goesOn) {
-        await this.#oweReads(pass);
+        await this.#oweReads(pass.failed, pass.signal);
         throw pass.seen.trouble;
       }
       if (this.#context.isStopping()) break;
@@ -186,7 +187,7 @@ export class Reconcile implements Job {
   }
 
   /** The service was out of order, and not these orders: they are read when it is well, and the round goes on behind them. */
-  async #oweReads({ failed, signal }: Pass): Promise<void> {
+  async #oweReads(failed: readonly Candidate[], signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     await commit(this.#context, signal, () => {
       for (const order of failed) requestRead(store, order, isoTime(clock.nowMs()));
@@ -232,10 +233,12 @@ export class Reconcile implements Job {
       if (!isOwn && isAnswered(error)) {
         this.#advance(pass, order);
         pass.failed.push(order);
-        await this.#oweReads(pass);
+        await this.#oweReads(pass.failed, pass.signal);
       }
       if (!isOwn) throw error;
       add(round.counts, "failed", 1);
+      // A limit of reads meets whichever order comes next, tomorrow as well.
+      if (asError(error).code === "rate_limited") await this.#oweReads([order], signal);
       failure = error;
     }
     if (failure !== undefined) pass.failed.push(order);

@@ -149,6 +149,17 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 6 } });
   });
 
+  it("has an order that a limit of reads has met read afterwards: every night's limit may meet the same one", async () => {
+    const t = await withOrders(6);
+    t.clock.advance(60_000);
+    t.sandbox.service.changeOrder(t.ids[2]!, { status: "paid" });
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: { kind: "status", status: 429 } });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 5, failed: 1 } });
+    expect(t.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: t.ids[2] }]);
+    await t.run("updates");
+    expect(t.rows("SELECT status FROM orders WHERE order_id = ?", t.ids[2])).toEqual([{ status: "paid" }]);
+  });
+
   it("goes on with its round after a failure, not from the beginning", async () => {
     const t = await withOrders(30);
     t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, times: 20, do: { kind: "status", status: 401 } });

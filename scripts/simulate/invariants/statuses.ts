@@ -44,6 +44,9 @@ const WAS_CANCELLED = `SELECT 1 FROM orders o JOIN order_events e ON e.order_id 
   WHERE o.order_id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own' AND e.revision > ?
     AND NOT EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = o.order_id AND s.status_sent = e.new_status)`;
 
+const UNSHOWN = `SELECT comment FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
+  WHERE r.unshown_since IS NOT NULL AND o.status = r.status_sent`;
+
 const STAMP = /"updated_at":\s*"?([^",}]+)/;
 
 export class StatusInvariants {
@@ -69,6 +72,9 @@ export class StatusInvariants {
   readonly #neverLeft = new Map<number, number>();
   /** Requests that stood in a queue, and how often they took effect. */
   readonly #queued = new Map<number, number>();
+  /** How often each was put into the queue. */
+  readonly #taken = new Map<number, number>();
+  #deaths = 0;
   readonly #sentAtMs = new Map<number, number>();
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
@@ -133,7 +139,9 @@ export class StatusInvariants {
   /** An answer of a replica that lags, and is not older than what is stored: nothing tells that it is one. */
   #isOfReplica({ route, fate }: Sent, { status, body }: Told & { kind: "answer" }): boolean {
     const orderId = (route.orderId ?? "").toLowerCase();
-    const isStale = fate?.kind === "lie" && isOfBefore(fate.lie) && status < 300;
+    // A cache that tells the age of its answer tells that it is one.
+    const isStale =
+      fate?.kind === "lie" && isOfBefore(fate.lie) && fate.lie.body !== "cached with its age" && status < 300;
     if (!isStale || !body.toLowerCase().includes(orderId)) return false;
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     return !isBefore(STAMP.exec(body)?.[1], known?.timestamp ?? undefined);
@@ -169,7 +177,9 @@ export class StatusInvariants {
   /** At the end: whatever counts as sent has left, and what took effect does not count as refused. */
   listWrong(): string[] {
     const rows = this.#scene.auditor.prepare(SETTLED).all() as { comment: string; state: string; began: number }[];
-    return rows.flatMap(({ comment, state, began }) => {
+    const unshown = this.#scene.auditor.prepare(UNSHOWN).pluck().all() as string[];
+    const wrong = unshown.map((comment) => `${comment} counts as not shown by its order, which has the status`);
+    const settled = rows.flatMap(({ comment, state, began }) => {
       const number = Number(comment.replace("request ", ""));
       const effect = this.#effects.get(number);
       // Where the order was changed once more nobody can tell by looking at it.
@@ -178,6 +188,7 @@ export class StatusInvariants {
       // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
       return this.#sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
     });
+    return [...wrong, ...settled];
   }
 
   /** The service has lost what it accepted since. */
@@ -189,6 +200,16 @@ export class StatusInvariants {
   noteTaken(request: Sent["request"]): void {
     const number = numberOf(request.body.toString("utf8"));
     this.#queued.set(number, this.#queued.get(number) ?? 0);
+    const times = (this.#taken.get(number) ?? 0) + 1;
+    this.#taken.set(number, times);
+    // Of what left as the program died it does not know that it was taken.
+    if (times > QUEUED_MAX + this.#deaths)
+      this.#scene.fail(12, `request ${number} was put into a queue ${times} times`);
+  }
+
+  /** Whether a request for the order stood in a queue. */
+  wasQueued(orderId: string): boolean {
+    return this.#scene.erp.asked.some((each, index) => each.orderId === orderId && this.#queued.has(index + 1));
   }
 
   #noteQueued(orderId: string, number: number): void {
@@ -215,6 +236,7 @@ export class StatusInvariants {
 
   /** The program has died: of what was committed as about to leave it will not know whether it left. */
   onDeath(): void {
+    this.#deaths += 1;
     for (const comment of this.#scene.auditor.prepare(SENDING).pluck().all() as string[]) {
       const number = Number(comment.replace("request ", ""));
       if (!this.#sentAtMs.has(number) && !this.#lostAtMs.has(number))
@@ -233,7 +255,11 @@ export class StatusInvariants {
       // It came and went, and left no trace that any client could have seen.
       // A record that is served as it stands shows no status that it was given.
       const isOfSame = this.#effects.get(number)?.isStatusNew === false;
-      if (isOfSame) coverage.count("untold", "a status that the order had before");
+      const { atMs = 0 } = this.#effects.get(number) ?? {};
+      // Its version was taken back with the status: what a service that was restored has lost is sent again.
+      if (versions.isStatusNew(orderId) && versions.hasGoneBackSince(orderId, atMs))
+        coverage.count("untold", "a status of an order that went back");
+      else if (isOfSame) coverage.count("untold", "a status that the order had before");
       else if (versions.odd.has(orderId)) coverage.count("untold", "a status of an absurd record");
       else if (this.#untold.has(number) && versions.isStatusNew(orderId))
         coverage.count("untold", "a status that came and went");
