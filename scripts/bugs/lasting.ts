@@ -311,8 +311,12 @@ const OF_SERVICES: readonly PlantedBug[] = [
     "a status in a queue sent again and again",
     "src/statuses/plan-status.ts",
     ["const repeatMs = UNSEEN_REPEATS_MS[repeats];", "const repeatMs = UNSEEN_REPEATS_MS[repeats - repeats];"],
-    { step: lie({ on: "status", body: "queued", of: "all", ageMs: [3_600_000, 86_400_000], span: LONG }) },
+    { step: lie({ on: "status", body: "queued", of: "all", ageMs: 86_400_000, span: { ms: 30 * 3_600_000 } }) },
   ),
+  hostile("a waiting status undoes a cancellation", "src/statuses/status-rows.ts", [
+    "AND e.revision > r.known_revision",
+    "AND e.revision < r.known_revision",
+  ]),
   hostile(
     "a limit of since is never learned",
     "src/updates/since-limits.ts",

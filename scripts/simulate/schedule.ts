@@ -465,6 +465,8 @@ function chooseLied(random: Random, forms: Forms, after: number): Step[] {
   const steps: Step[] = [];
   // A lie that begins when the record is known says more than one that is there from the start.
   if (random() < 0.7) steps.push({ after: integerBetween(random, 0, 2 * MINUTE), do: "wait" });
+  // That a status stands in a queue is told by another answer than the usual one, which must be known.
+  if (lie.body === "queued" && lie.of === "all") steps.push(...USUAL_STATUSES);
   steps.push({ after, do: "lie", lie });
   if (on === "snapshot" && lie.body === "cached with its age" && lie.of === "all" && lie.ageMs > MINUTE)
     return [...steps, ...lostBehindCache(integerBetween(random, 0, 30))];
@@ -475,6 +477,13 @@ function chooseLied(random: Random, forms: Forms, after: number): Step[] {
   if (lie.span !== "for ever" && "ms" in lie.span && random() < 0.7) steps.push({ after: lie.span.ms, do: "wait" });
   return steps;
 }
+
+const USUAL_STATUSES: readonly Step[] = [
+  { after: 0, do: "orders", count: 3 },
+  { after: 2 * MINUTE, do: "wait" },
+  ...[0, 1, 2].map((order) => ({ after: 0, do: "ask", order, status: "accepted" }) as const),
+  { after: 2 * MINUTE, do: "wait" },
+];
 
 /** The cache has what an order was; then the answer to a status of the order is lost, and the cache is asked what became of it. */
 function lostBehindCache(order: number): Step[] {
