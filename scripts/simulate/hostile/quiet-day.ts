@@ -373,8 +373,8 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   if (what === "reads are owed") return isNamed(world, String(row)) || isBad(world, String(row));
   if (what === "statuses wait") {
     const orderId = erp.asked.find(({ id }) => id === row)?.orderId ?? "";
-    // An absurd record is served as it stands, and shows no status that was carried out from a queue.
-    const isUnshown = versions.odd.has(orderId) && statuses.wasQueued(orderId);
+    // An absurd record is served as it stands, and shows no status that was carried out from a queue; nor does one that the queue refused.
+    const isUnshown = statuses.wasQueued(orderId, { isInVain: !versions.odd.has(orderId) });
     // Of a request whose outcome is unknown only the order tells, and the order is no JSON.
     if (isUnshown) return true;
     return lies.lasting().has(orderId) || (versions.odd.has(orderId) && isNearJson(service.newestText(orderId)));

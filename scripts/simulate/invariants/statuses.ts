@@ -207,9 +207,12 @@ export class StatusInvariants {
       this.#scene.fail(12, `request ${number} was put into a queue ${times} times`);
   }
 
-  /** Whether a request for the order stood in a queue. */
-  wasQueued(orderId: string): boolean {
-    return this.#scene.erp.asked.some((each, index) => each.orderId === orderId && this.#queued.has(index + 1));
+  /** Whether a request for the order stood in a queue, and never took effect. */
+  wasQueued(orderId: string, { isInVain }: { isInVain: boolean }): boolean {
+    const times = this.#scene.erp.asked.flatMap((each, index) =>
+      each.orderId === orderId ? (this.#queued.get(index + 1) ?? []) : [],
+    );
+    return times.some((each) => !isInVain || each === 0);
   }
 
   #noteQueued(orderId: string, number: number): void {
