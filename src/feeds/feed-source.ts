@@ -169,8 +169,9 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
 function isFollowed(store: Store, rules: FeedRules, order: readonly { name: string }[]): boolean {
   const columns = order.map(({ name }) => quoteName(name)).join(", ");
   const marks = order.map(() => "?").join(", ");
-  const plan = store
-    .prepare<{ detail: string }>(
+  // Prepared anew each time, as in feed-triggers.ts.
+  const plan = store.db
+    .prepare<unknown[], { detail: string }>(
       `EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE (${columns}) > (${marks}) ORDER BY ${columns}`,
     )
     .all(...order.map(() => ""));

@@ -160,8 +160,9 @@ export function disarmTriggers(store: Store, name: string): boolean {
 /** Asks SQLite itself, which knows collations, rowids and affinities better than any list of columns. */
 function isKeyIndexed(store: Store, rules: FeedRules): boolean {
   const where = rules.keys.map((column) => `${quoteName(column)} IN (?, ?, ?)`).join(" AND ");
-  const plan = store
-    .prepare<{ detail: string }>(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
+  // Prepared anew each time: SQLite does not notice that the schema has changed under a kept EXPLAIN.
+  const plan = store.db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
     .all(...rules.keys.flatMap(() => ["", "", ""]));
   return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }

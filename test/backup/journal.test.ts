@@ -16,6 +16,7 @@ import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 function entry(text: string): JournalEntry {
   return {
@@ -147,7 +148,7 @@ describe("the journal", () => {
     expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(2);
   });
 
-  it.each([
+  itSome(1)([
     ["that can be written", false],
     ["that could not be written then", true],
   ])(

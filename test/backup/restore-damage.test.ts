@@ -23,6 +23,7 @@ import { finishSwap, swapDatabase } from "../../src/database/swap-files.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, type Scene, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 describe("restoring beside a damaged database", () => {
   it("reads at the service what cannot be read there, and names the gap", async () => {
@@ -115,7 +116,7 @@ describe("restoring beside a database that holds less than was stored", () => {
     DELETE FROM order_event_rows WHERE order_key > 12; DELETE FROM order_line_rows WHERE order_key > 12;
     DELETE FROM orders WHERE order_key > 12; UPDATE sqlite_sequence SET seq = 12 WHERE name = 'order_event_rows'`;
 
-  it.each<[string, RegExp, (scene: Scene) => void]>([
+  itSome(2)<[string, RegExp, (scene: Scene) => void]>([
     [
       "an index has lost its rows",
       /is damaged \(.*batches_fingerprint/,

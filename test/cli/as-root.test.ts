@@ -333,14 +333,14 @@ describe.each(some(Object.keys(KINDS), 2))(
         ["backup", path.join(shop.data, "copy.db")],
         ["restore", source, "--yes"],
       ];
-      for (const command of kind === "link" ? [...some(COMMANDS, 6), ...writing] : writing) {
+      for (const command of kind === "link" ? [...some(COMMANDS, 2), ...writing] : writing) {
         const clean = plant(shop, kind, SIDE_NAMES, treasure);
         await shop.root(...command);
         treasure.expectUntouched(command.join(" "));
         clean();
       }
       // One name alone gets a command further than all at once.
-      for (const name of kind === "link" ? some(NAMES, 5) : []) {
+      for (const name of kind === "link" ? some(NAMES, 3) : []) {
         const clean = plant(shop, kind, [name], treasure);
         await shop.root("restore", source, "--yes");
         treasure.expectUntouched(`restore with ${name}`);

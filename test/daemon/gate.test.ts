@@ -6,7 +6,7 @@ import { startFollowed } from "../support/followed.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { startShop } from "../support/shop.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const SIGNAL = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -276,7 +276,7 @@ describe("a refusal of one endpoint", () => {
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
-  it.each([
+  itSome(2)([
     ["updates", { path: "updates" }],
     ["one order", { path: "snapshot" }],
   ] as const)("asks for a wait at %s, and new orders come as ever", async (_, match) => {
@@ -352,7 +352,7 @@ describe("a refusal of one endpoint", () => {
     expect(heldFlows(feeds)).toEqual(["catalog", "images", "prices", "stocks"]);
   });
 
-  it.each(some([401, 402, 403, 405, 423, 429, 451], 4))(
+  it.each(some([401, 402, 403, 405, 423, 429, 451], 2))(
     "for one order (%i) holds nothing, and the others are read",
     async (status) => {
       const followed = await startFollowed(5);

@@ -367,7 +367,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     await program.kill();
   });
 
-  it("is no database of which SQLite's own counters were reset", async () => {
+  inWhole("is no database of which SQLite's own counters were reset", async () => {
     const { shop, program } = await startDaemon();
     const sequences = () =>
       shop.rows("SELECT * FROM sqlite_sequence WHERE name IN ('batches', 'order_event_rows') ORDER BY name");
@@ -455,7 +455,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("is not what a restore or a move to another folder leaves", async () => {
+  inWhole("is not what a restore or a move to another folder leaves", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
     await backUpTo(shop, copy);
@@ -480,7 +480,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
     await again.kill();
   });
 
-  it("is told by a restore onto a machine that has nothing, and by nothing else", async () => {
+  inWhole("is told by a restore onto a machine that has nothing, and by nothing else", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
     await backUpTo(shop, copy);

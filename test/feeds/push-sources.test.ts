@@ -14,6 +14,7 @@ import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 /** The time limit of a helper process. */
 const ANSWER_WITHIN_MS = 30_000;
@@ -266,7 +267,7 @@ describe("a feed whose rows are in another file", () => {
     expect([t.level("A"), t.holds()]).toEqual([2, []]);
   });
 
-  it.each(["mkfifo", "mkdir"])("refuses what is no ordinary file (%s) without opening it", async (make) => {
+  itSome(1)(["mkfifo", "mkdir"])("refuses what is no ordinary file (%s) without opening it", async (make) => {
     const file = path.join(tempFolder("erp"), "erp.db");
     execFileSync(make, [file]);
     const { run, holds } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
@@ -329,7 +330,7 @@ describe("a feed whose rows are in another file", () => {
     chmodSync(file, 0o600);
   });
 
-  it.each([
+  itSome(1)([
     ["DELETE FROM goods RETURNING *", "begins with neither SELECT"],
     ["WITH gone AS (SELECT 1) DELETE FROM goods RETURNING *", "is no SELECT"],
     ["SELECT sku FROM goods", "has no columns warehouse, quantity, reserved"],

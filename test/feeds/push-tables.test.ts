@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { itSome } from "../support/whole.ts";
 
 const GOODS = {
   imports: {
@@ -163,7 +164,7 @@ describe("the feed's table", () => {
     expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code")') }]);
   });
 
-  it.each([
+  itSome(2)([
     ["a collation", "CREATE TABLE goods (sku COLLATE erp_words, n)"],
     ["a function", "CREATE TABLE goods (sku, raw, n AS (erp_words(raw)))"],
   ])("with %s that only the ERP knows is named, and hinders no other feed", async (_, sql) => {
@@ -317,7 +318,7 @@ describe("a row that leaves a table of the ERP's", () => {
   };
   const FIRST = "INSERT INTO goods (sku, n, code) VALUES ('A', 5, 'a'), ('B', 6, 'b')";
   const BY_SIZE = "model DEFAULT 'm', size, sku AS (model || size)";
-  it.each([
+  itSome(2)([
     [
       "whose key is generated, by an UPDATE of what it is generated from",
       `CREATE TABLE goods (${BY_SIZE}, n)`,
@@ -411,7 +412,7 @@ describe("a row that leaves a table of the ERP's", () => {
 });
 
 describe("a unique column that the feed does not name", () => {
-  it.each([
+  itSome(2)([
     ["after a pass that saw its index go", "DROP INDEX goods_bc", "ALTER TABLE goods DROP COLUMN barcode"],
     [
       "with its index, once the two triggers that name it are dropped",

@@ -3,6 +3,7 @@ import { acceptMetadata, isListDoubted } from "../../src/orders/check-completene
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const record = {
   order_id: "7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a11",
@@ -19,7 +20,7 @@ const BESIDE: [string, object][] = [
 ];
 
 describe("an empty list whose answer says that there is something", () => {
-  it.each(BESIDE)("is no empty batch: %s", async (_name, beside) => {
+  itSome(2)(BESIDE)("is no empty batch: %s", async (_name, beside) => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");
@@ -42,7 +43,7 @@ describe("an empty list whose answer says that there is something", () => {
     expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
   });
 
-  it.each(BESIDE)("is no end of the changes: %s", async (_name, beside) => {
+  itSome(2)(BESIDE)("is no end of the changes: %s", async (_name, beside) => {
     const test = await startFollowed(1);
     await test.poll();
     const [id] = test.ids as [string];
@@ -139,7 +140,7 @@ describe("a batch whose answer says that it is not whole", () => {
   const isConfirmed = (t: Pick<Awaited<ReturnType<typeof startCounted>>["t"], "sandbox">) =>
     confirmBodies(t).some((body) => body?.includes("b-short"));
 
-  it.each([
+  itSome(2)([
     ["a count", { count: 5, partial: false }],
     ["a flag", { count: 2, partial: true }],
     ["a page of several", { count: 2, meta: { page: 1, pages: 3 } }],
@@ -180,7 +181,7 @@ describe("a batch whose answer says that it is not whole", () => {
     expect(isConfirmed(t)).toBe(true);
   });
 
-  it.each([
+  itSome(2)([
     ["a warning from the first answer on", { warnings: ["deprecated"] }],
     ["the last page", { page: 3, pages: 3 }],
     ["the only page, counted from 0", { page: 0, pages: 1 }],
@@ -232,18 +233,21 @@ describe("a batch with records that hold nothing", () => {
     return { t, serve, poll, isConfirmed };
   }
 
-  it.each(["null", "{ }", "[]", '""'])("is stored, and not confirmed until the orders have come: %s", async (empty) => {
-    const { t, serve, poll, isConfirmed } = await start();
-    const ids = createOrders(t, 3);
-    serve("b-hollow", ids.slice(0, 2), [empty]);
-    for (let polls = 0; polls < 5; polls++) expect((await poll(10)).error).toMatchObject(EMPTY);
-    expect(isConfirmed("b-hollow")).toBe(false);
-    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 3 }]);
-    serve("b-hollow", ids, []);
-    expect((await poll(1)).error).toBeNull();
-    expect(isConfirmed("b-hollow")).toBe(true);
-    expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 4 }]);
-  });
+  itSome(2)(["null", "{ }", "[]", '""'])(
+    "is stored, and not confirmed until the orders have come: %s",
+    async (empty) => {
+      const { t, serve, poll, isConfirmed } = await start();
+      const ids = createOrders(t, 3);
+      serve("b-hollow", ids.slice(0, 2), [empty]);
+      for (let polls = 0; polls < 5; polls++) expect((await poll(10)).error).toMatchObject(EMPTY);
+      expect(isConfirmed("b-hollow")).toBe(false);
+      expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 3 }]);
+      serve("b-hollow", ids, []);
+      expect((await poll(1)).error).toBeNull();
+      expect(isConfirmed("b-hollow")).toBe(true);
+      expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 4 }]);
+    },
+  );
 
   it("is confirmed after an hour of being served so, with what holds nothing in quarantine, and a restart loses no minute", async () => {
     const { t, serve, poll, isConfirmed } = await start();

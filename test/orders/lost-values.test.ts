@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -72,7 +73,7 @@ const lines = ({ rows }: Followed, id: string) =>
   rows("SELECT * FROM order_lines WHERE order_id = ? AND sku IS NOT NULL", id).length;
 
 describe("what nearly every former order has", () => {
-  it.each(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {
+  itSome(2)(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {
     const test = await startFollowed(3);
     const [id] = test.ids as [string];
     const mend = lose(test, LOSE[name]!);
@@ -222,7 +223,7 @@ describe("what nearly every former order has", () => {
     },
   );
 
-  it.each([
+  itSome(2)([
     [2, "new"],
     [3, "paid"],
   ])("is guarded while %i of twenty others have lost it", async (without, status) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const FOREIGN = "0f8c1e2a-1111-4222-8333-000000000001";
@@ -40,7 +41,7 @@ async function start(beside: (ids: readonly string[]) => object = () => ({})) {
 const NOT_WHOLE = { code: "answer_shape", message: expect.stringContaining("holds more than") };
 
 describe("a number that was that of the records of every batch", () => {
-  it.each<[string, (size: number) => object]>([
+  itSome(2)<[string, (size: number) => object]>([
     ["meta.pagination.total", (total) => ({ meta: { pagination: { total, per_page: 2 } } })],
     ["a text", (total) => ({ meta: { total: String(total) } })],
     ["of any name", (n) => ({ header: { amount_of_documents: n } })],
@@ -131,7 +132,7 @@ describe("a number that was that of the records of every batch", () => {
 });
 
 describe("orders that an answer names beside its list", () => {
-  it.each<[string, (ids: readonly string[]) => object, (ids: readonly string[]) => object]>([
+  itSome(2)<[string, (ids: readonly string[]) => object, (ids: readonly string[]) => object]>([
     ["a list of all ids", (ids) => ({ order_ids: ids }), (ids) => ({ order_ids: ids })],
     ["the same for the first time", () => ({}), (ids) => ({ order_ids: ids })],
     ["those that are to come", () => ({ deferred: [] }), (ids) => ({ deferred: ids.slice(2) })],
@@ -199,7 +200,7 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-else")).toBe(true);
   });
 
-  it.each([
+  itSome(2)([
     ["from the first answer on", { warehouses: [FOREIGN] }],
     ["one by one", { shop_id: FOREIGN, account: { id: FOREIGN } }],
   ])("are something else where they stand there %s", async (_, beside) => {

@@ -2,13 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, dumpTables, expectComplete, orderCount } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const watermarks = ({ rows }: TestBridge) => rows("SELECT stream, value FROM watermarks");
 const answerOnce = (t: TestBridge, body: string, contentType = "application/json") =>
   t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", body, contentType } });
 
 describe("an answer that is no batch", () => {
-  it.each([
+  itSome(3)([
     ["a web page", "<!doctype html><html><body>Войдите в сеть</body></html>", "text/html", /web page.*Войдите/],
     ["a web page under a wrong type", "\n <HTML>login</HTML>", "application/json", /web page/],
     [
@@ -73,7 +74,7 @@ describe("an answer that is no batch", () => {
     expectComplete(t);
   });
 
-  it.each([
+  itSome(3)([
     ["the batch", {}, "batch-7", "its confirm waits until it is served without one", []],
     ["its orders", { orders: { confirm: { body: { ids: "{order_ids}" } } } }, "batch-7", "it is confirmed", ["ids"]],
     ["nothing", { orders: { confirm: { body: {} } } }, null, "its confirm waits until it comes round", []],
@@ -246,7 +247,7 @@ it("with two lists of one name is kept, confirmed by nothing, and its orders are
 });
 
 describe("an empty answer", () => {
-  it.each(["list", "null", "null-parent", "204", "bare-list"] as const)(
+  itSome(2)(["list", "null", "null-parent", "204", "bare-list"] as const)(
     "is quiet and never confirmed: %s",
     async (emptyForm) => {
       const t = await startTestBridge({
@@ -267,7 +268,7 @@ describe("an empty answer", () => {
 });
 
 describe("a path that every order must have", () => {
-  it.each([
+  itSome(2)([
     ["$.id", { order_id: "$.id" }],
     ["$.state", { status: "$.state" }],
     ["$.lines", { lines: "$.lines" }],

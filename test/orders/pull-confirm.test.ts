@@ -12,7 +12,7 @@ import {
   expectNothingLost,
   orderCount,
 } from "../support/pull.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const onConfirm = { match: { path: "confirm" as const } };
 
@@ -37,7 +37,7 @@ describe("a confirm whose answer does not come", () => {
     expectComplete(t);
   });
 
-  it.each([200, 404, 409, 410] as const)(
+  itSome(2)([200, 404, 409, 410] as const)(
     "ends as confirmed when it was applied and the repeat answers %s",
     async (repeated) => {
       const t = await startTestBridge({
@@ -130,7 +130,7 @@ describe("a confirm whose answer does not come", () => {
     expect(batchStates(t)).toEqual(["refused"]);
   });
 
-  it.each(['{"success":', "fals", '{"batch_id":"7"'])("is unknown when the answer breaks off: %s", async (body) => {
+  itSome(1)(['{"success":', "fals", '{"batch_id":"7"'])("is unknown when the answer breaks off: %s", async (body) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
     createOrders(t, 1);
     t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "raw", body, contentType: "application/json" } });
@@ -153,7 +153,7 @@ describe("a confirm whose answer does not come", () => {
 });
 
 describe("a confirm that is refused", () => {
-  it.each([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
+  itSome(2)([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 2);
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status, body: '{"error":"no such batch here"}' } });
@@ -166,7 +166,7 @@ describe("a confirm that is refused", () => {
     expect(orderCount(t)).toBe(2);
   });
 
-  it.each([
+  itSome(2)([
     '{"success":false,"message":"wrong form"}',
     '{"success":0,"message":"wrong form"}',
     '{"success":"false","message":"wrong form"}',
@@ -219,7 +219,7 @@ describe("a confirm that is refused", () => {
     expect(new Set(batchStates(t))).toEqual(new Set(["refused"]));
   });
 
-  it.each([
+  itSome(2)([
     ["the same name", '"batch-1"', `["${UUID_C}"]`],
     ["all its orders", "null", `["${UUID_A}","${UUID_B}"]`],
   ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {
@@ -339,7 +339,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     return t;
   };
 
-  it.each(some(REFUSALS, 5))(
+  it.each(some(REFUSALS, 2))(
     "counts as confirmed once nothing of it was served for an hour: $status $body",
     async (answer) => {
       const t = await start();
@@ -391,7 +391,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
 });
 
 describe("a confirm that is refused as if for the credentials, while orders are answered", () => {
-  it.each([
+  itSome(2)([
     [401, 5],
     [402, 30],
     [403, 5],
@@ -497,7 +497,7 @@ describe("the count in the answer to a confirm", () => {
     expect(await batch(4, 1)).toBe("confirmed");
   });
 
-  it.each([2, 0])(
+  itSome(1)([2, 0])(
     "leaves the outcome unknown where it is smaller, and is known to count else afterwards: %s",
     async (count) => {
       const { t, batch, asked } = await start();

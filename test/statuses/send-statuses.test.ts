@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startStatusBridge } from "../support/statuses.ts";
+import { itSome } from "../support/whole.ts";
 
 describe("a status that the ERP wants", () => {
   it("arrives once, and the order is read back", async () => {
@@ -143,7 +144,7 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toMatchObject([{ method: "PATCH", status: 200 }]);
   });
 
-  it.each([
+  itSome(2)([
     ["no JSON", "{ttn: 1}", "data: is not valid JSON"],
     ["JSON but no object", "[1]", "data: is JSON but no object"],
     ["a number", 7, "data: is no text with a JSON object"],
@@ -160,7 +161,7 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toEqual([]);
   });
 
-  it.each([
+  itSome(2)([
     ["status", "CAST(x'70ff' AS TEXT)", "NULL", "NULL"],
     ["comment", "'paid'", "CAST(x'70ff61' AS TEXT)", "NULL"],
     ["data", "'paid'", "NULL", "CAST(x'7b2274746e223a22ff227d' AS TEXT)"],

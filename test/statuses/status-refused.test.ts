@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 const transitions = { new: ["accepted"], accepted: ["shipped"] };
@@ -30,7 +30,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it.each([409, 422, 400] as const)(
+  itSome(1)([409, 422, 400] as const)(
     "waits where nothing else is accepted, and is sent where the service refused everything for a while (%i)",
     async (status) => {
       const { ids, ask, sendFor, sandbox, request, effects, posts, rows } = await startStatusBridge({ orders: 2 });
@@ -108,7 +108,7 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it.each([
+  itSome(2)([
     ["the wanted status", "paid"],
     ["a word that is the status of no order", "ok"],
   ])("is sent where the answer names the order and has %s", async (_, status) => {
@@ -146,7 +146,7 @@ describe("a status that the service refuses", () => {
     ],
   ] as const;
 
-  it.each(some(ANSWERS, 6))(
+  it.each(some(ANSWERS, 2))(
     "is not, whatever every status meets for three hours (%s), and all continue by themselves",
     async (_, action) => {
       const bridge = await startStatusBridge({ orders: 5 });
@@ -224,7 +224,7 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it.each([409, 422, 404])(
+  itSome(1)([409, 422, 404])(
     "is sent where the service has it after a lost answer, and refuses the repeat (%i)",
     async (status) => {
       const { ids, ask, send, sandbox, request, effects, sendFor } = await startStatusBridge({ orders: 2 });
@@ -256,7 +256,7 @@ describe("a status that the service refuses", () => {
 });
 
 describe("one order that is always answered badly", () => {
-  it.each(some([401, 402, 403, 404, 405, 410, 413, 423, 429, 451, 302, 500, 503], 5))(
+  it.each(some([401, 402, 403, 404, 405, 410, 413, 423, 429, 451, 302, 500, 503], 3))(
     "keeps no other waiting (%i)",
     async (status) => {
       const bridge = await startStatusBridge({ orders: 3 });
@@ -336,7 +336,7 @@ describe("one order that is always answered badly", () => {
 });
 
 describe("a status path that is wrong", () => {
-  it.each([
+  itSome(2)([
     ["404", { settings: { statuses: { path: "/api/v1/1c/orders/{order_id}/state" } } }],
     ["405", { settings: { statuses: { method: "PUT" } } }],
   ])("holds the statuses and refuses nothing (%s)", async (status, options) => {
@@ -380,7 +380,7 @@ describe("a status path that is wrong", () => {
 });
 
 describe("an answer that speaks of the whole area", () => {
-  it.each([
+  itSome(2)([
     [401, "credentials", 5],
     [403, "credentials", 5],
     [423, "refused", 5],

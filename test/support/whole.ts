@@ -1,3 +1,5 @@
+import { it } from "vitest";
+
 /**
  * `npm test` takes some of the cases that show one rule, and few random ones; `npm run test:whole` takes every case, and
  * many random ones. `TEST_RUNS=2000` makes a campaign of one property.
@@ -8,6 +10,11 @@ export const isWhole = process.env["TESTS"] === "whole";
 export function some<T>(cases: readonly T[], count: number): readonly T[] {
   if (isWhole || cases.length <= count) return cases;
   return Array.from({ length: count }, (_, at) => cases[Math.floor((at * cases.length) / count)] as T);
+}
+
+/** A test for each of so many of the cases. */
+export function itSome(count: number): typeof it.each {
+  return ((cases: readonly unknown[]) => it.each(some(cases, count))) as typeof it.each;
 }
 
 /** How often a property is tried. */

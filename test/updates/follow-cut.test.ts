@@ -5,6 +5,7 @@ import { FollowUpdates } from "../../src/updates/follow-updates.ts";
 import { ReadOrders } from "../../src/updates/read-orders.ts";
 import { configFor } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itSome } from "../support/whole.ts";
 
 type Updates = NonNullable<SandboxOptionsPatch["updates"]>;
 
@@ -62,7 +63,7 @@ const NEWEST_FIRST: readonly (readonly [string, Updates])[] = [
 ];
 
 describe("a service that answers so many of the newest changes", () => {
-  it.each(NEWEST_FIRST)("loses none of a bulk action: %s", async (_, updates) => {
+  itSome(2)(NEWEST_FIRST)("loses none of a bulk action: %s", async (_, updates) => {
     const test = await start(60, updates);
     await settleIn(test);
     // The look back of ten minutes is over: nothing of it would be in a page.
@@ -142,7 +143,7 @@ describe("nothing is missing, and nothing is told or read", () => {
     ["everything in one page in any order, as a log", { order: "shuffled", pageLimit: 100_000, history: "log" }],
     ["the newest first, in one page", { keeps: "newest", order: "descending", pageLimit: 200 }],
   ];
-  it.each(whole)("%s", async (_, updates) => {
+  itSome(2)(whole)("%s", async (_, updates) => {
     const test = await start(60, updates);
     await settleIn(test);
     await test.poll(3_600_000);
@@ -195,7 +196,7 @@ const BY_ID: readonly (readonly [string, Updates])[] = [
 ];
 
 describe("a service that answers so many changes in another order than that of their times", () => {
-  it.each(BY_ID)("loses none of a bulk action: %s", async (_, updates) => {
+  itSome(1)(BY_ID)("loses none of a bulk action: %s", async (_, updates) => {
     const test = await start(60, { keeps: "first-ids", order: "ids", pageLimit: 20, ...updates });
     await settleIn(test);
     await test.poll(3_600_000);
@@ -252,7 +253,7 @@ describe("a service that answers so many changes in another order than that of t
 });
 
 describe("a small shop whose changes come in any order, and whole", () => {
-  it.each<[string, Updates]>([
+  itSome(3)<[string, Updates]>([
     ["by id", { order: "ids" }],
     ["shuffled", { order: "shuffled" }],
     ["by id, boundary not counted in", { order: "ids", boundary: "exclusive" }],

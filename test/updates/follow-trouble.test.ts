@@ -3,6 +3,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { itSome } from "../support/whole.ts";
 
 async function failure(test: Followed): Promise<{ code: string; message: string }> {
   test.clock.advance(60_000);
@@ -39,7 +40,7 @@ describe("an answer that is not understood", () => {
     ["half an answer", { kind: "cut", bytes: 40 }, "unreachable", /updates/],
   ];
 
-  it.each(WRONG)("moves nothing and says what was seen: %s", async (_name, action, code, words) => {
+  itSome(3)(WRONG)("moves nothing and says what was seen: %s", async (_name, action, code, words) => {
     const test = await startFollowed(2);
     const before = { dump: test.dump(), watermark: test.watermark() };
     test.change(test.ids[0]!, { status: "paid" });
@@ -54,7 +55,7 @@ describe("an answer that is not understood", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("paid");
   });
 
-  it.each<[string, SandboxOptionsPatch | undefined, FaultAction]>([
+  itSome(3)<[string, SandboxOptionsPatch | undefined, FaultAction]>([
     ["a wrong path", { shape: { updates: ["changes"] } }, { kind: "html" }],
     ["a web page", undefined, { kind: "html" }],
     ["an error for hours", undefined, { kind: "status", status: 500 }],
@@ -125,7 +126,7 @@ describe("an order that nobody knows here", () => {
     expect(test.sandbox.ledger.confirmedOrderIds().has(stranger)).toBe(true);
   });
 
-  it.each([
+  itSome(2)([
     [404, 15],
     [410, 60],
   ] as const)(
